@@ -1,0 +1,17 @@
+"""The attack that sees nothing."""
+
+from torch import Tensor
+
+from ..targets.transcript import View
+from .attack import Knowledge
+from .shadow import ShadowMIA
+
+
+class Blind(ShadowMIA):
+    """The shadow attack without the release: what members and non-members give away by themselves."""
+
+    name = "blind"
+    needs = ()
+
+    def score(self, view: View, knowledge: Knowledge) -> Tensor:
+        return self.blind_score(knowledge)

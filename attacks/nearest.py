@@ -1,0 +1,40 @@
+"""Membership by likeness: a private row that resembles a released one was probably used."""
+
+import torch
+from torch import Tensor
+from torch.nn import functional as F
+
+from ..targets.condensed import KIND, CondensedGraph
+from ..targets.encoder import ENCODER_KIND, encoded
+from ..targets.transcript import View
+from .attack import Attack, Knowledge
+
+
+class Nearest(Attack):
+    """Largest cosine similarity of a node's features to a released row; no model at all.
+
+    Condensation that starts from real rows publishes them slightly moved. Where the view holds a client's
+    encoder and the adversary adapts to the defense, features are transformed by it first.
+    """
+
+    name = "nearest"
+    game = "label-membership"
+    needs = (KIND,)
+
+    def score(self, view: View, knowledge: Knowledge) -> Tensor:
+        x = knowledge.x
+        if knowledge.knows_defense and view.of_kind(ENCODER_KIND):
+            x = encoded(x, knowledge.edges, view.last(ENCODER_KIND).tensors)
+        release = CondensedGraph.from_tensors(view.last(KIND).tensors, features=x.shape[1])
+        return largest_cosine(x[knowledge.subjects], release.x)
+
+    def blind_score(self, knowledge: Knowledge) -> Tensor:
+        """Rows of the shadow data in place of released ones, as many as a half of the members."""
+        size = max(knowledge.members // 2, 1)
+        drawn = knowledge.shadow[torch.randperm(len(knowledge.shadow), device=knowledge.x.device)[:size]]
+        return largest_cosine(knowledge.x[knowledge.subjects], knowledge.x[drawn])
+
+
+def largest_cosine(rows: Tensor, others: Tensor) -> Tensor:
+    """For each of ``rows`` [s, d] its largest cosine similarity to any of ``others`` [n', d]."""
+    return (F.normalize(rows, dim=1) @ F.normalize(others, dim=1).t()).max(1).values

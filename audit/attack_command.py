@@ -1,0 +1,251 @@
+"""What `gaudit attack` and `gaudit inspect` do, without the terminal."""
+
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch_geometric.data import Data
+
+from .. import __version__
+from ..attacks.attack import Attack, Neighbours
+from ..targets.datasets import load_dataset
+from ..targets.defense import Defense
+from ..targets.errors import InputError
+from ..targets.graphfile import read_graph
+from ..targets.randomness import branch
+from ..targets.registry import find, registered
+from ..targets.target import Target
+from ..targets.transcript import Exposure, Transcript, observer_members
+from .recorded import attack_recorded
+from .results import SCHEMA, DefenseOutcome, outcomes
+from .trial import AttackPlan, TrialPlan, use_one_thread
+from .workers import run_trials
+
+Report = Callable[[str, str, int, int], None]
+
+SEEDS = {"quick": 1, "paper": 5}
+
+
+@dataclass(frozen=True)
+class AttackRequest:
+    """What the user asked for, word for word."""
+
+    target: str
+    attacks: tuple[str, ...]
+    dataset: str = "citations"
+    graph: str | None = None
+    defenses: tuple[str, ...] = ()
+    strength: float | None = None
+    preset: str = "quick"
+    ratio: float | None = None
+    ratio_of: str | None = None
+    settings: dict[str, Any] | None = None
+    seed: int = 0
+    device: str = "cpu"
+    observer: str | None = None
+    neighbours: str = "true"
+    seeds: int | None = None
+    timeline: bool = False
+    transcript: str | None = None
+    save_transcripts: str | None = None
+    workers: int | None = None
+
+
+@dataclass(frozen=True)
+class AttackAudit:
+    """What came out, with what is needed to do it again."""
+
+    request: AttackRequest
+    dataset: str
+    target_settings: dict[str, Any]
+    seeds: int
+    release_phrase: str
+    outcomes: list[DefenseOutcome]
+
+    def headline(self) -> str:
+        """What was audited, in a line."""
+        runs = f"{self.seeds} seed{'s' if self.seeds != 1 else ''}"
+        return f"{self.request.target} on {self.dataset}, preset {self.request.preset}, {runs}"
+
+    def to_json(self, summary: str) -> str:
+        """All results with their summary in words; the same request gives the same bytes."""
+        content = {
+            "schema": SCHEMA,
+            "gaudit": __version__,
+            "target": self.request.target,
+            "dataset": self.dataset,
+            "preset": self.request.preset,
+            "settings": self.target_settings,
+            "seed": self.request.seed,
+            "seeds": self.seeds,
+            "game": "label-membership",
+            "outcomes": [o.as_dict() for o in self.outcomes],
+            "summary": summary,
+        }
+        return json.dumps(content, indent=2, sort_keys=True, allow_nan=False) + "\n"
+
+
+def run_attack(request: AttackRequest, report: Report) -> AttackAudit:
+    """Runs the undefended control and the asked (or published) defenses, all attacks, all seeds.
+
+    Raises:
+        InputError: something in the request does not exist or does not fit.
+    """
+    seeds = request.seeds or SEEDS.get(request.preset, 1)
+    attack_plans = _attack_plans(request)
+    data = _graph(request.dataset, request.graph)
+    target = _target(request.target, request.preset, data, request)
+    if request.transcript is not None:
+        use_one_thread()
+        result = attack_recorded(request.transcript, attack_plans, data, request.target, request.seed)
+        return AttackAudit(request, data.name, {}, 1, target.release_phrase, outcomes([result]))
+    plans = _trial_plans(request, target, attack_plans, seeds)
+    names = [f"{plan.defense}, seed {plan.index}" for plan in plans]
+    results = run_trials(
+        plans,
+        data,
+        request.workers if request.device == "cpu" else 1,
+        lambda place, stage, done, total: report(names[place], stage, done, total),
+    )
+    settings = target.settings.model_dump(mode="json")
+    return AttackAudit(request, data.name, settings, seeds, target.release_phrase, outcomes(results))
+
+
+def run_inspection(options: dict[str, Any], report: Report) -> list[Exposure]:
+    """The exposure table of a run, or of a recorded one.
+
+    Raises:
+        InputError: something in the request does not exist or does not fit.
+    """
+    observers = options.pop("observers") or ("public", "server", "client:0")
+    for observer in observers:
+        observer_members(observer)
+    recorded = options.pop("transcript")
+    if recorded is not None:
+        return Transcript.load(recorded).exposure(observers)
+    request = AttackRequest(attacks=(), **options)
+    data = _graph(request.dataset, request.graph)
+    target = _target(request.target, request.preset, data, request)
+    name = (request.defenses or (target.published_defense,))[0]
+    defense = find("defenses", name)(**_defense_settings(name, request))
+    use_one_thread()
+    run = target.run(
+        data,
+        defense,
+        branch(np.random.SeedSequence(request.seed), 0),
+        lambda message: False,
+        lambda stage, done, total: report(name, stage, done, total),
+    )
+    for observer in observers:
+        run.transcript.seen_by(observer)
+    return run.transcript.exposure(observers)
+
+
+def _graph(dataset: str, graph: str | None) -> Data:
+    if graph is None:
+        data = load_dataset(dataset)
+        data.name = dataset
+        return data
+    data = read_graph(graph)
+    data.name = Path(graph).name
+    return data
+
+
+def _target(name: str, preset: str, data: Data, request: AttackRequest) -> Target:
+    kind: type[Target] = find("targets", name)
+    settings = kind.preset(preset, data)
+    asked = {"ratio": request.ratio, "ratio_of": request.ratio_of, "device": _device(request.device)}
+    given = {key: value for key, value in asked.items() if value is not None}
+    return kind(**_merged(_merged(settings, given), request.settings or {}))
+
+
+def _merged(base: dict[str, Any], over: dict[str, Any]) -> dict[str, Any]:
+    """``over`` laid on ``base``, nested settings one by one."""
+    merged = dict(base)
+    for key, value in over.items():
+        inner = merged.get(key)
+        merged[key] = _merged(inner, value) if isinstance(inner, dict) and isinstance(value, dict) else value
+    return merged
+
+
+def _device(name: str) -> str:
+    try:
+        torch.empty(0, device=name)
+    except (RuntimeError, AssertionError) as error:
+        raise InputError(f"the device '{name}' is not usable here: use --device cpu") from error
+    return name
+
+
+def _defense_settings(name: str, request: AttackRequest) -> dict[str, Any]:
+    kind: type[Defense] = find("defenses", name)
+    settings = kind.preset(request.preset)
+    if request.strength is not None and kind.strength is not None:
+        settings[kind.strength] = request.strength
+    return settings
+
+
+def _attack_plans(request: AttackRequest) -> tuple[AttackPlan, ...]:
+    names = tuple(registered("attacks")) if "all" in request.attacks else tuple(dict.fromkeys(request.attacks))
+    if request.observer is not None:
+        observer_members(request.observer)
+    asked: tuple[Neighbours, ...] = (
+        ("true", "partial", "none") if request.neighbours == "all" else (request.neighbours,)  # type: ignore[assignment]
+    )
+    plans = []
+    for name in names:
+        kind: type[Attack] = find("attacks", name)
+        observer = request.observer or kind.observer
+        plans += [AttackPlan(name, kind.preset(request.preset), observer, n) for n in asked]
+    return tuple(plans)
+
+
+def _trial_plans(
+    request: AttackRequest, target: Target, attacks: tuple[AttackPlan, ...], seeds: int
+) -> list[TrialPlan]:
+    """The slow trials first. The control is always among them."""
+    names = dict.fromkeys(("none", *(request.defenses or (target.published_defense,))))
+    if request.strength is not None:
+        _check_strength(tuple(names))
+    plans = []
+    for index in range(seeds):
+        for name in names:
+            plans.append(
+                TrialPlan(
+                    target=request.target,
+                    target_settings=target.settings.model_dump(),
+                    defense=name,
+                    defense_settings=_defense_settings(name, request),
+                    attacks=attacks,
+                    seed=request.seed,
+                    index=index,
+                    timeline=request.timeline,
+                )
+            )
+    for plan in plans[: len(names)]:
+        plan.make_defense()
+    return list(_recording(plans, request.save_transcripts))
+
+
+def _check_strength(names: tuple[str, ...]) -> None:
+    knobs = [name for name in names if find("defenses", name).strength is not None]
+    if len(knobs) != 1:
+        raise InputError(
+            f"--strength needs exactly one defense with a strength, these have one: {', '.join(knobs) or 'none'}"
+        )
+
+
+def _recording(plans: list[TrialPlan], folder: str | None) -> Iterator[TrialPlan]:
+    if folder is None:
+        yield from plans
+        return
+    place = Path(folder)
+    try:
+        place.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"cannot write transcripts to {folder}: {error.strerror or error}") from error
+    for plan in plans:
+        yield replace(plan, transcript=str(place / f"{plan.defense}-seed{plan.index}.safetensors"))

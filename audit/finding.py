@@ -1,0 +1,46 @@
+"""A finding: one measured number with its interval and an honest word about both."""
+
+from dataclasses import asdict, dataclass
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A metric, its estimate, an interval, and how far the interval can be trusted.
+
+    ``estimate`` is None when the sample cannot resolve the metric, ``low`` and ``high`` are None when there
+    is no interval; ``note`` then says why. ``method`` says in one phrase how the interval was made.
+    ``validity`` is ``"valid"`` (the interval holds its level under the assumptions stated by its method),
+    ``"heuristic"`` (its coverage is measured by simulation, not derived) or ``"indicative"`` (no interval, or
+    a sample too small for the method). ``members`` and ``non_members`` count distinct subjects over all seeds.
+    """
+
+    metric: str
+    estimate: float | None
+    low: float | None
+    high: float | None
+    level: float
+    method: str
+    validity: str
+    note: str = ""
+    members: int = 0
+    non_members: int = 0
+    seeds: int = 1
+
+    def as_dict(self) -> dict[str, str | int | float | None]:
+        """Plain JSON types, floats rounded to 6 decimals."""
+        return {
+            name: round(float(value), 6) if isinstance(value, float) else value
+            for name, value in asdict(self).items()
+        }
+
+    def text(self, digits: int = 3, percent: bool = False) -> str:
+        """The number as a reader sees it: ``0.742 [0.701, 0.780]``, or ``not measurable``."""
+
+        def show(value: float) -> str:
+            return f"{100 * value:.{digits}f} %" if percent else f"{value:.{digits}f}"
+
+        if self.estimate is None:
+            return "not measurable"
+        if self.low is None or self.high is None:
+            return show(self.estimate)
+        return f"{show(self.estimate)} [{show(self.low)}, {show(self.high)}]"

@@ -1,0 +1,34 @@
+"""Attacks on a run that was recorded before, by us or by a user's own pipeline."""
+
+import numpy as np
+from torch_geometric.data import Data
+
+from ..targets.errors import InputError
+from ..targets.randomness import branch
+from ..targets.target import Run, Secrets, Utility
+from ..targets.transcript import Transcript
+from .trial import AttackPlan, TrialPlan, TrialResult, attacks_on
+
+
+def attack_recorded(
+    path: str, attacks: tuple[AttackPlan, ...], data: Data, target: str, seed: int
+) -> TrialResult:
+    """Plays label membership on a transcript: the dataset's masks are the truth.
+
+    Members are the train nodes, non-members the test nodes. Accuracy is not measured: the result holds
+    no utility of its own.
+
+    Raises:
+        InputError: the transcript cannot be read, or holds nothing that an attack reads.
+    """
+    transcript = Transcript.load(path)
+    train, test = data.train_mask.numpy(), data.test_mask.numpy()
+    subjects = np.flatnonzero(train | test)
+    secrets = Secrets("label-membership", "the label of one node", subjects, train[subjects])
+    rounds = [m.round for m in transcript.messages if m.receiver == "public"]
+    if not rounds:
+        raise InputError(f"the transcript {path} holds no released message: record the run with its release")
+    nothing = Utility(max(rounds), float("nan"), float("nan"), float("nan"))
+    run = Run(transcript, {secrets.game: secrets}, (nothing,), 0)
+    plan = TrialPlan(target, {}, "none", {}, attacks, seed, 0)
+    return attacks_on(plan, run, data, branch(np.random.SeedSequence(seed), 0))

@@ -1,0 +1,202 @@
+"""What an audit found: trials of several seeds and defenses, put together into findings with intervals."""
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..targets.transcript import Exposure
+from .finding import Finding
+from .metrics import (
+    Judged,
+    accuracy_finding,
+    auc_difference,
+    auc_finding,
+    mean_difference,
+    tpr_at_fpr_finding,
+)
+from .trial import Attacked, AttackPlan, TrialResult
+
+SCHEMA = "gaudit-attack/1"
+LOW_FPR = (0.01, 0.001)
+
+
+@dataclass(frozen=True)
+class AttackOutcome:
+    """One attack over all seeds.
+
+    Attributes:
+        plan: the attack, its observer and its queries.
+        round: the release that was attacked; None where validation chose different ones for different seeds.
+        knowledge: what the adversary knew, in words.
+        auc: how well it told members from non-members.
+        blind: the same attack features without the release.
+        beyond_blind: auc minus blind, paired.
+        tpr: true-positive rates at low false-positive rates.
+        null: auc against scrambled truth; 0.5 must lie within.
+        groups: auc with the non-members of one group only.
+    """
+
+    plan: AttackPlan
+    round: int | None
+    knowledge: str
+    auc: Finding
+    blind: Finding
+    beyond_blind: Finding
+    tpr: tuple[Finding, ...]
+    null: Finding
+    groups: dict[str, Finding]
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain JSON types."""
+        return {
+            "attack": self.plan.name,
+            "observer": self.plan.observer,
+            "neighbours": self.plan.neighbours,
+            "settings": self.plan.settings,
+            "round": self.round,
+            "knowledge": self.knowledge,
+            "auc": self.auc.as_dict(),
+            "blind_auc": self.blind.as_dict(),
+            "auc_beyond_blind": self.beyond_blind.as_dict(),
+            "tpr": [f.as_dict() for f in self.tpr],
+            "null_auc": self.null.as_dict(),
+            "groups": {name: f.as_dict() for name, f in self.groups.items()},
+        }
+
+
+@dataclass(frozen=True)
+class DefenseOutcome:
+    """One defense over all seeds.
+
+    Attributes:
+        defense: its name.
+        phrase: how a sentence calls it.
+        guarantee: what it promises, or None.
+        settings: its settings.
+        accuracy: test accuracy at the release that validation chose.
+        before_tuning: the same without local fine-tuning.
+        cost: accuracy lost against the undefended control, paired by seed; None for the control.
+        attacks: attacks on that release.
+        timeline: attacks on every release, if asked for.
+        curve: test accuracy at every release.
+        refused: attacks that do not apply, with the reason.
+        exposure: who saw what, in the first seed's run.
+        notes: what a reader must know.
+    """
+
+    defense: str
+    phrase: str
+    guarantee: str | None
+    settings: dict[str, Any]
+    accuracy: Finding
+    before_tuning: Finding
+    cost: Finding | None
+    attacks: tuple[AttackOutcome, ...]
+    timeline: tuple[AttackOutcome, ...]
+    curve: dict[int, Finding]
+    refused: dict[str, str]
+    exposure: tuple[Exposure, ...]
+    notes: tuple[str, ...]
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain JSON types."""
+        return {
+            "defense": self.defense,
+            "settings": self.settings,
+            "guarantee": self.guarantee,
+            "accuracy": self.accuracy.as_dict(),
+            "accuracy_before_tuning": self.before_tuning.as_dict(),
+            "accuracy_cost": None if self.cost is None else self.cost.as_dict(),
+            "attacks": [a.as_dict() for a in self.attacks],
+            "timeline": [a.as_dict() for a in self.timeline],
+            "accuracy_by_round": {str(r): f.as_dict() for r, f in self.curve.items()},
+            "not_applicable": self.refused,
+            "exposure": [vars(row) for row in self.exposure],
+            "notes": list(self.notes),
+        }
+
+
+def outcomes(results: Sequence[TrialResult], control: str = "none") -> list[DefenseOutcome]:
+    """Groups trials by defense (in the order of first appearance) and sums up each group."""
+    by_defense: dict[str, list[TrialResult]] = {}
+    for result in sorted(results, key=lambda r: r.plan.index):
+        by_defense.setdefault(result.plan.defense, []).append(result)
+    return [_outcome(trials, by_defense.get(control)) for trials in by_defense.values()]
+
+
+def _outcome(trials: list[TrialResult], control: list[TrialResult] | None) -> DefenseOutcome:
+    first = trials[0]
+    defense = first.plan.make_defense()
+    chosen, timeline = _attacks(trials, at_choice=True), _attacks(trials, at_choice=False)
+    return DefenseOutcome(
+        first.plan.defense,
+        defense.phrase,
+        defense.guarantee,
+        defense.settings.model_dump(mode="json"),
+        _accuracy(trials, lambda t: t.utility.test),
+        _accuracy(trials, lambda t: t.utility.test_before_tuning),
+        _cost(trials, control),
+        chosen,
+        timeline if first.plan.timeline else (),
+        {u.round: _accuracy(trials, _at(i)) for i, u in enumerate(first.utilities)},
+        first.refused,
+        first.exposure,
+        first.notes,
+    )
+
+
+def _at(release: int) -> Callable[[TrialResult], float]:
+    return lambda trial: trial.utilities[release].test
+
+
+def _accuracy(trials: list[TrialResult], read: Callable[[TrialResult], float]) -> Finding:
+    values = [read(t) for t in trials]
+    if any(math.isnan(v) for v in values):
+        return Finding("accuracy", None, None, None, 0.95, "none", "indicative", "a recorded run has no accuracy")
+    return accuracy_finding(values, trials[0].tested)
+
+
+def _cost(trials: list[TrialResult], control: list[TrialResult] | None) -> Finding | None:
+    if control is None or control[0].plan.defense == trials[0].plan.defense:
+        return None
+    return mean_difference([t.utility.test for t in control], [t.utility.test for t in trials])
+
+
+def _attacks(trials: list[TrialResult], at_choice: bool) -> tuple[AttackOutcome, ...]:
+    """Attacks grouped over seeds: at the release that validation chose, or at each release."""
+    found: dict[tuple[str, str, str, int | None], list[Attacked]] = {}
+    for trial in trials:
+        for a in trial.attacked:
+            if at_choice and a.round != trial.utility.round:
+                continue
+            key = (a.plan.name, a.plan.observer, a.plan.neighbours, None if at_choice else a.round)
+            found.setdefault(key, []).append(a)
+    return tuple(attack_outcome(attacked) for attacked in found.values())
+
+
+def attack_outcome(attacked: Sequence[Attacked]) -> AttackOutcome:
+    """One attack over the seeds of one defense."""
+    first = attacked[0]
+    runs, blind = [a.judged for a in attacked], [a.blind for a in attacked]
+    rounds = {a.round for a in attacked}
+    return AttackOutcome(
+        first.plan,
+        rounds.pop() if len(rounds) == 1 else None,
+        first.knowledge,
+        auc_finding(runs),
+        auc_finding(blind),
+        auc_difference(runs, blind),
+        tuple(tpr_at_fpr_finding(runs, fpr) for fpr in LOW_FPR),
+        auc_finding([run.scrambled(np.random.default_rng(i)) for i, run in enumerate(runs)]),
+        {name: _in_group(attacked, name) for name in first.groups},
+    )
+
+
+def _in_group(attacked: Sequence[Attacked], name: str) -> Finding:
+    runs: list[Judged] = [a.judged.where(a.groups[name]) for a in attacked]
+    if any(run.truth.all() for run in runs):
+        return Finding("auc", None, None, None, 0.95, "none", "valid", "no non-member of this group")
+    return auc_finding(runs)

@@ -1,0 +1,168 @@
+"""One trial: one run of a target under one defense, and all attacks on what it let out."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch_geometric.data import Data
+
+from ..attacks.attack import Attack, Neighbours
+from ..targets.defense import Defense
+from ..targets.errors import InputError
+from ..targets.randomness import branch
+from ..targets.registry import find
+from ..targets.target import Progress, Run, Target, Utility, no_progress
+from ..targets.transcript import Exposure, Message, sees
+from .knowledge import grant
+from .metrics import Judged
+from .referee import group, judge
+
+
+@dataclass(frozen=True)
+class AttackPlan:
+    """An attack with its settings, the observer that mounts it and the neighbours that it queries with."""
+
+    name: str
+    settings: dict[str, Any] = field(default_factory=dict)
+    observer: str = "public"
+    neighbours: Neighbours = "true"
+
+    def make(self) -> Attack:
+        made: Attack = find("attacks", self.name)(**self.settings)
+        return made
+
+
+@dataclass(frozen=True)
+class TrialPlan:
+    """What one trial runs. Trials that differ in the defense alone share the seed, thus the partition."""
+
+    target: str
+    target_settings: dict[str, Any]
+    defense: str
+    defense_settings: dict[str, Any]
+    attacks: tuple[AttackPlan, ...]
+    seed: int
+    index: int
+    timeline: bool = False
+    transcript: str | None = None
+
+    def make_target(self) -> Target:
+        made: Target = find("targets", self.target)(**self.target_settings)
+        return made
+
+    def make_defense(self) -> Defense:
+        made: Defense = find("defenses", self.defense)(**self.defense_settings)
+        return made
+
+    def keeps(self) -> Callable[[Message], bool]:
+        """The retention rule: the kinds that the attacks read, where their observers see them."""
+        wanted = {(kind, plan.observer) for plan in self.attacks for kind in plan.make().needs}
+        return lambda m: any(m.kind == kind and sees(o, m.sender, m.receiver) for kind, o in wanted)
+
+
+@dataclass(frozen=True)
+class Attacked:
+    """One attack at one release: guesses with truth, the blind baseline's, and the groups among the subjects."""
+
+    plan: AttackPlan
+    round: int
+    judged: Judged
+    blind: Judged
+    groups: dict[str, np.ndarray]
+    knowledge: str
+
+
+@dataclass(frozen=True)
+class TrialResult:
+    """What is left of a trial once its run is over."""
+
+    plan: TrialPlan
+    utilities: tuple[Utility, ...]
+    chosen: int
+    attacked: tuple[Attacked, ...]
+    refused: dict[str, str]
+    exposure: tuple[Exposure, ...]
+    notes: tuple[str, ...]
+    tested: int
+
+    @property
+    def utility(self) -> Utility:
+        return self.utilities[self.chosen]
+
+
+def run_trial(plan: TrialPlan, data: Data, progress: Progress = no_progress) -> TrialResult:
+    """Runs the target, attacks its release, and has the referee judge.
+
+    Raises:
+        InputError: graph, settings, defense and attacks do not go together.
+    """
+    target, defense = plan.make_target(), plan.make_defense()
+    seed = branch(np.random.SeedSequence(plan.seed), plan.index)
+    run = target.run(data, defense, seed, plan.keeps(), progress)
+    if plan.transcript is not None:
+        run.transcript.save(Path(plan.transcript))
+    return attacks_on(plan, run, data, seed, progress)
+
+
+def attacks_on(
+    plan: TrialPlan, run: Run, data: Data, seed: np.random.SeedSequence, progress: Progress = no_progress
+) -> TrialResult:
+    """All attacks of a plan on one run; those that its views do not allow are noted with the reason."""
+    attacked, refused = [], {}
+    for done, attack_plan in enumerate(plan.attacks):
+        view = run.transcript.seen_by(attack_plan.observer).until(run.utility.round)
+        reason = attack_plan.make().why_not(view)
+        if reason is not None:
+            refused[attack_plan.name] = reason
+            continue
+        attacked += [
+            _attacked(attack_plan, run, data, round_, branch(seed, "attack", attack_plan.neighbours))
+            for round_ in _rounds(plan, run)
+        ]
+        progress("attacking", done + 1, len(plan.attacks))
+    observers = dict.fromkeys(["public", "server", "client:0", *(a.observer for a in plan.attacks)])
+    return TrialResult(
+        plan,
+        run.utilities,
+        run.chosen,
+        tuple(attacked),
+        refused,
+        tuple(run.transcript.exposure(observers)),
+        run.notes,
+        int(data.test_mask.sum()),
+    )
+
+
+def _rounds(plan: TrialPlan, run: Run) -> list[int]:
+    """The release that validation chose; with a timeline all of them."""
+    return [u.round for u in run.utilities] if plan.timeline else [run.utility.round]
+
+
+def _attacked(
+    plan: AttackPlan, run: Run, data: Data, round_: int, seed: np.random.SeedSequence
+) -> Attacked:
+    attack = plan.make()
+    if attack.game not in run.secrets:
+        raise InputError(
+            f"the attack '{plan.name}' plays the game '{attack.game}', the target offers {', '.join(run.secrets)}"
+        )
+    secrets = run.secrets[attack.game]
+    given = grant(data, secrets, plan.neighbours, knows_defense=plan.observer != "public", seed=seed)
+    scores = attack(run.transcript.seen_by(plan.observer).until(round_), given.knowledge, seed)
+    blind = attack.blind(given.knowledge, seed)
+    return Attacked(
+        plan,
+        round_,
+        judge(scores, given, secrets),
+        judge(blind, given, secrets),
+        {name: group(secrets, name) for name in secrets.groups},
+        given.knowledge.sentence(),
+    )
+
+
+def use_one_thread() -> None:
+    """One thread per worker: parallel over trials, never inside operations, so that numbers do not depend on it."""
+    torch.set_num_threads(1)

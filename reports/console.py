@@ -1,0 +1,126 @@
+"""Results as tables on a terminal."""
+
+from collections.abc import Sequence
+
+from rich.console import Console
+from rich.table import Table
+
+from ..audit.results import AttackOutcome, DefenseOutcome
+from ..targets.transcript import Exposure
+from .sentences import blind_warning, last_line
+
+
+def print_outcomes(console: Console, outcomes: Sequence[DefenseOutcome], release: str) -> None:
+    """Tables of an audit, warnings, and the plain last lines."""
+    console.print(_main_table(outcomes))
+    if any(a.groups for o in outcomes for a in o.attacks):
+        console.print(_group_table(outcomes))
+    for outcome in outcomes:
+        if outcome.timeline:
+            console.print(_timeline_table(outcome))
+    for line in _remarks(outcomes):
+        console.print(line, style="yellow", highlight=False, soft_wrap=True)
+    console.print(last_line(outcomes, release), highlight=False, soft_wrap=True, style="bold")
+
+
+def _main_table(outcomes: Sequence[DefenseOutcome]) -> Table:
+    table = Table(title="Label membership: was this node's label trained on?", title_justify="left")
+    table.add_column("defense")
+    table.add_column("accuracy %")
+    table.add_column("attack")
+    table.add_column("observer")
+    table.add_column("AUC")
+    table.add_column("blind AUC")
+    table.add_column("TPR at 1 % FPR")
+    for outcome in outcomes:
+        head = (outcome.defense, outcome.accuracy.text(1, percent=True))
+        for i, attack in enumerate(outcome.attacks):
+            table.add_row(*(head if i == 0 else ("", "")), *_cells(attack))
+        if not outcome.attacks:
+            table.add_row(*head, *[""] * 5)
+        table.add_section()
+    return table
+
+
+def _cells(attack: AttackOutcome) -> tuple[str, ...]:
+    name = attack.plan.name
+    if attack.plan.neighbours != "true":
+        name += f" ({attack.plan.neighbours} neighbours)"
+    return (
+        name,
+        attack.plan.observer,
+        attack.auc.text(3),
+        attack.blind.text(3),
+        attack.tpr[0].text(3),
+    )
+
+
+def _group_table(outcomes: Sequence[DefenseOutcome]) -> Table:
+    title = "The same, by whether the non-members took part in self-training (training data in all but name)"
+    table = Table(title=title, title_justify="left")
+    for column in ("defense", "attack", "against", "AUC"):
+        table.add_column(column)
+    for outcome in outcomes:
+        for attack in outcome.attacks:
+            for name, finding in attack.groups.items():
+                table.add_row(outcome.defense, attack.plan.name, name, finding.text(3))
+    return table
+
+
+def _timeline_table(outcome: DefenseOutcome) -> Table:
+    table = Table(title=f"Over rounds: {outcome.defense}", title_justify="left")
+    for column in ("round", "accuracy %", "attack", "AUC"):
+        table.add_column(column)
+    for attack in sorted(outcome.timeline, key=lambda a: (a.round or 0, a.plan.name)):
+        accuracy = outcome.curve[attack.round].text(1, percent=True) if attack.round else ""
+        table.add_row(str(attack.round), accuracy, attack.plan.name, attack.auc.text(3))
+    return table
+
+
+def _remarks(outcomes: Sequence[DefenseOutcome]) -> list[str]:
+    remarks = []
+    for outcome in outcomes:
+        remarks += [f"{outcome.defense}: {w}" for a in outcome.attacks if (w := blind_warning(a))]
+        remarks += [f"{outcome.defense}: {name} not applicable: {why}" for name, why in outcome.refused.items()]
+    first = next((a for o in outcomes for a in o.attacks), None)
+    if first is not None:
+        remarks.append(f"The adversary {first.knowledge}.")
+        if first.auc.note:
+            remarks.append(f"Intervals: {first.auc.note}.")
+    return remarks
+
+
+def exposure_table(rows: Sequence[Exposure]) -> Table:
+    """Who sees what: message kinds x observers."""
+    table = Table(title="What each observer sees", title_justify="left")
+    for column in ("observer", "message kind", "messages", "bytes", "rounds", "readable"):
+        table.add_column(column, justify="right" if column in ("messages", "bytes") else "left")
+    before = None
+    for row in rows:
+        if before not in (None, row.observer):
+            table.add_section()
+        table.add_row(
+            row.observer if row.observer != before else "",
+            row.kind,
+            f"{row.count:,}",
+            readable_bytes(row.nbytes),
+            _rounds(row),
+            "yes" if row.readable else "sealed",
+        )
+        before = row.observer
+    return table
+
+
+def _rounds(row: Exposure) -> str:
+    first, last = ("before the first" if r < 0 else str(r) for r in (row.first_round, row.last_round))
+    return first if first == last else f"{first} to {last}"
+
+
+def readable_bytes(count: int) -> str:
+    """1536 as '1.5 KiB'."""
+    size = float(count)
+    for unit in ("B", "KiB", "MiB", "GiB"):
+        if size < 1024 or unit == "GiB":
+            return f"{size:.0f} {unit}" if unit == "B" else f"{size:.1f} {unit}"
+        size /= 1024
+    raise AssertionError

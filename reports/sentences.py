@@ -1,0 +1,74 @@
+"""Results in plain words."""
+
+from collections.abc import Sequence
+
+from ..audit.finding import Finding
+from ..audit.results import AttackOutcome, DefenseOutcome
+
+WHO = {"public": "An outsider", "server": "The server"}
+
+
+def who(observer: str) -> str:
+    """How a sentence calls an observer."""
+    if observer in WHO:
+        return WHO[observer]
+    if observer.startswith("client:") and "+" not in observer:
+        return f"Client {observer.partition(':')[2]}"
+    return f"Whoever puts together what {observer.replace('+', ' and ')} see"
+
+
+def last_line(outcomes: Sequence[DefenseOutcome], release: str) -> str:
+    """The one sentence that a data owner should take away, per attack.
+
+    Undefended first; then each defense with what is left of the attack and what it costs.
+    """
+    control = next((o for o in outcomes if o.defense == "none"), None)
+    others = [o for o in outcomes if o is not control]
+    base = control or others[0]
+    lines = [_about(attack, base, others if control else others[1:], release) for attack in base.attacks]
+    asked = {a.plan.name for a in base.attacks}
+    for other in others:
+        only_here = [a for a in other.attacks if a.plan.name not in asked]
+        lines += [_about(attack, other, [], release) for attack in only_here]
+    return "\n".join(lines)
+
+
+def _about(
+    attack: AttackOutcome, base: DefenseOutcome, others: Sequence[DefenseOutcome], release: str
+) -> str:
+    start = "" if base.defense == "none" else f"{_capital(base.phrase)}, "
+    actor = who(attack.plan.observer)
+    actor = actor if not start else actor[0].lower() + actor[1:]
+    text = f"{start}{actor} who holds {release} tells members from non-members with AUC {attack.auc.text(2)}"
+    for other in others:
+        same = next((a for a in other.attacks if a.plan == attack.plan), None)
+        if same is not None:
+            text += f"; {other.phrase} {same.auc.text(2)}{_cost(other.cost)}"
+    return f"{text} ({attack.plan.name})."
+
+
+def _cost(cost: Finding | None) -> str:
+    if cost is None or cost.estimate is None:
+        return ""
+    points = 100 * cost.estimate
+    interval = "" if cost.low is None or cost.high is None else f" [{100 * cost.low:.1f}, {100 * cost.high:.1f}]"
+    if points < 0:
+        return f", with {-points:.1f} points of accuracy gained" + (
+            "" if not interval else f" [{-100 * cost.high:.1f}, {-100 * cost.low:.1f}]"  # type: ignore[operator]
+        )
+    return f", at a cost of {points:.1f}{interval} points of accuracy"
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
+def blind_warning(attack: AttackOutcome) -> str | None:
+    """What to say where the attack does no better than its blind baseline."""
+    low = attack.beyond_blind.low
+    if low is None or low > 0:
+        return None
+    return (
+        f"{attack.plan.name}: no better than the blind baseline ({attack.blind.text(2)} without the release); "
+        "this AUC is not evidence of a leak"
+    )

@@ -1,0 +1,154 @@
+"""The two models that graphs are condensed for, with their gradients in closed form.
+
+PyG's layers serve everywhere else; here the same few products run many thousand times (per round, client
+and class), and the server needs gradients that can be differentiated once more. The closed form costs two
+products forward and two back and is checked against autograd and PyG in the tests.
+"""
+
+import math
+from abc import abstractmethod
+from typing import ClassVar, Literal
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from .propagation import Neighbourhood
+
+Weights = dict[str, Tensor]
+BackboneName = Literal["gcn", "sgc"]
+
+
+class Backbone(nn.Module):
+    """A node classifier on neighbourhoods.
+
+    Args:
+        features: d.
+        hidden: width of the hidden layer, if there is one.
+        classes: C.
+        dropout: share of hidden units dropped in training.
+    """
+
+    name: ClassVar[str]
+
+    def __init__(self, features: int, hidden: int, classes: int, dropout: float = 0.5) -> None:
+        super().__init__()
+        self.dropout = dropout
+        for name, shape in self.shapes(features, hidden, classes).items():
+            self.register_parameter(name, nn.Parameter(torch.empty(shape)))
+        self.reset_parameters()
+
+    @staticmethod
+    @abstractmethod
+    def shapes(features: int, hidden: int, classes: int) -> dict[str, tuple[int, ...]]:
+        """Shape of each weight by name."""
+
+    def reset_parameters(self) -> None:
+        """Uniform within 1 / sqrt(fan out), biases too, as GCond draws them (Jin et al. 2022b, code)."""
+        for parameter in self.parameters():
+            bound = 1 / math.sqrt(parameter.shape[-1])
+            nn.init.uniform_(parameter, -bound, bound)
+
+    def weights(self) -> Weights:
+        """The weights by name, detached."""
+        return {name: p.detach() for name, p in self.named_parameters()}
+
+    def load(self, weights: Weights) -> None:
+        """Takes over other weights of the same shapes."""
+        with torch.no_grad():
+            for name, parameter in self.named_parameters():
+                parameter.copy_(weights[name])
+
+    @abstractmethod
+    def forward(self, near: Neighbourhood) -> Tensor:
+        """Logits of the k nodes in question, [k, C]."""
+
+    @staticmethod
+    @abstractmethod
+    def hidden(weights: Weights, rows: Tensor) -> Tensor:
+        """What the model keeps per row before the second aggregation, [m, h]."""
+
+    @staticmethod
+    @abstractmethod
+    def logits(weights: Weights, hidden: Tensor, second: Tensor) -> Tensor:
+        """Logits from `hidden` without dropout, [k, C]."""
+
+    @staticmethod
+    @abstractmethod
+    def gradients(weights: Weights, rows: Tensor, hidden: Tensor, second: Tensor, error: Tensor) -> Weights:
+        """Gradient of a loss by each weight.
+
+        Args:
+            weights: by name.
+            rows: once aggregated features [m, d].
+            hidden: `hidden` of these rows.
+            second: second aggregation [k, m].
+            error: derivative of the loss by the logits, [k, C].
+        """
+
+
+class GCN(Backbone):
+    """Two-layer graph convolutional network (Kipf and Welling 2017)."""
+
+    name = "gcn"
+    w1: Tensor
+    b1: Tensor
+    w2: Tensor
+    b2: Tensor
+
+    @staticmethod
+    def shapes(features: int, hidden: int, classes: int) -> dict[str, tuple[int, ...]]:
+        return {"w1": (features, hidden), "b1": (hidden,), "w2": (hidden, classes), "b2": (classes,)}
+
+    def forward(self, near: Neighbourhood) -> Tensor:
+        hidden = F.dropout(self.hidden(self._parameters, near.rows), self.dropout, self.training)  # type: ignore[arg-type]
+        return self.logits(self._parameters, hidden, near.second)  # type: ignore[arg-type]
+
+    @staticmethod
+    def hidden(weights: Weights, rows: Tensor) -> Tensor:
+        return torch.relu(rows @ weights["w1"] + weights["b1"])
+
+    @staticmethod
+    def logits(weights: Weights, hidden: Tensor, second: Tensor) -> Tensor:
+        return second @ (hidden @ weights["w2"]) + weights["b2"]
+
+    @staticmethod
+    def gradients(weights: Weights, rows: Tensor, hidden: Tensor, second: Tensor, error: Tensor) -> Weights:
+        back = second.t() @ error
+        into_hidden = (back @ weights["w2"].t()) * (hidden > 0)
+        return {
+            "w1": rows.t() @ into_hidden,
+            "b1": into_hidden.sum(0),
+            "w2": hidden.t() @ back,
+            "b2": error.sum(0),
+        }
+
+
+class SGC(Backbone):
+    """Simplified graph convolution with two propagation steps (Wu et al. 2019)."""
+
+    name = "sgc"
+    w: Tensor
+    b: Tensor
+
+    @staticmethod
+    def shapes(features: int, hidden: int, classes: int) -> dict[str, tuple[int, ...]]:
+        return {"w": (features, classes), "b": (classes,)}
+
+    def forward(self, near: Neighbourhood) -> Tensor:
+        return self.logits(self._parameters, self.hidden(self._parameters, near.rows), near.second)  # type: ignore[arg-type]
+
+    @staticmethod
+    def hidden(weights: Weights, rows: Tensor) -> Tensor:
+        return rows @ weights["w"]
+
+    @staticmethod
+    def logits(weights: Weights, hidden: Tensor, second: Tensor) -> Tensor:
+        return second @ hidden + weights["b"]
+
+    @staticmethod
+    def gradients(weights: Weights, rows: Tensor, hidden: Tensor, second: Tensor, error: Tensor) -> Weights:
+        return {"w": rows.t() @ (second.t() @ error), "b": error.sum(0)}
+
+
+BACKBONES: dict[str, type[Backbone]] = {b.name: b for b in (GCN, SGC)}

@@ -1,0 +1,71 @@
+"""The only way out of a party."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+
+from torch import Tensor
+
+from .transcript import Message, Transcript
+
+Mod = Callable[[Message], Message]
+Retention = Callable[[Message], bool]
+
+
+def keep_kinds(*kinds: str) -> Retention:
+    """The retention rule that keeps all messages of some kinds, and of no other."""
+    wanted = frozenset(kinds)
+    return lambda message: message.kind in wanted
+
+
+@dataclass
+class Channel:
+    """Copies each message when it is sent, lets defenses change it on the way, and records it.
+
+    Attributes:
+        transcript: what was sent so far.
+        retain: which messages are kept with their content; all are counted.
+        mods: defenses that act on messages (`message -> message`), in order; they act at the sender,
+            so that the observer and the receiver get the same thing.
+    """
+
+    transcript: Transcript = field(default_factory=Transcript)
+    retain: Retention = field(default=lambda message: True)
+    mods: tuple[Mod, ...] = ()
+
+    def send(
+        self,
+        kind: str,
+        sender: str,
+        receiver: str,
+        round_: int,
+        tensors: Mapping[str, Tensor],
+        sealed_from: tuple[str, ...] = (),
+    ) -> Mapping[str, Tensor]:
+        """Sends a copy of ``tensors`` and returns what the receiver gets (which is not shared either)."""
+        # clone, not detach().cpu(): the latter aliases live parameters that are already on the CPU
+        copied = {name: tensor.detach().clone() for name, tensor in tensors.items()}
+        message = Message(kind, sender, receiver, round_, copied, sealed_from)
+        for mod in self.mods:
+            message = mod(message)
+        keep = self.retain(message)
+        self.transcript.record(message, keep)
+        if not keep:
+            return message.tensors
+        return {name: tensor.clone() for name, tensor in message.tensors.items()}
+
+    def hold(self, kind: str, party: str, round_: int, tensors: Mapping[str, Tensor]) -> None:
+        """Notes something that a party has and keeps: visible to that party alone, untouched by defenses."""
+        copied = {name: tensor.detach().clone() for name, tensor in tensors.items()}
+        message = Message(kind, party, party, round_, copied)
+        self.transcript.record(message, self.retain(message))
+
+
+def on_kinds(kinds: tuple[str, ...], change: Callable[[Tensor], Tensor]) -> Mod:
+    """The mod that changes every tensor of some message kinds and lets all others pass."""
+
+    def mod(message: Message) -> Message:
+        if message.kind not in kinds:
+            return message
+        return replace(message, tensors={name: change(tensor) for name, tensor in message.tensors.items()})
+
+    return mod

@@ -1,0 +1,63 @@
+"""A condensed graph as it is released."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from .errors import InputError
+from .propagation import Neighbourhood, dense_gcn_operator
+
+KIND = "condensed-graph"
+
+
+@dataclass(frozen=True)
+class CondensedGraph:
+    """A small synthetic graph that stands for a large private one.
+
+    Attributes:
+        x: features [n', d].
+        y: labels [n'].
+        adjacency: symmetric weights in [0, 1] without self-loops, [n', n'].
+    """
+
+    x: Tensor
+    y: Tensor
+    adjacency: Tensor
+
+    def tensors(self) -> dict[str, Tensor]:
+        """The content of the message that releases it."""
+        return {"x": self.x, "y": self.y, "adjacency": self.adjacency}
+
+    @classmethod
+    def from_tensors(cls, tensors: Mapping[str, Tensor], features: int | None = None) -> "CondensedGraph":
+        """Reads a release, which may come from outside.
+
+        Raises:
+            InputError: a part is missing, misshapen or not finite.
+        """
+        missing = {"x", "y", "adjacency"} - set(tensors)
+        if missing:
+            raise InputError(f"the condensed graph lacks {', '.join(sorted(missing))}")
+        x, y, adjacency = tensors["x"].float(), tensors["y"].long(), tensors["adjacency"].float()
+        if x.dim() != 2 or y.shape != (len(x),) or adjacency.shape != (len(x), len(x)) or not len(x):
+            raise InputError(
+                f"the condensed graph's parts do not fit: x {tuple(x.shape)}, y {tuple(y.shape)}, "
+                f"adjacency {tuple(adjacency.shape)}"
+            )
+        if features is not None and x.shape[1] != features:
+            raise InputError(f"the condensed graph has {x.shape[1]} features, the dataset has {features}")
+        if not bool(torch.isfinite(x).all() and torch.isfinite(adjacency).all()) or bool((y < 0).any()):
+            raise InputError("the condensed graph holds values that are not finite, or negative labels")
+        return cls(x, y, adjacency)
+
+    def neighbourhood(self) -> Neighbourhood:
+        """What a model trained on it reads."""
+        operator = dense_gcn_operator(self.adjacency)
+        return Neighbourhood(operator @ self.x, operator)
+
+    def density(self) -> float:
+        """Share of node pairs that are linked."""
+        n = len(self.y)
+        return float((self.adjacency > 0).sum()) / max(n * (n - 1), 1)

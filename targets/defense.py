@@ -1,0 +1,119 @@
+"""The sockets that a target offers to defenses: the data, the training, the messages.
+
+A defense fills one or more of them; a target calls all of them at the same places whatever the defense is,
+so any defense can be put before any federated target.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from pydantic import BaseModel, ConfigDict, ValidationError
+from torch import Tensor
+
+from .errors import InputError, unknown_name
+from .party import Client
+from .transcript import Message
+
+
+class Settings(BaseModel):
+    """Settings of a target, an attack or a defense: published defaults, unknown keys refused."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    @classmethod
+    def checked(cls, owner: str, values: dict[str, Any]) -> Self:
+        """Builds the settings from outside values.
+
+        Raises:
+            InputError: an unknown key (with the nearest match) or a value out of its range.
+        """
+        for key in values:
+            if key not in cls.model_fields:
+                raise unknown_name(f"setting of {owner}", key, cls.model_fields)
+        try:
+            return cls(**values)
+        except ValidationError as error:
+            first = error.errors()[0]
+            name = ".".join(str(part) for part in first["loc"]) or "settings"
+            raise InputError(f"setting '{name}' of {owner}: {first['msg']}, got {first['input']!r}") from error
+
+
+@dataclass(frozen=True)
+class SharedModel:
+    """The model that the clients trained together before condensing, as each client knows it.
+
+    Attributes:
+        weights: the two-layer GCN's weights by name (``w1`` [d, h], ``b1`` [h], ``w2`` [h, C], ``b2`` [C]).
+        pseudo_labels: for each client, its predicted label per own node, [n] int64.
+        pseudo_labelled: for each client, which of its nodes took part in self-training, [n] bool.
+    """
+
+    weights: dict[str, Tensor]
+    pseudo_labels: dict[int, Tensor]
+    pseudo_labelled: dict[int, Tensor]
+
+
+class Defense:
+    """Base of all defenses; on its own it changes nothing and is the undefended control.
+
+    Attributes:
+        name: the name in the registry.
+        phrase: how a sentence calls it ("with the information bottleneck").
+        needs_shared_model: whether `on_data` uses the jointly trained model.
+        strength: the name of the one setting that is its strength knob, or None.
+        guarantee: what it promises, with the unit, or None.
+    """
+
+    name: ClassVar[str] = "none"
+    phrase: ClassVar[str] = "undefended"
+    needs_shared_model: ClassVar[bool] = False
+    strength: ClassVar[str | None] = None
+    guarantee: ClassVar[str | None] = None
+    Settings: ClassVar[type[Settings]] = Settings
+
+    def __init__(self, **settings: Any) -> None:
+        self.settings = self.Settings.checked(f"defense '{self.name}'", settings)
+
+    def __repr__(self) -> str:
+        inside = ", ".join(f"{k}={v!r}" for k, v in self.settings.model_dump().items())
+        return f"{type(self).__name__}({inside})"
+
+    @classmethod
+    def preset(cls, preset: str) -> dict[str, Any]:
+        """Settings that a preset changes."""
+        return {}
+
+    def on_data(
+        self,
+        client: Client,
+        shared: SharedModel | None,
+        seed: np.random.SeedSequence,
+        hold: Callable[[str, dict[str, Tensor]], None],
+    ) -> Client:
+        """Changes what a client feeds into the pipeline. ``hold(kind, tensors)`` notes what it keeps."""
+        return client
+
+    def on_training(self, client: Client, seed: np.random.SeedSequence) -> "LossTerm | None":
+        """An extra term of the client's loss, or None."""
+        return None
+
+    def on_message(self, seed: np.random.SeedSequence) -> Callable[[Message], Message] | None:
+        """A change of messages at their sender, or None."""
+        return None
+
+
+class LossTerm:
+    """A term that a training defense adds to a client's loss, given through its derivative."""
+
+    def gradient(self, logits: Tensor, labels: Tensor, reference: Tensor, reference_labels: Tensor) -> Tensor:
+        """The term's derivative by ``logits`` [n, C], per node (not averaged).
+
+        Args:
+            logits: of the labelled nodes.
+            labels: theirs.
+            reference: logits of nodes that the loss does not use, [m, C].
+            reference_labels: theirs.
+        """
+        raise NotImplementedError

@@ -1,0 +1,248 @@
+"""A user's own graph: NumPy archives and GraphML files, both untrusted."""
+
+import io
+import math
+import os
+import secrets
+import zipfile
+import zlib
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+from xml.parsers import expat
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch_geometric.data import Data
+
+from .errors import InputError
+from .graph import MASKS, check_graph, spread_masks
+
+MOST_NODES = 5_000_000
+MOST_EDGES = 200_000_000
+MOST_FEATURE_BYTES = 8 << 30
+MOST_GRAPHML_BYTES = 512 << 20
+
+Array = NDArray[Any]
+
+
+def read_graph(path: str | os.PathLike[str]) -> Data:
+    """Reads and checks a graph from a file.
+
+    - ``.npz``: arrays ``x`` [N, d] numeric, ``y`` [N] integer, ``edge_index`` [2, E] integer and optionally
+      ``train_mask``, ``val_mask``, ``test_mask`` [N] boolean. Never unpickled.
+    - ``.graphml``: node attributes ``label`` (integer classes, or strings, which are numbered in sorted
+      order), features as numbers ``x0`` .. ``x{d-1}`` or as one string ``x`` of numbers between blanks, and
+      optionally ``split`` (``train``, ``val`` or ``test``; other nodes are in none).
+      Nodes keep the file's order.
+
+    Without any mask or split a split in the manner of Planetoid is drawn with seed 0.
+
+    Returns:
+        What ``check_graph`` returns.
+
+    Raises:
+        InputError: the file cannot be read, is too large, or does not hold a usable graph.
+    """
+    path = Path(path)
+    readers = {".npz": _read_npz, ".graphml": _read_graphml}
+    if path.suffix.lower() not in readers:
+        raise InputError(f"{path}: unknown kind of graph file: expected {' or '.join(readers)}")
+    if not path.is_file():
+        raise InputError(f"{path}: no such file")
+    try:
+        data = readers[path.suffix.lower()](path)
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read: {error.strerror or _line(error)}") from error
+    given = [name for name in MASKS if name in data]
+    if given and len(given) < len(MASKS):
+        missing = ", ".join(name for name in MASKS if name not in data)
+        raise InputError(
+            f"{path}: {', '.join(given)} given but {missing} missing: give all three masks or none"
+        )
+    return check_graph(data if given else spread_masks(data, seed=0, source=str(path)), str(path))
+
+
+def write_graph(data: Data, path: str | os.PathLike[str]) -> None:
+    """Writes a graph's features, labels, edges and masks to an ``.npz`` file that ``read_graph`` reads.
+
+    The file appears complete or not at all; one of the same name is replaced.
+
+    Raises:
+        InputError: the name does not end in ``.npz``, the folder cannot be written, or the graph is unusable.
+    """
+    path = Path(path)
+    if path.suffix.lower() != ".npz":
+        raise InputError(f"{path}: graphs are written as .npz: choose such a name")
+    checked = check_graph(data, f"graph for {path}")
+    arrays = {name: checked[name].cpu().numpy() for name in ("x", "y", "edge_index", *MASKS)}
+    beside = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
+    try:
+        with beside.open("wb") as stream:
+            np.savez_compressed(stream, **arrays)
+        beside.replace(path)
+    except OSError as error:
+        raise InputError(f"{path}: cannot be written: {error.strerror or _line(error)}") from error
+    finally:
+        beside.unlink(missing_ok=True)
+
+
+def _line(error: Exception) -> str:
+    """The first line of a foreign error."""
+    return (str(error).splitlines() or [type(error).__name__])[0]
+
+
+def _read_npz(path: Path) -> Data:
+    try:
+        with zipfile.ZipFile(path) as archive:
+            held = set(archive.namelist())
+            names = [name for name in ("x", "y", "edge_index", *MASKS) if f"{name}.npy" in held]
+            for name in names:
+                _check_header(archive, name, path)
+        with np.load(path, allow_pickle=False) as arrays:
+            fields = {name: arrays[name] for name in names}
+    except (zipfile.BadZipFile, zlib.error, ValueError, EOFError, NotImplementedError, RuntimeError) as error:
+        if isinstance(error, InputError):
+            raise
+        raise InputError(f"{path}: truncated or not an npz archive: {_line(error)}") from error
+    return Data.from_dict({name: _to_tensor(array, name, path) for name, array in fields.items()})
+
+
+def _check_header(archive: zipfile.ZipFile, name: str, path: Path) -> None:
+    """Refuses an array by its header, before memory is set aside for it."""
+    with archive.open(f"{name}.npy") as stream:
+        version = np.lib.format.read_magic(stream)
+        old = version == (1, 0)
+        read = np.lib.format.read_array_header_1_0 if old else np.lib.format.read_array_header_2_0
+        shape, _, dtype = read(stream)
+    if dtype.kind not in ("b" if name in MASKS else "biuf"):
+        expected = "booleans" if name in MASKS else "numbers"
+        raise InputError(f"{path}: array '{name}' has type {dtype}: expected {expected}")
+    _check_size(path, name, shape)
+
+
+def _check_size(path: Path, name: str, shape: Sequence[int]) -> None:
+    """Limits counted in what the array takes once it is in memory."""
+    count = math.prod(shape)
+    most = {"x": MOST_FEATURE_BYTES // 4, "edge_index": 2 * MOST_EDGES}.get(name, MOST_NODES)
+    if count > most or (name == "x" and shape and shape[0] > MOST_NODES):
+        raise InputError(
+            f"{path}: array '{name}' of shape {tuple(shape)} is too large: at most {MOST_NODES} nodes, "
+            f"{MOST_EDGES} edges and {MOST_FEATURE_BYTES >> 30} GiB of features are read"
+        )
+
+
+def _to_tensor(array: Array, name: str, path: Path) -> torch.Tensor:
+    if name in MASKS:
+        return torch.from_numpy(array)
+    if name == "x":
+        with np.errstate(over="ignore"):  # too large for float32: reported as infinite by check_graph
+            return torch.from_numpy(array.astype(np.float32))
+    if array.dtype.kind not in "iu":
+        raise InputError(f"{path}: array '{name}' has type {array.dtype}: expected integers")
+    if array.dtype == np.uint64 and array.size and array.max() > np.iinfo(np.int64).max:
+        raise InputError(f"{path}: array '{name}' holds numbers beyond 64-bit integers")
+    return torch.from_numpy(array.astype(np.int64))
+
+
+def _read_graphml(path: Path) -> Data:
+    import networkx as nx
+
+    if path.stat().st_size > MOST_GRAPHML_BYTES:
+        raise InputError(f"{path}: larger than {MOST_GRAPHML_BYTES >> 20} MiB: convert it to .npz")
+    content = path.read_bytes()
+    _refuse_declarations(content, path)
+    try:
+        graph = nx.read_graphml(io.BytesIO(content))
+    except Exception as error:  # the reader answers malformed documents with errors of many kinds
+        raise InputError(
+            f"{path}: not a readable GraphML graph: {type(error).__name__}: {_line(error)}"
+        ) from error
+    if graph.number_of_nodes() == 0:
+        raise InputError(f"{path}: holds no nodes")
+    nodes = dict(graph.nodes(data=True))
+    number = {node: i for i, node in enumerate(nodes)}
+    ends = [(number[u], number[v]) for u, v in graph.edges()]
+    data = Data(
+        x=_graphml_features(nodes, path),
+        y=_graphml_labels(nodes, path),
+        edge_index=torch.tensor(ends, dtype=torch.long).reshape(-1, 2).T.contiguous(),
+    )
+    return data.update(_graphml_masks(nodes, path))
+
+
+def _refuse_declarations(content: bytes, path: Path) -> None:
+    """Refuses broken XML, and document type declarations, whose entities could expand without end."""
+
+    def refuse(*_: object) -> None:
+        raise InputError(f"{path}: holds a DOCTYPE or ENTITY declaration, which is refused: remove it")
+
+    parser = expat.ParserCreate()
+    parser.StartDoctypeDeclHandler = refuse
+    parser.EntityDeclHandler = refuse
+    try:
+        parser.Parse(content, True)
+    except (expat.ExpatError, ValueError, LookupError) as error:
+        if isinstance(error, InputError):
+            raise
+        raise InputError(f"{path}: truncated or broken XML: {_line(error)}") from error
+
+
+Nodes = Mapping[str, Mapping[str, Any]]
+
+
+def _graphml_features(nodes: Nodes, path: Path) -> torch.Tensor:
+    """Features [N, d], from one string per node or from numbered attributes."""
+    first = next(iter(nodes.values()))
+    if "x" in first:
+        rows = {node: str(values.get("x", "")).split() for node, values in nodes.items()}
+        width = len(rows[next(iter(rows))])
+    else:
+        names = [f"x{i}" for i in range(sum(1 for name in first if name[:1] == "x" and name[1:].isdigit()))]
+        width = len(names)
+        rows = {node: [values[n] for n in names if n in values] for node, values in nodes.items()}
+    if width == 0:
+        raise InputError(
+            f"{path}: nodes have no features: give a string 'x' of numbers, or numbers x0, x1, .."
+        )
+    if len(nodes) * width * 4 > MOST_FEATURE_BYTES:
+        raise InputError(f"{path}: features of {len(nodes)} nodes and width {width} are too large")
+    return torch.tensor([_numbers(row, node, width, path) for node, row in rows.items()], dtype=torch.float32)
+
+
+def _numbers(row: Sequence[Any], node: str, width: int, path: Path) -> list[float]:
+    if len(row) != width:
+        raise InputError(f"{path}: node '{node}' has {len(row)} features, the first node has {width}")
+    try:
+        return [float(value) for value in row]
+    except (TypeError, ValueError) as error:
+        raise InputError(f"{path}: node '{node}' has a feature that is no number: {_line(error)}") from error
+
+
+def _graphml_labels(nodes: Nodes, path: Path) -> torch.Tensor:
+    """Classes [N]: integers as they are, strings numbered in sorted order."""
+    for node, values in nodes.items():
+        if "label" not in values:
+            raise InputError(f"{path}: node '{node}' has no attribute 'label': give every node one")
+    labels = [values["label"] for values in nodes.values()]
+    kinds = {type(label) for label in labels}
+    if kinds == {str}:
+        number = {label: i for i, label in enumerate(sorted(set(labels)))}
+        labels = [number[label] for label in labels]
+    elif kinds != {int}:
+        raise InputError(f"{path}: attribute 'label' must be all integers or all strings")
+    if max(map(abs, labels)) > MOST_NODES:
+        raise InputError(f"{path}: attribute 'label' goes beyond {MOST_NODES}: number the classes from 0")
+    return torch.tensor(labels, dtype=torch.long)
+
+
+def _graphml_masks(nodes: Nodes, path: Path) -> dict[str, torch.Tensor]:
+    """The three masks, or nothing when no node has a split."""
+    splits = [values.get("split", "") for values in nodes.values()]
+    if not any(splits):
+        return {}
+    for node, split in zip(nodes, splits, strict=True):
+        if split not in ("", "train", "val", "test"):
+            raise InputError(f"{path}: node '{node}' has split '{split}': expected train, val or test")
+    return {name: torch.tensor([f"{split}_mask" == name for split in splits]) for name in MASKS}

@@ -1,0 +1,98 @@
+"""What one party of a federated run holds."""
+
+from dataclasses import dataclass, fields, replace
+
+import torch
+from torch import Tensor
+from torch_geometric.data import Data
+
+from .errors import InputError
+from .partition import Partition
+
+
+@dataclass(frozen=True)
+class Client:
+    """A client's own part of the graph; nothing in it comes from others.
+
+    Attributes:
+        number: from 0.
+        nodes: global ids of its n nodes, ascending; the position here is the local id.
+        x: features [n, d].
+        y: true labels [n].
+        y_train: the labels that it trains on; other than ``y`` where a defense relabels [n].
+        train, val, test: masks [n].
+        edges: edges between own nodes, local ids, both directions [2, e].
+        cut: edges to other clients' nodes, known to both ends: local id, then global id [2, f].
+        classes: number of classes of the whole task.
+    """
+
+    number: int
+    nodes: Tensor
+    x: Tensor
+    y: Tensor
+    y_train: Tensor
+    train: Tensor
+    val: Tensor
+    test: Tensor
+    edges: Tensor
+    cut: Tensor
+    classes: int
+
+    @property
+    def name(self) -> str:
+        return f"client:{self.number}"
+
+    def degrees(self) -> Tensor:
+        """Degree of each own node with the edges to other clients, [n]."""
+        ends = torch.cat([self.edges[0], self.cut[0]])
+        return torch.bincount(ends, minlength=len(self.nodes))
+
+    def class_counts(self) -> Tensor:
+        """Labelled nodes per class, [C]."""
+        return torch.bincount(self.y_train[self.train], minlength=self.classes)
+
+    def to(self, device: str) -> "Client":
+        moved = {f.name: getattr(self, f.name) for f in fields(self)}
+        return Client(**{k: v.to(device) if isinstance(v, Tensor) else v for k, v in moved.items()})
+
+    def with_features(self, x: Tensor) -> "Client":
+        return replace(self, x=x)
+
+
+def clients_of(data: Data, partition: Partition) -> list[Client]:
+    """Hands each client its part of the graph.
+
+    Raises:
+        InputError: a client would hold no labelled node.
+    """
+    classes = int(data.y.max()) + 1
+    local = torch.empty(data.num_nodes, dtype=torch.long)
+    row, col = data.edge_index
+    own_row, own_col = partition.owner[row], partition.owner[col]
+    parts = []
+    for number in range(partition.clients):
+        nodes = (partition.owner == number).nonzero().flatten()
+        local[nodes] = torch.arange(len(nodes))
+        if not bool(data.train_mask[nodes].any()):
+            raise InputError(
+                f"client:{number} holds no labelled node ({len(nodes)} nodes of {data.num_nodes}): "
+                "use fewer clients, another partition or seed, or label more nodes"
+            )
+        inside = (own_row == number) & (own_col == number)
+        leaving = (own_row == number) & (own_col != number)
+        parts.append(
+            Client(
+                number=number,
+                nodes=nodes,
+                x=data.x[nodes],
+                y=data.y[nodes],
+                y_train=data.y[nodes],
+                train=data.train_mask[nodes],
+                val=data.val_mask[nodes],
+                test=data.test_mask[nodes],
+                edges=torch.stack([local[row[inside]], local[col[inside]]]),
+                cut=torch.stack([local[row[leaving]], col[leaving]]),
+                classes=classes,
+            )
+        )
+    return parts

@@ -1,0 +1,27 @@
+"""One tree of seeds per trial, so that the same plan gives the same numbers on any number of workers."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import numpy as np
+import torch
+
+
+def branch(seed: np.random.SeedSequence, *path: int | str) -> np.random.SeedSequence:
+    """The child of ``seed`` under a named path. Unlike ``spawn`` it does not depend on who asked before."""
+    words = [part if isinstance(part, int) else int.from_bytes(part.encode()[:8], "big") for part in path]
+    return np.random.SeedSequence(seed.entropy, spawn_key=(*seed.spawn_key, *words))
+
+
+def integer(seed: np.random.SeedSequence) -> int:
+    """A 63-bit integer for libraries that want one."""
+    return int(seed.generate_state(1, np.uint64)[0] >> 1)
+
+
+@contextmanager
+def seeded(seed: np.random.SeedSequence) -> Iterator[None]:
+    """Within the block torch's default generators follow ``seed``; afterwards they are as they were."""
+    devices = list(range(torch.cuda.device_count())) if torch.cuda.is_initialized() else []
+    with torch.random.fork_rng(devices=devices):
+        torch.manual_seed(integer(seed))
+        yield

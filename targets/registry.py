@@ -1,0 +1,49 @@
+"""Finding targets, attacks, defenses and datasets by name.
+
+Every class is announced by an entry point of its group (``gaudit.targets``, ``gaudit.attacks``,
+``gaudit.defenses``), ours and those of other packages alike, and is imported only when it is asked for.
+"""
+
+from functools import cache
+from importlib.metadata import EntryPoint, entry_points
+
+from .errors import InputError, unknown_name
+
+GROUPS = ("targets", "attacks", "defenses")
+
+
+@cache
+def registered(group: str) -> dict[str, EntryPoint]:
+    """Name to entry point of one group; nothing is imported.
+
+    Raises:
+        InputError: two packages announce the same name.
+    """
+    found: dict[str, EntryPoint] = {}
+    for point in sorted(entry_points(group=f"gaudit.{group}"), key=lambda p: (p.name, p.value)):
+        other = found.get(point.name)
+        if other is not None and other.value != point.value:
+            raise InputError(
+                f"two packages register the {group[:-1]} '{point.name}' ({other.value} and "
+                f"{point.value}): uninstall one of them"
+            )
+        found[point.name] = point
+    return found
+
+
+def find(group: str, name: str) -> type:
+    """The class registered under ``name`` in ``group``.
+
+    Raises:
+        InputError: nothing has that name (with the nearest match).
+    """
+    points = registered(group)
+    if name not in points:
+        raise unknown_name(group[:-1], name, points)
+    found: type = points[name].load()
+    return found
+
+
+def summary(registered_class: type) -> str:
+    """The first line of a class's docstring: what ``gaudit list`` prints beside its name."""
+    return (registered_class.__doc__ or "").strip().split("\n")[0].rstrip(".")

@@ -1,0 +1,111 @@
+"""What a target is: a pipeline that computes on a private graph and lets messages out."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+import numpy as np
+from torch_geometric.data import Data
+
+from .channel import Retention
+from .defense import Defense, Settings
+from .transcript import Transcript
+
+Progress = Callable[[str, int, int], None]
+"""Called with the name of a stage, steps done and steps in all."""
+
+
+def no_progress(stage: str, done: int, total: int) -> None:
+    """Reports nothing."""
+
+
+@dataclass(frozen=True)
+class Secrets:
+    """The truth of one game; the referee alone gets to see it.
+
+    Attributes:
+        game: the named game, ``label-membership`` for instance.
+        unit: what is protected.
+        subjects: ids of the nodes in question, [s] int64.
+        truth: whether each is a member, [s] bool.
+        groups: named subsets of the subjects that are reported apart, [s] bool each.
+    """
+
+    game: str
+    unit: str
+    subjects: np.ndarray
+    truth: np.ndarray
+    groups: dict[str, np.ndarray] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Utility:
+    """Accuracy at one release, in [0, 1]: on validation nodes (selects) and on test nodes (reported)."""
+
+    round: int
+    validation: float
+    test: float
+    test_before_tuning: float
+
+
+@dataclass(frozen=True)
+class Run:
+    """What a target returns.
+
+    Attributes:
+        transcript: all that left the parties.
+        secrets: the truth, by game.
+        utilities: one entry per release, in order.
+        chosen: index of the release with the best validation accuracy.
+        notes: sentences that a reader of the result must know.
+    """
+
+    transcript: Transcript
+    secrets: dict[str, Secrets]
+    utilities: tuple[Utility, ...]
+    chosen: int
+    notes: tuple[str, ...] = ()
+
+    @property
+    def utility(self) -> Utility:
+        return self.utilities[self.chosen]
+
+
+class Target(ABC):
+    """Base of all targets: settings with published defaults, and one method, `run`."""
+
+    name: ClassVar[str]
+    published_defense: ClassVar[str] = "none"
+    release: ClassVar[str]
+    """Kind of the message that the outside gets."""
+    release_phrase: ClassVar[str]
+    """How a sentence calls what an outsider holds."""
+    Settings: ClassVar[type[Settings]]
+
+    def __init__(self, **settings: Any) -> None:
+        self.settings = self.Settings.checked(f"target '{self.name}'", settings)
+
+    def __repr__(self) -> str:
+        inside = ", ".join(f"{k}={v!r}" for k, v in self.settings.model_dump().items())
+        return f"{type(self).__name__}({inside})"
+
+    @classmethod
+    @abstractmethod
+    def preset(cls, preset: str, data: Data) -> dict[str, Any]:
+        """The settings of a preset (``quick`` or ``paper``) for a graph."""
+
+    @abstractmethod
+    def run(
+        self,
+        data: Data,
+        defense: Defense,
+        seed: np.random.SeedSequence,
+        retain: Retention,
+        progress: Progress = no_progress,
+    ) -> Run:
+        """Runs the pipeline once on a checked graph.
+
+        Raises:
+            InputError: the graph and the settings do not go together.
+        """

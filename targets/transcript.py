@@ -1,0 +1,319 @@
+"""What left the parties of a run, and what each observer saw of it."""
+
+import json
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import torch
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import save_file
+from torch import Tensor
+
+from .errors import InputError
+
+FORMAT = "gaudit-transcript/1"
+LARGEST_FILE = 16 * 2**30
+
+
+@dataclass(frozen=True)
+class Message:
+    """One thing that leaves a party.
+
+    Attributes:
+        kind: what it is, in the field's words (``class-gradients``, ``condensed-graph``, ...).
+        sender: ``server`` or ``client:<n>``.
+        receiver: a party, ``clients`` (all of them) or ``public``. A message from a party to itself is
+            something it holds without sending it: only that party sees it.
+        round: the communication round, from 0; -1 before the first.
+        tensors: the content by name.
+        sealed_from: parties that relay the message without being able to read it (encryption).
+    """
+
+    kind: str
+    sender: str
+    receiver: str
+    round: int
+    tensors: Mapping[str, Tensor]
+    sealed_from: tuple[str, ...] = ()
+
+    @property
+    def nbytes(self) -> int:
+        return sum(t.numel() * t.element_size() for t in self.tensors.values())
+
+
+class Tally(BaseModel):
+    """How many messages of one kind went from one party to another, kept or not."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    kind: str = Field(max_length=200)
+    sender: str = Field(max_length=200)
+    receiver: str = Field(max_length=200)
+    sealed_from: tuple[str, ...] = ()
+    count: int = Field(ge=0)
+    nbytes: int = Field(ge=0)
+    first_round: int
+    last_round: int
+
+    def plus(self, message: Message) -> "Tally":
+        return self.model_copy(
+            update={
+                "count": self.count + 1,
+                "nbytes": self.nbytes + message.nbytes,
+                "first_round": min(self.first_round, message.round),
+                "last_round": max(self.last_round, message.round),
+            }
+        )
+
+
+class _MessageHeader(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+    kind: str = Field(max_length=200)
+    sender: str = Field(max_length=200)
+    receiver: str = Field(max_length=200)
+    round: int
+    sealed_from: tuple[str, ...]
+    tensors: tuple[str, ...]
+
+
+class _Header(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+    format: str
+    messages: tuple[_MessageHeader, ...]
+    tallies: tuple[Tally, ...]
+
+
+def observer_members(observer: str) -> tuple[str, ...]:
+    """The parties of an observer: ``server``, ``client:3``, ``public``, or several joined by ``+``.
+
+    Raises:
+        InputError: a part is none of these.
+    """
+    members = tuple(dict.fromkeys(part.strip() for part in observer.split("+")))
+    for member in members:
+        role, _, number = member.partition(":")
+        if not (member in ("server", "public") or (role == "client" and number.isdigit())):
+            raise InputError(
+                f"unknown observer '{member}': expected public, server, client:<n>, or several joined by +"
+            )
+    return members
+
+
+def sees(observer: str, sender: str, receiver: str) -> bool:
+    """Whether any member of ``observer`` gets to see a message from ``sender`` to ``receiver``."""
+    if receiver == "public":
+        return True
+    return any(
+        member in (sender, receiver) or (receiver == "clients" and member.startswith("client:"))
+        for member in observer_members(observer)
+    )
+
+
+def reads(observer: str, sender: str, receiver: str, sealed_from: Iterable[str]) -> bool:
+    """Whether a seen message is also readable: one member without the seal is enough (it lends its key)."""
+    sealed = set(sealed_from)
+    if not sealed:
+        return True
+    return any(member not in sealed and member != "public" for member in observer_members(observer))
+
+
+@dataclass(frozen=True)
+class Exposure:
+    """One row of the exposure table: what an observer sees of one message kind."""
+
+    kind: str
+    observer: str
+    count: int
+    nbytes: int
+    first_round: int
+    last_round: int
+    readable: bool
+
+
+@dataclass(frozen=True)
+class View:
+    """The part of a transcript that one observer sees; sealed messages show their header only."""
+
+    observer: str
+    messages: tuple[Message, ...]
+
+    def of_kind(self, kind: str) -> tuple[Message, ...]:
+        """The readable messages of one kind, in the order in which they were sent."""
+        return tuple(m for m in self.messages if m.kind == kind and m.tensors)
+
+    def last(self, kind: str) -> Message:
+        """The latest readable message of one kind.
+
+        Raises:
+            InputError: the observer does not see one.
+        """
+        found = self.of_kind(kind)
+        if not found:
+            raise InputError(f"the observer '{self.observer}' sees no '{kind}' message: choose another observer")
+        return found[-1]
+
+    def until(self, round_: int) -> "View":
+        """What the observer had seen by the end of one round."""
+        return replace(self, messages=tuple(m for m in self.messages if m.round <= round_))
+
+
+@dataclass
+class Transcript:
+    """All messages of a run: every one is counted, those that the retention rule names are kept."""
+
+    messages: list[Message] = field(default_factory=list)
+    tallies: dict[tuple[str, str, str, tuple[str, ...]], Tally] = field(default_factory=dict)
+
+    def record(self, message: Message, keep: bool) -> None:
+        key = (message.kind, message.sender, message.receiver, message.sealed_from)
+        before = self.tallies.get(key) or Tally(
+            kind=message.kind,
+            sender=message.sender,
+            receiver=message.receiver,
+            sealed_from=message.sealed_from,
+            count=0,
+            nbytes=0,
+            first_round=message.round,
+            last_round=message.round,
+        )
+        self.tallies[key] = before.plus(message)
+        if keep:
+            self.messages.append(message)
+
+    def parties(self) -> list[str]:
+        """All parties that took part, the server first."""
+        names = {n for t in self.tallies.values() for n in (t.sender, t.receiver)} - {"public", "clients"}
+        return sorted(names, key=lambda n: (n != "server", int(n.partition(":")[2] or 0)))
+
+    def seen_by(self, observer: str, *others: str) -> View:
+        """The view of an observer, or of several who put together what they see.
+
+        Raises:
+            InputError: the observer is unknown, or took no part in this run.
+        """
+        joined = "+".join((observer, *others))
+        known = set(self.parties())
+        for member in observer_members(joined):
+            if member.startswith("client:") and member not in known:
+                raise InputError(f"no party '{member}' in this run: its parties are {', '.join(self.parties())}")
+        seen = (
+            m if reads(joined, m.sender, m.receiver, m.sealed_from) else replace(m, tensors={})
+            for m in self.messages
+            if sees(joined, m.sender, m.receiver)
+        )
+        return View(joined, tuple(replace(m, tensors=dict(m.tensors)) for m in seen))
+
+    def exposure(self, observers: Iterable[str]) -> list[Exposure]:
+        """Who sees what, measured: message kinds x observers with counts, bytes, first and last round."""
+        return [row for observer in observers for row in self._exposure_of(observer)]
+
+    def _exposure_of(self, observer: str) -> Iterator[Exposure]:
+        rows: dict[tuple[str, bool], Exposure] = {}
+        for tally in self.tallies.values():
+            if not sees(observer, tally.sender, tally.receiver):
+                continue
+            readable = reads(observer, tally.sender, tally.receiver, tally.sealed_from)
+            key = (tally.kind, readable)
+            row = rows.get(key) or Exposure(
+                tally.kind, observer, 0, 0, tally.first_round, tally.last_round, readable
+            )
+            rows[key] = replace(
+                row,
+                count=row.count + tally.count,
+                nbytes=row.nbytes + tally.nbytes,
+                first_round=min(row.first_round, tally.first_round),
+                last_round=max(row.last_round, tally.last_round),
+            )
+        yield from rows.values()
+
+    def save(self, path: str | Path) -> None:
+        """Writes one file: safetensors, with the messages' headers as JSON in its metadata.
+
+        The file appears whole or not at all.
+        """
+        path = Path(path)
+        header = _Header(
+            format=FORMAT,
+            messages=tuple(
+                _MessageHeader(
+                    kind=m.kind,
+                    sender=m.sender,
+                    receiver=m.receiver,
+                    round=m.round,
+                    sealed_from=m.sealed_from,
+                    tensors=tuple(m.tensors),
+                )
+                for m in self.messages
+            ),
+            tallies=tuple(self.tallies.values()),
+        )
+        tensors = {
+            f"{i}/{name}": tensor.detach().cpu().contiguous()
+            for i, m in enumerate(self.messages)
+            for name, tensor in m.tensors.items()
+        }
+        part = path.with_name(f".{path.name}.part-{os.getpid()}")
+        try:
+            save_file(tensors, part, metadata={"gaudit": header.model_dump_json()})
+            os.replace(part, path)
+        except OSError as error:
+            raise InputError(f"cannot write the transcript {path}: {error.strerror or error}") from error
+        finally:
+            part.unlink(missing_ok=True)
+
+    @classmethod
+    def load(cls, path: str | Path) -> "Transcript":
+        """Reads a file written by `save`. The file is not trusted: nothing in it is executed.
+
+        Raises:
+            InputError: the file is missing, truncated, too large, or not a transcript.
+        """
+        path = Path(path)
+        try:
+            if path.stat().st_size > LARGEST_FILE:
+                raise InputError(f"the transcript {path} is larger than {LARGEST_FILE // 2**30} GiB: not read")
+            with safe_open(path, framework="pt") as file:
+                header = _read_header(path, file.metadata())
+                return cls._from_file(path, header, file)
+        except OSError as error:
+            raise InputError(f"cannot read the transcript {path}: {error.strerror or error}") from error
+        except SafetensorError as error:
+            raise InputError(
+                f"the transcript {path} is damaged or truncated ({str(error).splitlines()[0]}): record it again"
+            ) from error
+
+    @classmethod
+    def _from_file(cls, path: Path, header: _Header, file: safe_open) -> "Transcript":
+        named = [f"{i}/{name}" for i, m in enumerate(header.messages) for name in m.tensors]
+        if sorted(named) != sorted(file.keys()):
+            raise InputError(f"the transcript {path} names tensors that it does not hold: record it again")
+        messages = [
+            Message(m.kind, m.sender, m.receiver, m.round, _tensors(file, i, m), m.sealed_from)
+            for i, m in enumerate(header.messages)
+        ]
+        return cls(messages, {(t.kind, t.sender, t.receiver, t.sealed_from): t for t in header.tallies})
+
+
+def _read_header(path: Path, metadata: Mapping[str, str] | None) -> _Header:
+    if not metadata or "gaudit" not in metadata:
+        raise InputError(f"{path} is a safetensors file but not a transcript: it has no 'gaudit' header")
+    try:
+        header = _Header.model_validate(json.loads(metadata["gaudit"]))
+    except (ValueError, ValidationError) as error:
+        raise InputError(f"the header of the transcript {path} is damaged: record it again") from error
+    if header.format != FORMAT:
+        raise InputError(f"the transcript {path} has the format '{header.format}', this version reads '{FORMAT}'")
+    return header
+
+
+def _tensors(file: safe_open, index: int, header: _MessageHeader) -> dict[str, Tensor]:
+    tensors: dict[str, Tensor] = {name: file.get_tensor(f"{index}/{name}") for name in header.tensors}
+    for name, tensor in tensors.items():
+        if tensor.is_floating_point() and not bool(torch.isfinite(tensor).all()):
+            raise InputError(f"message {index} ({header.kind}) has values in '{name}' that are not finite")
+    return tensors

@@ -1,0 +1,27 @@
+"""Set-up that all tests share."""
+
+import os
+from pathlib import Path
+
+os.environ.setdefault("OMP_NUM_THREADS", "1")  # before torch: two test processes share the machine
+
+import pytest
+import torch
+from hypothesis import settings
+
+torch.set_num_threads(1)
+
+# the same examples every time, no files left behind, no time limit for a first call that imports torch
+settings.register_profile("gaudit", derandomize=True, database=None, deadline=None)
+settings.load_profile("gaudit")
+
+
+@pytest.fixture(scope="session")
+def gaudit_data() -> Path:
+    """The folder with downloaded datasets (PyG's raw layout) that GAUDIT_DATA names."""
+    folder = os.environ.get("GAUDIT_DATA")
+    if not folder:
+        pytest.skip("GAUDIT_DATA names no folder with downloaded datasets")
+    if not Path(folder).is_dir():
+        pytest.skip(f"GAUDIT_DATA names {folder}, which is no folder")
+    return Path(folder)

@@ -1,0 +1,157 @@
+"""Every registered class can be found, says what it is, and has tests of its own."""
+
+import ast
+import os
+import re
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from gaudit.targets.errors import InputError
+from gaudit.targets.registry import GROUPS, find, registered, summary
+
+TESTS = Path(__file__).parent
+# words of which each must occur in the name of a test of every class of a group
+MUST_TEST = {"targets": (), "attacks": ("null", "planted"), "defenses": ("guarantee", "trivial")}
+OURS = [
+    (group, name)
+    for group in GROUPS
+    for name, p in registered(group).items()
+    if p.value.startswith("gaudit.")
+]
+
+
+def missing_tests(group: str, name: str, tests: Path = TESTS) -> str | None:
+    """What is missing from the tests of a registered class, or None."""
+    path = tests / group / f"test_{name.replace('-', '_')}.py"
+    if not path.is_file():
+        return f"the {group[:-1]} '{name}' has no test: write {path.relative_to(tests.parent)}"
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    names = [n.name for n in ast.walk(tree) if isinstance(n, ast.FunctionDef) and n.name.startswith("test_")]
+    if not names:
+        return f"{path.relative_to(tests.parent)} holds no test"
+    words = () if (group, name) == ("defenses", "none") else MUST_TEST[group]  # it promises nothing
+    absent = [word for word in words if not any(word in test for test in names)]
+    return f"{path.relative_to(tests.parent)} has no test named test_...{absent[0]}..." if absent else None
+
+
+def imported_by(code: str) -> set[str]:
+    """The modules that a fresh interpreter has imported after running ``code``."""
+    done = subprocess.run(
+        [sys.executable, "-c", f"import sys\n{code}\nprint('\\nMODULES', *sys.modules)"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return set(done.stdout.rpartition("MODULES")[2].split())
+
+
+def test_all_groups_have_members():
+    assert {group for group, _ in OURS} == set(GROUPS)
+
+
+@pytest.mark.parametrize(("group", "name"), OURS)
+def test_registered_class_has_tests_of_its_own(group, name):
+    assert missing_tests(group, name) is None
+
+
+@pytest.mark.parametrize(("group", "name"), OURS)
+def test_registered_class_bears_its_name_and_a_summary(group, name):
+    found = find(group, name)
+    assert found.name == name
+    assert summary(found)
+
+
+@pytest.mark.parametrize("group", GROUPS)
+def test_install_announces_what_pyproject_lists(group):
+    project = tomllib.loads((TESTS.parent / "pyproject.toml").read_text())["project"]
+    listed = project["entry-points"][f"gaudit.{group}"]
+    installed = {name: point.value for name, point in registered(group).items()}
+    assert {name: installed.get(name) for name in listed} == listed, "pyproject.toml changed: install again"
+
+
+@pytest.mark.parametrize(
+    ("group", "wrong", "right"),
+    [("targets", "fedcg", "fedgc"), ("attacks", "mia-adaptiv", "mia-adaptive"), ("defenses", "LPD", "ldp")],
+)
+def test_unknown_name_is_refused_with_the_nearest(group, wrong, right):
+    with pytest.raises(InputError, match=f"unknown {group[:-1]} '{wrong}': did you mean '{right}'"):
+        find(group, wrong)
+
+
+def test_package_imports_without_torch():
+    modules = imported_by("import gaudit")
+    assert "gaudit" in modules
+    assert not modules & {"torch", "torch_geometric", "scipy", "sklearn"}
+
+
+def test_command_line_help_comes_without_torch():
+    code = """
+sys.argv = ["gaudit", "--help"]
+from gaudit.audit.cli import main
+try:
+    main()
+except SystemExit as stop:
+    assert not stop.code, stop.code
+"""
+    modules = imported_by(code)
+    assert "gaudit.audit.cli" in modules
+    assert not modules & {"torch", "torch_geometric", "scipy", "sklearn"}
+
+
+def test_modules_are_seen_when_they_are_imported():
+    assert "torch" in imported_by("import torch")
+
+
+def test_how_to_example_works_from_another_package(tmp_path):
+    text = (TESTS.parent / "docs" / "adding-an-attack.md").read_text()
+    module, test = re.findall(r"^```python\n(.*?)^```$", text, re.DOTALL | re.MULTILINE)
+    (table,) = re.findall(r"^```toml\n(.*?)^```$", text, re.DOTALL | re.MULTILINE)
+    points = tomllib.loads(table)["project"]["entry-points"]["gaudit.attacks"]
+    (tmp_path / "gaudit_closest.py").write_text(module)
+    (tmp_path / "test_closest.py").write_text(test)
+    metadata = tmp_path / "gaudit_closest-1.0.dist-info"
+    metadata.mkdir()
+    (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: gaudit-closest\nVersion: 1.0\n")
+    lines = [f"{name} = {value}\n" for name, value in points.items()]
+    (metadata / "entry_points.txt").write_text("".join(["[gaudit.attacks]\n", *lines]))
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", "test_closest.py"],
+        cwd=tmp_path,
+        env={name: value for name, value in os.environ.items() if not name.startswith("PYTEST")},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "3 passed" in done.stdout
+
+
+def test_a_missing_test_is_found(tmp_path):
+    folder = tmp_path / "tests" / "attacks"
+    folder.mkdir(parents=True)
+    path = folder / "test_made_up.py"
+
+    def says() -> str | None:
+        return missing_tests("attacks", "made-up", tmp_path / "tests")
+
+    assert says() == "the attack 'made-up' has no test: write tests/attacks/test_made_up.py"
+    path.write_text("def helper(): ...\n")
+    assert says() == "tests/attacks/test_made_up.py holds no test"
+    path.write_text("def test_null_is_chance(): ...\n")
+    assert says() == "tests/attacks/test_made_up.py has no test named test_...planted..."
+    path.write_text("class TestIt:\n    def test_null(self): ...\n    def test_planted_leak(self): ...\n")
+    assert says() is None
+
+
+def test_only_the_control_needs_no_guarantee(tmp_path):
+    folder = tmp_path / "tests" / "defenses"
+    folder.mkdir(parents=True)
+    for name in ("none", "made_up"):
+        (folder / f"test_{name}.py").write_text("def test_changes_nothing(): ...\n")
+    assert missing_tests("defenses", "none", tmp_path / "tests") is None
+    assert "guarantee" in str(missing_tests("defenses", "made-up", tmp_path / "tests"))

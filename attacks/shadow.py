@@ -64,7 +64,7 @@ class ShadowMIA(Attack):
         share = knowledge.members / len(knowledge.subjects)
         order = torch.randperm(len(y), device=y.device)
         inside = order[: max(round(share * len(y)), 1)]
-        shadow = trained_gcn(near.of(inside), y[inside], knowledge.classes, self.settings.model)
+        shadow = trained_gcn(near.of(inside).compact(), y[inside], knowledge.classes, self.settings.model)
         edges = knowledge.shadow_edges if knowledge.neighbours != "none" else knowledge.shadow_edges[:, :0]
         posterior = asked(shadow, shadow_graph(knowledge, x, edges))
         member = torch.zeros(len(y), device=y.device)

@@ -11,7 +11,7 @@ class Finding:
     is no interval; ``note`` then says why. ``method`` says in one phrase how the interval was made.
     ``validity`` is ``"valid"`` (the interval holds its level under the assumptions stated by its method),
     ``"heuristic"`` (its coverage is measured by simulation, not derived) or ``"indicative"`` (no interval, or
-    a sample too small for the method). ``members`` and ``non_members`` count distinct subjects over all seeds.
+    a sample too small for the method). ``members`` and ``non_members`` count distinct subjects of all seeds.
     """
 
     metric: str

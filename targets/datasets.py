@@ -174,12 +174,10 @@ def _finished(data: "Data", name: str) -> "Data":
     """Fills in what PyG leaves to the user: features, one split, normalisation."""
     import torch
 
-    from .graph import MASKS, check_graph, row_normalised, spread_masks
+    from .graph import MASKS, check_graph, spread_masks
 
     if getattr(data, "x", None) is None:
         data.x = torch.eye(int(data.num_nodes or 0))
-    if DOWNLOADED[name].words:
-        data.x = row_normalised(data.x)
     for mask in MASKS:
         if mask in data and data[mask].dim() == 2:
             data[mask] = data[mask][:, 0]

@@ -26,7 +26,6 @@ from .defense import Defense, LossTerm, Settings, SharedModel
 from .errors import InputError, unknown_name
 from .evaluation import Bench, TestPhase
 from .exchange import exchange
-from .graph import row_normalised
 from .partition import partition
 from .party import Client, clients_of
 from .propagation import Neighbourhood, dense_gcn_operator
@@ -56,7 +55,7 @@ class FedGCSettings(Settings):
     lr_features: float = Field(
         1e-2, gt=0, description="the released code has 1e-3, which 500 rounds do not suffice for (validation accuracy)"
     )
-    lr_structure: float = Field(1e-3, gt=0)
+    lr_structure: float = Field(1e-2, gt=0, description="1e-3 in the released code")
     structure_steps: int = Field(10, ge=0, description="first rounds of each cycle that update the structure")
     feature_steps: int = Field(40, ge=0, description="the other rounds of each cycle update the features")
     distance: Distance = "mse"
@@ -180,11 +179,9 @@ class _FedGCRun:
 
     def _self_train(self) -> SharedModel:
         s, seed = self.settings, branch(self.seed, "self-training")
-        # as in the released code, this model alone reads row-normalised features
-        readers = [c.with_features(row_normalised(c.x)) for c in self.clients]
-        near = self._exchange(readers)
+        near = self._exchange(self.clients)
         weights = train_together(
-            readers,
+            self.clients,
             near,
             self.channel,
             hidden=s.hidden,

@@ -34,11 +34,11 @@ def check_graph(data: Data, source: str) -> Data:
 
 
 def row_normalised(x: Tensor) -> Tensor:
-    """Rows of non-negative features [N, d] divided by their sum, or by 1 if the sum is smaller.
+    """Rows of features [N, d] divided by the sum of their absolute values, or by 1 if that is smaller.
 
-    The public preprocessing of bag-of-words graphs (Kipf and Welling 2017; PyG's ``NormalizeFeatures``).
+    For bag-of-words graphs the public preprocessing (Kipf and Welling 2017; PyG's ``NormalizeFeatures``).
     """
-    return x / x.sum(1, keepdim=True).clamp(min=1)
+    return x / x.abs().sum(1, keepdim=True).clamp(min=1)
 
 
 def spread_masks(

@@ -213,18 +213,18 @@ def _graphml_features(nodes: Nodes, path: Path) -> torch.Tensor:
 
 def _numbers(row: Sequence[Any], node: str, width: int, path: Path) -> list[float]:
     if len(row) != width:
-        raise InputError(f"{path}: node '{node}' has {len(row)} features, the first node has {width}")
+        raise InputError(f"{path}: node {node!r} has {len(row)} features, the first node has {width}")
     try:
         return [float(value) for value in row]
     except (TypeError, ValueError) as error:
-        raise InputError(f"{path}: node '{node}' has a feature that is no number: {_line(error)}") from error
+        raise InputError(f"{path}: node {node!r} has a feature that is no number: {_line(error)}") from error
 
 
 def _graphml_labels(nodes: Nodes, path: Path) -> torch.Tensor:
     """Classes [N]: integers as they are, strings numbered in sorted order."""
     for node, values in nodes.items():
         if "label" not in values:
-            raise InputError(f"{path}: node '{node}' has no attribute 'label': give every node one")
+            raise InputError(f"{path}: node {node!r} has no attribute 'label': give every node one")
     labels = [values["label"] for values in nodes.values()]
     kinds = {type(label) for label in labels}
     if kinds == {str}:
@@ -244,5 +244,5 @@ def _graphml_masks(nodes: Nodes, path: Path) -> dict[str, torch.Tensor]:
         return {}
     for node, split in zip(nodes, splits, strict=True):
         if split not in ("", "train", "val", "test"):
-            raise InputError(f"{path}: node '{node}' has split '{split}': expected train, val or test")
+            raise InputError(f"{path}: node {node!r} has split {split!r}: expected train, val or test")
     return {name: torch.tensor([f"{split}_mask" == name for split in splits]) for name in MASKS}

@@ -112,11 +112,10 @@ def _dirichlet_draw(y: NDArray[np.int64], clients: int, rng: np.random.Generator
     held = np.zeros(clients, dtype=np.int64)
     for label in np.unique(y):
         members = rng.permutation(np.flatnonzero(y == label))
-        shares = rng.dirichlet(np.full(clients, beta)) * (held < len(y) / clients)
-        if not shares.sum() > 0:  # underflow at a tiny beta
-            shares = np.asarray(held == held.min(), dtype=np.float64)
-        bounds = (np.cumsum(shares) / shares.sum() * len(members)).astype(np.int64)[:-1]
-        owner[members] = np.searchsorted(bounds, np.arange(len(members)), side="right")
+        able = np.flatnonzero(held < len(y) / clients)
+        shares = rng.dirichlet(np.full(len(able), beta))
+        bounds = (np.cumsum(shares)[:-1] * len(members)).astype(np.int64)
+        owner[members] = able[np.searchsorted(bounds, np.arange(len(members)), side="right")]
         held += np.bincount(owner[members], minlength=clients)
     return owner
 
@@ -168,12 +167,11 @@ def _metis(data: Data, clients: int, seed: np.random.SeedSequence) -> Owners:
     nodes = int(data.num_nodes or 0)
     row, col = data.edge_index
     order = torch.argsort(row, stable=True)
-    starts = torch.cat([torch.zeros(1, dtype=torch.long), torch.bincount(row, minlength=nodes).cumsum(0)])
+    degrees = torch.bincount(row, minlength=nodes).tolist()
+    adjacency = [near.tolist() for near in col[order].split(degrees)]
     for draw in seed.generate_state(10):
         options = pymetis.Options(seed=int(draw >> 1))
-        _, parts = pymetis.part_graph(
-            clients, xadj=starts.numpy(), adjncy=col[order].numpy(), options=options
-        )
+        _, parts = pymetis.part_graph(clients, adjacency=adjacency, options=options)
         owner = np.asarray(parts, dtype=np.int64)
         if len(np.unique(owner)) == clients:
             return owner

@@ -1,0 +1,437 @@
+"""Metrics and their intervals: exact cases, invariances, and coverage in worlds whose truth is known.
+
+A coverage test passes when the share of intervals that hold the truth is at least 95 % minus two standard
+errors of that share (sqrt(0.95 * 0.05 / simulations)); an interval with exactly 95 % coverage would fail
+it with probability 2.5 %, were the seeds not fixed.
+"""
+
+import json
+from functools import partial
+
+import numpy as np
+import pytest
+from scipy.stats import beta, norm
+from sklearn.metrics import roc_auc_score
+
+from gaudit.audit.finding import Finding
+from gaudit.audit.metrics import (
+    Judged,
+    accuracy_finding,
+    auc,
+    auc_difference,
+    auc_finding,
+    mean_difference,
+    tpr_at_fpr,
+    tpr_at_fpr_finding,
+)
+
+
+def world(
+    rng, *, seeds=1, members=140, others=1000, shift=0.9, persistent=0.7, drift=0.0, subjects="shared"
+) -> list[Judged]:
+    """Binormal runs. Unit variance per score, ``persistent``^2 of it a property of the subject.
+
+    ``drift`` is the standard deviation of the shift over seeds; ``subjects`` are shared with their
+    membership, shared with a new random membership ("redrawn"), or new in each seed ("fresh").
+    """
+    size, runs = members + others, []
+    property_ = persistent * rng.normal(size=size)
+    for seed in range(seeds):
+        truth, ids = np.arange(size) < members, np.arange(size)
+        if subjects == "fresh":
+            property_, ids = persistent * rng.normal(size=size), ids + seed * size
+        if subjects == "redrawn":
+            truth = rng.permutation(truth)
+        moved = truth * (shift + drift * rng.normal())
+        noise = np.sqrt(1 - persistent**2) * rng.normal(size=size)
+        runs.append(Judged(ids, property_ + noise + moved, truth))
+    return runs
+
+
+def true_auc(shift, drift=0.0):
+    return norm.cdf(shift / np.sqrt(2 + drift**2))
+
+
+def true_tpr(shift, fpr, drift=0.0):
+    return norm.cdf((shift - norm.isf(fpr)) / np.sqrt(1 + drift**2))
+
+
+def assert_covers(make, truth, simulations, seed=0, level=0.95):
+    rng = np.random.default_rng(seed)
+    found = [make(rng) for _ in range(simulations)]
+    covered = np.mean([f.low <= truth <= f.high for f in found])
+    assert covered >= level - 2 * np.sqrt(level * (1 - level) / simulations), covered
+    return found
+
+
+def tied(rng, members=30, others=50):
+    truth = rng.permutation(np.arange(members + others) < members)
+    return truth, rng.integers(0, 6, size=members + others) + 2.0 * truth
+
+
+# --- AUC
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_auc_equals_brute_force_and_sklearn_with_ties(seed):
+    truth, score = tied(np.random.default_rng(seed))
+    pairs = np.sign(score[truth][:, None] - score[~truth][None, :])
+    assert auc(truth, score) == pytest.approx(((pairs + 1) / 2).mean(), abs=1e-12)
+    assert auc(truth, score) == pytest.approx(roc_auc_score(truth, score), abs=1e-12)
+
+
+def test_auc_accepts_infinite_scores_and_zero_one_truth():
+    assert auc([0, 0, 1, 1], [-np.inf, 0.0, 1.0, np.inf]) == 1.0
+
+
+def half_width(finding):
+    """Half the interval on the logit scale, in units of the AUC."""
+    logits = np.log([finding.low / (1 - finding.low), finding.high / (1 - finding.high)])
+    return np.diff(logits)[0] / 2 * finding.estimate * (1 - finding.estimate)
+
+
+def test_one_run_has_the_variance_of_the_closed_form():
+    """Binormal: Var = (A(1-A) + (m-1)(Q1-A^2) + (n-1)(Q2-A^2)) / mn where
+    Q1 - A^2 and Q2 - A^2 are the variances of P(non-member < x) over members x and of its counterpart."""
+    rng, shift, m, n = np.random.default_rng(0), 0.9, 140, 1000
+    area = true_auc(shift)
+    x, y = norm.cdf(rng.normal(shift, size=400_000)), norm.sf(rng.normal(size=400_000) - shift)
+    variance = (area * (1 - area) + (m - 1) * x.var() + (n - 1) * y.var()) / (m * n)
+    widths = [half_width(auc_finding(world(rng, shift=shift))) for _ in range(100)]
+    assert np.mean(widths) / 1.96 == pytest.approx(np.sqrt(variance), rel=0.05)
+
+
+def test_one_run_has_the_variance_of_the_bootstrap():
+    rng = np.random.default_rng(1)
+    (run,) = world(rng, members=150, others=300)
+    inside, outside = run.score[run.truth], run.score[~run.truth]
+    drawn = []
+    for _ in range(600):
+        score = np.concatenate([rng.choice(inside, len(inside)), rng.choice(outside, len(outside))])
+        drawn.append(auc(np.arange(len(score)) < len(inside), score))
+    # the standard deviation of 600 draws is known to 3 % (one standard error)
+    assert half_width(auc_finding([run])) / 1.98 == pytest.approx(np.std(drawn), rel=0.10)
+
+
+@pytest.mark.parametrize(
+    ("name", "shift", "drift", "options", "simulations"),
+    [
+        ("one seed", 0.9, 0.0, {}, 600),
+        ("null", 0.0, 0.0, {}, 600),
+        ("same subjects, subject and seed effect", 0.9, 0.1, {"seeds": 5}, 300),
+        ("same subjects, no seed effect", 0.9, 0.0, {"seeds": 5}, 300),
+        ("same subjects, strong seed effect", 0.9, 0.4, {"seeds": 5}, 300),
+        ("same subjects, two seeds", 0.9, 0.4, {"seeds": 2}, 300),
+        ("new subjects", 0.9, 0.1, {"seeds": 5, "subjects": "fresh"}, 300),
+        ("new subjects, strong seed effect", 0.9, 0.4, {"seeds": 5, "subjects": "fresh"}, 300),
+        ("same subjects, membership redrawn", 0.9, 0.1, {"seeds": 5, "subjects": "redrawn"}, 300),
+        ("AUC 0.990", 3.3, 0.0, {}, 600),
+        ("AUC 0.998", 4.0, 0.0, {}, 600),
+        ("AUC 0.99995", 5.5, 0.0, {}, 300),
+        ("ten members", 0.9, 0.0, {"members": 10, "others": 100}, 300),
+    ],
+)
+def test_auc_interval_covers(name, shift, drift, options, simulations):
+    def make(rng):
+        return auc_finding(world(rng, shift=shift, drift=drift, **options))
+
+    assert_covers(make, true_auc(shift, drift), simulations, seed=len(name))
+
+
+def test_subjects_do_not_average_away_over_seeds():
+    """Twenty runs that agree on every subject know no more about the subjects than one."""
+    rng = np.random.default_rng(2)
+    (run,) = world(rng)
+    one, many = auc_finding([run]), auc_finding([run] * 20)
+    assert (many.low, many.high) == pytest.approx((one.low, one.high), abs=1e-9)
+    fresh = auc_finding(world(rng, seeds=20, subjects="fresh", drift=0.0))
+    assert fresh.high - fresh.low < 0.4 * (one.high - one.low)
+
+
+def test_fresh_subjects_are_not_counted_twice():
+    """Ten seeds with new subjects: the interval is the t interval of the ten AUCs or hardly wider."""
+    rng = np.random.default_rng(3)
+    ratios = []
+    for _ in range(100):
+        runs = world(rng, seeds=10, subjects="fresh", drift=0.2)
+        values = [auc(run.truth, run.score) for run in runs]
+        plain = 2.262 * np.std(values, ddof=1) / np.sqrt(10)
+        ratios.append(half_width(auc_finding(runs)) / plain)
+    assert np.min(ratios) >= 1 - 1e-3
+    assert np.median(ratios) < 1.1
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_perfect_separation_is_no_point(sign):
+    truth = np.arange(60) < 20
+    found = auc_finding([Judged(np.arange(60), sign * truth.astype(float), truth)])
+    bound = 0.025 ** (1 / 20)
+    assert (found.low, found.high) == pytest.approx((bound, 1.0) if sign == 1 else (0.0, 1 - bound))
+
+
+def test_constant_scores_give_chance_and_a_proper_interval():
+    truth = np.arange(1140) < 140
+    run = Judged(np.arange(1140), np.full(1140, 0.3), truth)
+    found = auc_finding([run])
+    assert found.estimate == 0.5
+    assert 0.38 < found.low < 0.47
+    assert 0.53 < found.high < 0.62
+    tpr = tpr_at_fpr_finding([run], 0.01)
+    assert (tpr.estimate, tpr.low) == (0.0, 0.0)
+    assert tpr.high == pytest.approx(1 - 0.025 ** (1 / 140))
+    assert "achieved FPR only 0" in tpr.note
+
+
+def test_scrambled_truth_is_the_null():
+    """The null control lets 0.5 in at the stated level and keeps everything but the truth."""
+    rng = np.random.default_rng(4)
+    runs = world(rng, seeds=3, shift=2.0)
+    fake = runs[0].scrambled(rng)
+    assert fake.score is runs[0].score
+    assert fake.truth.sum() == runs[0].truth.sum()
+    assert not np.array_equal(fake.truth, runs[0].truth)
+    assert_covers(lambda r: auc_finding([run.scrambled(r) for run in runs]), 0.5, 300, seed=5)
+
+
+# --- invariances
+
+
+def test_findings_do_not_depend_on_row_order_or_on_the_scale_of_the_scores():
+    rng = np.random.default_rng(6)
+    runs = world(rng, seeds=3, drift=0.2)
+    shuffled, stretched = [], []
+    for run in runs:
+        shuffled.append(run.where(rng.permutation(len(run.truth))))
+        stretched.append(Judged(run.subjects, np.exp(3 * run.score) - 5, run.truth))
+    for measure in (auc_finding, partial(tpr_at_fpr_finding, fpr=0.01, resamples=200)):
+        plain = measure(runs)
+        for other in (measure(shuffled), measure(stretched)):
+            assert (other.estimate, other.low, other.high) == pytest.approx(
+                (plain.estimate, plain.low, plain.high), abs=1e-12
+            )
+
+
+def test_order_of_the_rows_cannot_break_ties():
+    """Constant scores with the members first: a sort that keeps the order would call this perfect."""
+    truth = np.arange(2000) < 1000
+    assert auc(truth, np.zeros(2000)) == 0.5
+    assert tpr_at_fpr(truth, np.zeros(2000), 0.01) == 0.0
+
+
+# --- TPR at a fixed FPR
+
+
+def brute_tpr(truth, score, fpr):
+    best = 0.0
+    for threshold in [-np.inf, *score]:
+        if (score[~truth] > threshold).mean() <= fpr + 1e-12:
+            best = max(best, float((score[truth] > threshold).mean()))
+    return best
+
+
+@pytest.mark.parametrize("ties", [True, False])
+def test_tpr_is_the_best_achievable_one(ties):
+    rng = np.random.default_rng(7)
+    for _ in range(20):
+        truth = np.arange(340) < 40
+        score = rng.normal(size=340) + truth
+        if ties:
+            score = np.round(score * 2)
+        assert tpr_at_fpr(truth, score, 0.05) == pytest.approx(brute_tpr(truth, score, 0.05))
+
+
+def test_tpr_needs_ten_false_positives():
+    truth = np.arange(200) < 100
+    score = np.random.default_rng(8).normal(size=200)
+    assert tpr_at_fpr(truth, score, 0.01) is None
+    assert tpr_at_fpr(truth, score, 0.1) is not None
+    found = tpr_at_fpr_finding([Judged(np.arange(200), score, truth)], 0.01)
+    assert (found.estimate, found.low, found.high) == (None, None, None)
+    assert "needs at least 1000 non-members" in found.note
+    assert found.text() == "not measurable"
+
+
+def test_tpr_at_the_resolution_limit_is_measurable_in_spite_of_rounding():
+    for fpr, others in ((0.01, 1000), (0.001, 10_000), (0.07, 143), (0.003, 3334)):
+        truth = np.arange(10 + others) < 10
+        assert tpr_at_fpr(truth, np.arange(10.0 + others)[::-1], fpr) == 1.0
+
+
+def test_tpr_interval_repeats_with_its_seed():
+    runs = world(np.random.default_rng(9), seeds=2)
+    first, again = (tpr_at_fpr_finding(runs, 0.01, resamples=100, seed=3) for _ in range(2))
+    assert first == again
+    assert first != tpr_at_fpr_finding(runs, 0.01, resamples=100, seed=4)
+
+
+@pytest.mark.parametrize(
+    ("name", "shift", "drift", "options", "simulations"),
+    [
+        ("null", 0.0, 0.0, {}, 150),
+        ("weak", 1.0, 0.0, {}, 150),
+        ("strong", 2.5, 0.0, {}, 150),
+        ("five seeds, same subjects", 1.0, 0.2, {"seeds": 5}, 150),
+        ("five seeds, new subjects", 1.0, 0.2, {"seeds": 5, "subjects": "fresh"}, 150),
+    ],
+)
+def test_tpr_interval_covers_the_population_tpr_at_the_population_threshold(
+    name, shift, drift, options, simulations
+):
+    def make(rng):
+        runs = world(rng, shift=shift, drift=drift, **options)
+        return tpr_at_fpr_finding(runs, 0.01, resamples=200, seed=int(rng.integers(2**31)))
+
+    found = assert_covers(make, true_tpr(shift, 0.01, drift), simulations, seed=len(name))
+    assert {f.validity for f in found} == {"heuristic"}
+
+
+# --- differences
+
+
+def pair(rng, correlation, **options):
+    """An attack (shift 0.9) beside a baseline (shift 0.5) whose scores agree to ``correlation``."""
+    runs = world(rng, shift=0.9, **options)
+    others = []
+    for run in runs:
+        pure = run.score - 0.9 * run.truth
+        noise = np.sqrt(1 - correlation**2) * rng.normal(size=len(pure))
+        others.append(Judged(run.subjects, correlation * pure + noise + 0.5 * run.truth, run.truth))
+    return runs, others
+
+
+@pytest.mark.parametrize("options", [{}, {"seeds": 4}, {"seeds": 4, "subjects": "fresh"}])
+def test_paired_difference_covers(options):
+    truth = true_auc(0.9) - true_auc(0.5)
+    assert_covers(lambda rng: auc_difference(*pair(rng, 0.8, **options)), truth, 300, seed=11)
+
+
+def test_pairing_narrows_the_interval_when_scores_agree():
+    runs, others = pair(np.random.default_rng(12), 0.9, seeds=4)
+    strangers = [Judged(run.subjects + 10**6, run.score, run.truth) for run in others]
+    paired, unpaired = auc_difference(runs, others), auc_difference(runs, strangers)
+    assert paired.estimate == pytest.approx(unpaired.estimate)
+    assert paired.high - paired.low < 0.6 * (unpaired.high - unpaired.low)
+
+
+def test_rows_of_one_subject_count_as_one():
+    """Each subject queried four times with the same answer: no narrower than once."""
+    (run,) = world(np.random.default_rng(17))
+    again = Judged(np.tile(run.subjects, 4), np.tile(run.score, 4), np.tile(run.truth, 4))
+    once, often = auc_finding([run]), auc_finding([again])
+    assert (often.low, often.high) == pytest.approx((once.low, once.high), abs=1e-3)
+    assert often.members == 140
+
+
+def test_difference_to_itself_is_zero_but_no_point():
+    runs = world(np.random.default_rng(13), seeds=2)
+    found = auc_difference(runs, runs, metric="undefended - undefended")
+    assert (found.metric, found.estimate) == ("undefended - undefended", 0.0)
+    assert found.high == -found.low == pytest.approx(1 - 0.025 ** (1 / 140))
+    with pytest.raises(ValueError, match="2 runs beside 1"):
+        auc_difference(runs, runs[:1])
+
+
+def test_mean_difference_is_the_paired_t_interval():
+    a, b = [0.81, 0.79, 0.84, 0.80], [0.78, 0.77, 0.80, 0.79]
+    change = np.subtract(a, b)
+    step = 3.182446 * change.std(ddof=1) / 2
+    found = mean_difference(a, b)
+    assert (found.low, found.high) == pytest.approx((change.mean() - step, change.mean() + step), abs=1e-6)
+    assert found.seeds == 4
+    alone = mean_difference([0.8], [0.7])
+    assert (alone.estimate, alone.low, alone.validity) == (pytest.approx(0.1), None, "indicative")
+    assert "one seed" in alone.note
+
+
+# --- accuracy
+
+
+def test_accuracy_of_one_seed_is_clopper_pearson():
+    found = accuracy_finding([0.81], 1000)
+    assert found.low == pytest.approx(beta.ppf(0.025, 810, 191))
+    assert found.high == pytest.approx(beta.ppf(0.975, 811, 190))
+    assert "one seed" in found.note
+    assert accuracy_finding([1.0, 1.0, 1.0], 50).low == pytest.approx(0.025 ** (1 / 50))
+
+
+@pytest.mark.parametrize("seeds", [1, 3, 5])
+@pytest.mark.parametrize("drift", [0.0, 0.3])
+def test_accuracy_interval_covers_with_shared_test_nodes(seeds, drift):
+    """Node i is right with probability Phi(0.9 + b_i + seed effect): the target is the mean over both."""
+    spread = 1.0
+
+    def make(rng):
+        ease = rng.normal(0.9, spread, size=500)
+        moved = drift * rng.normal(size=seeds) if seeds > 1 else np.zeros(1)
+        right = rng.random((seeds, 500)) < norm.cdf(ease + moved[:, None])
+        return accuracy_finding(right.mean(1), 500)
+
+    target = norm.cdf(0.9 / np.sqrt(1 + spread**2 + (drift**2 if seeds > 1 else 0)))
+    assert_covers(make, target, 600, seed=seeds)
+
+
+# --- what is refused, what is said
+
+
+@pytest.mark.parametrize(
+    ("truth", "score", "words"),
+    [
+        ([True, True], [0.1, 0.2], "non-members are both needed"),
+        ([False, False], [0.1, 0.2], "members and non-members"),
+        ([True, False], [0.1, np.nan], "1 of 2 scores are NaN"),
+        ([], [], "both needed"),
+        ([2, 0], [0.1, 0.2], "only True and False"),
+    ],
+)
+def test_unusable_scores_are_refused(truth, score, words):
+    with pytest.raises(ValueError, match=words):
+        auc(truth, score)
+    run = Judged(np.arange(len(truth)), np.array(score), np.array(truth))
+    for measure in (auc_finding, partial(tpr_at_fpr_finding, fpr=0.1)):
+        with pytest.raises(ValueError, match=words):
+            measure([run])
+        with pytest.raises(ValueError, match="at least one run"):
+            measure([])
+
+
+def test_unequal_lengths_and_bad_settings_are_refused():
+    with pytest.raises(ValueError, match="one length"):
+        Judged(np.arange(3), np.zeros(3), np.zeros(2, dtype=bool))
+    with pytest.raises(ValueError, match="between 0 and 1"):
+        tpr_at_fpr([True, False], [1.0, 0.0], 1.0)
+    with pytest.raises(ValueError, match="accuracies"):
+        accuracy_finding([81.0], 1000)
+    with pytest.raises(ValueError, match="accuracies"):
+        accuracy_finding([np.nan], 1000)
+    with pytest.raises(ValueError, match="test subject"):
+        accuracy_finding([0.8], 0)
+    with pytest.raises(ValueError, match="finite"):
+        mean_difference([np.nan, 1.0], [0.0, 0.0])
+
+
+def test_a_finding_says_what_it_covers():
+    rng = np.random.default_rng(14)
+    one = auc_finding(world(rng))
+    assert (one.metric, one.members, one.non_members, one.seeds) == ("auc", 140, 1000, 1)
+    assert (one.validity, one.note) == ("valid", "one seed: training randomness not covered")
+    fresh = auc_finding(world(rng, seeds=2, subjects="fresh"))
+    assert (fresh.members, fresh.non_members, fresh.seeds, fresh.note) == (280, 2000, 2, "")
+    assert auc_finding(world(rng, members=5)).validity == "indicative"
+    assert tpr_at_fpr_finding(world(rng), 0.01, resamples=50).metric == "tpr@fpr=0.01"
+
+
+def test_a_higher_level_is_wider():
+    runs = world(np.random.default_rng(15), seeds=3)
+    for measure in (auc_finding, partial(tpr_at_fpr_finding, fpr=0.05, resamples=100)):
+        narrow, wide = measure(runs, level=0.8), measure(runs, level=0.99)
+        assert wide.low < narrow.low < narrow.high < wide.high
+
+
+def test_finding_as_text_and_as_json():
+    found = Finding("auc", 0.74161234, 0.70091, 0.78049, 0.95, "DeLong", "valid")
+    assert found.text() == "0.742 [0.701, 0.780]"
+    assert found.text(digits=1, percent=True) == "74.2 % [70.1 %, 78.0 %]"
+    assert json.loads(json.dumps(found.as_dict()))["estimate"] == 0.741612
+    assert Finding("x", 0.1, None, None, 0.95, "none", "indicative").text() == "0.100"
+    measured = auc_finding(world(np.random.default_rng(16))).as_dict()
+    assert json.loads(json.dumps(measured)) == measured

@@ -1,0 +1,1 @@
+"""What an adversary does with what it sees."""

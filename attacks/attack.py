@@ -78,7 +78,7 @@ class Attack(ABC):
 
     name: ClassVar[str]
     game: ClassVar[str]
-    needs: ClassVar[tuple[str, ...]]
+    needs: ClassVar[tuple[str, ...]] = ()
     observer: ClassVar[str] = "public"
     Settings: ClassVar[type[Settings]] = Settings
 

@@ -1,5 +1,7 @@
 """The attack that sees nothing."""
 
+from typing import ClassVar
+
 from torch import Tensor
 
 from ..targets.transcript import View
@@ -11,7 +13,7 @@ class Blind(ShadowMIA):
     """The shadow attack without the release: what members and non-members give away by themselves."""
 
     name = "blind"
-    needs = ()
+    needs: ClassVar[tuple[str, ...]] = ()
 
     def score(self, view: View, knowledge: Knowledge) -> Tensor:
         return self.blind_score(knowledge)

@@ -1,5 +1,7 @@
 """Membership by likeness: a private row that resembles a released one was probably used."""
 
+from typing import ClassVar
+
 import torch
 from torch import Tensor
 from torch.nn import functional as F
@@ -19,7 +21,7 @@ class Nearest(Attack):
 
     name = "nearest"
     game = "label-membership"
-    needs = (KIND,)
+    needs: ClassVar[tuple[str, ...]] = (KIND,)
 
     def score(self, view: View, knowledge: Knowledge) -> Tensor:
         x = knowledge.x

@@ -45,7 +45,8 @@ def trained_on_release(release: CondensedGraph, classes: int, settings: ModelSet
 def asked(model: Backbone, near: Neighbourhood) -> Tensor:
     """Posteriors of the nodes in question, [k, C]."""
     with torch.no_grad():
-        return model(near).softmax(1)
+        posterior: Tensor = model(near).softmax(1)
+    return posterior
 
 
 def query_graph(knowledge: Knowledge, x: Tensor) -> Neighbourhood:

@@ -1,6 +1,6 @@
 """Membership inference with one shadow model on a condensed graph (FedGC, section 2 and appendix E)."""
 
-from typing import Literal
+from typing import ClassVar, Literal
 
 import torch
 from pydantic import Field
@@ -37,7 +37,7 @@ class ShadowMIA(Attack):
 
     name = "mia"
     game = "label-membership"
-    needs = (KIND,)
+    needs: ClassVar[tuple[str, ...]] = (KIND,)
     Settings = ShadowSettings
     settings: ShadowSettings
 
@@ -80,9 +80,7 @@ class ShadowMIA(Attack):
         balance = (1 - member).sum() / member.sum()
         fit(
             model,
-            lambda: F.binary_cross_entropy_with_logits(
-                model(features).squeeze(1), member, pos_weight=balance
-            ),
+            lambda: F.binary_cross_entropy_with_logits(model(features).squeeze(1), member, pos_weight=balance),
             epochs=self.settings.epochs,
             lr=self.settings.lr,
             weight_decay=5e-4,
@@ -107,7 +105,7 @@ class AdaptiveShadowMIA(ShadowMIA):
     """
 
     name = "mia-adaptive"
-    needs = (KIND, ENCODER_KIND)
+    needs: ClassVar[tuple[str, ...]] = (KIND, ENCODER_KIND)
     observer = "client:0"
 
     def seen_features(self, view: View, knowledge: Knowledge) -> Tensor:

@@ -1,0 +1,1 @@
+"""Runs targets and attacks, keeps the truth, scores the guesses."""

@@ -14,9 +14,6 @@ from ..targets.registry import GROUPS, find, registered, summary
 
 if TYPE_CHECKING:
     from rich.console import Console
-    from torch_geometric.data import Data
-
-    from .attack_command import AttackRequest
 
 
 def _clear_errors(command: Callable[..., None]) -> Callable[..., None]:
@@ -76,9 +73,7 @@ def _options(*options: Callable[..., Any]) -> Callable[..., Any]:
 
 _pipeline = _options(
     click.option("--target", required=True, metavar="NAME", help="Pipeline to run (gaudit list targets)."),
-    click.option(
-        "--dataset", default="citations", show_default=True, metavar="NAME", help="gaudit list datasets."
-    ),
+    click.option("--dataset", default="citations", show_default=True, metavar="NAME", help="gaudit list datasets."),
     click.option(
         "--graph", type=click.Path(), metavar="FILE", help="A graph of your own (.npz or .graphml) instead."
     ),
@@ -91,7 +86,10 @@ _pipeline = _options(
     ),
     click.option("--strength", type=float, help="Strength of the defense, in its own unit."),
     click.option(
-        "--preset", default="quick", show_default=True, help="quick (a minute or so) or paper (published settings)."
+        "--preset",
+        default="quick",
+        show_default=True,
+        help="quick (a minute or so) or paper (published settings).",
     ),
     click.option("--ratio", type=float, help="Size of the condensed graph as a share."),
     click.option("--ratio-of", type=click.Choice(["nodes", "labelled"]), help="Share of what."),

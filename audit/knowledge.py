@@ -24,7 +24,8 @@ class Grant:
 
     def subject_ids(self, granted: np.ndarray) -> np.ndarray:
         """Our ids of nodes that the adversary names."""
-        return self.ids[granted]
+        ids: np.ndarray = self.ids[granted]
+        return ids
 
 
 def grant(

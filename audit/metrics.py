@@ -189,9 +189,7 @@ def mean_difference(
         return Finding(metric, mean, None, None, level, "none", "indicative", f"{ONE_SEED}, no interval")
     step = float(t.ppf((1 + level) / 2, seeds - 1) * change.std(ddof=1) / np.sqrt(seeds))
     note = "over seeds, not over subjects"
-    return Finding(
-        metric, mean, mean - step, mean + step, level, "paired t over seeds", "valid", note, seeds=seeds
-    )
+    return Finding(metric, mean, mean - step, mean + step, level, "paired t over seeds", "valid", note, seeds=seeds)
 
 
 def _checked(truth: ArrayLike, score: ArrayLike) -> tuple[NDArray[np.bool_], Floats]:

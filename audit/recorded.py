@@ -10,9 +10,7 @@ from ..targets.transcript import Transcript
 from .trial import AttackPlan, TrialPlan, TrialResult, attacks_on
 
 
-def attack_recorded(
-    path: str, attacks: tuple[AttackPlan, ...], data: Data, target: str, seed: int
-) -> TrialResult:
+def attack_recorded(path: str, attacks: tuple[AttackPlan, ...], data: Data, target: str, seed: int) -> TrialResult:
     """Plays label membership on a transcript: the dataset's masks are the truth.
 
     Members are the train nodes, non-members the test nodes. Accuracy is not measured: the result holds

@@ -141,9 +141,7 @@ def _rounds(plan: TrialPlan, run: Run) -> list[int]:
     return [u.round for u in run.utilities] if plan.timeline else [run.utility.round]
 
 
-def _attacked(
-    plan: AttackPlan, run: Run, data: Data, round_: int, seed: np.random.SeedSequence
-) -> Attacked:
+def _attacked(plan: AttackPlan, run: Run, data: Data, round_: int, seed: np.random.SeedSequence) -> Attacked:
     attack = plan.make()
     if attack.game not in run.secrets:
         raise InputError(

@@ -33,9 +33,7 @@ def run_trials(
     workers = min(workers or os.cpu_count() or 1, len(plans))
     if workers == 1:
         use_one_thread()
-        return [
-            run_trial(plan, data, _reporter(place, report)) for place, plan in enumerate(plans)
-        ]
+        return [run_trial(plan, data, _reporter(place, report)) for place, plan in enumerate(plans)]
     with Manager() as manager:
         events = manager.Queue()
         reader = threading.Thread(target=_read, args=(events, report), daemon=True)

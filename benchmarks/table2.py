@@ -46,9 +46,7 @@ def main() -> None:
 @click.option("--first-seed", default=0, show_default=True)
 @click.option("--init", type=click.Choice(["noise", "real"]), default="noise", show_default=True)
 @click.option("--folder", type=click.Path(path_type=Path), default=Path("results"), show_default=True)
-def run(
-    dataset: str, defenses: tuple[str, ...], seeds: int, first_seed: int, init: str, folder: Path
-) -> None:
+def run(dataset: str, defenses: tuple[str, ...], seeds: int, first_seed: int, init: str, folder: Path) -> None:
     """Run the trials that the folder does not hold yet, one after another on one thread."""
     from gaudit.audit.trial import TrialPlan, run_trial, use_one_thread
     from gaudit.targets.datasets import load_dataset

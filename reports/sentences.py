@@ -33,9 +33,7 @@ def last_line(outcomes: Sequence[DefenseOutcome], release: str) -> str:
     return "\n".join(lines)
 
 
-def _about(
-    attack: AttackOutcome, base: DefenseOutcome, others: Sequence[DefenseOutcome], release: str
-) -> str:
+def _about(attack: AttackOutcome, base: DefenseOutcome, others: Sequence[DefenseOutcome], release: str) -> str:
     start = "" if base.defense == "none" else f"{_capital(base.phrase)}, "
     actor = who(attack.plan.observer)
     actor = actor if not start else actor[0].lower() + actor[1:]

@@ -1,0 +1,1 @@
+"""Pipelines that compute on private graphs, and what they stand on."""

@@ -7,6 +7,7 @@ products forward and two back and is checked against autograd and PyG in the tes
 
 import math
 from abc import abstractmethod
+from collections.abc import Mapping
 from typing import ClassVar, Literal
 
 import torch
@@ -15,7 +16,7 @@ from torch.nn import functional as F
 
 from .propagation import Neighbourhood
 
-Weights = dict[str, Tensor]
+Weights = Mapping[str, Tensor]
 BackboneName = Literal["gcn", "sgc"]
 
 
@@ -49,7 +50,7 @@ class Backbone(nn.Module):
             bound = 1 / math.sqrt(parameter.shape[-1])
             nn.init.uniform_(parameter, -bound, bound)
 
-    def weights(self) -> Weights:
+    def weights(self) -> dict[str, Tensor]:
         """The weights by name, detached."""
         return {name: p.detach() for name, p in self.named_parameters()}
 
@@ -75,7 +76,9 @@ class Backbone(nn.Module):
 
     @staticmethod
     @abstractmethod
-    def gradients(weights: Weights, rows: Tensor, hidden: Tensor, second: Tensor, error: Tensor) -> Weights:
+    def gradients(
+        weights: Weights, rows: Tensor, hidden: Tensor, second: Tensor, error: Tensor
+    ) -> dict[str, Tensor]:
         """Gradient of a loss by each weight.
 
         Args:
@@ -113,7 +116,9 @@ class GCN(Backbone):
         return second @ (hidden @ weights["w2"]) + weights["b2"]
 
     @staticmethod
-    def gradients(weights: Weights, rows: Tensor, hidden: Tensor, second: Tensor, error: Tensor) -> Weights:
+    def gradients(
+        weights: Weights, rows: Tensor, hidden: Tensor, second: Tensor, error: Tensor
+    ) -> dict[str, Tensor]:
         back = second.t() @ error
         into_hidden = (back @ weights["w2"].t()) * (hidden > 0)
         return {
@@ -147,7 +152,9 @@ class SGC(Backbone):
         return second @ hidden + weights["b"]
 
     @staticmethod
-    def gradients(weights: Weights, rows: Tensor, hidden: Tensor, second: Tensor, error: Tensor) -> Weights:
+    def gradients(
+        weights: Weights, rows: Tensor, hidden: Tensor, second: Tensor, error: Tensor
+    ) -> dict[str, Tensor]:
         return {"w": rows.t() @ (second.t() @ error), "b": error.sum(0)}
 
 

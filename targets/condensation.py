@@ -82,5 +82,9 @@ def matching_distance(real: Weights, synthetic: Weights, distance: Distance) -> 
     if distance == "mse":
         return torch.stack([(real[n] - synthetic[n]).square().sum() for n in real]).sum()
     return torch.stack(
-        [(1 - F.cosine_similarity(real[n], synthetic[n], dim=0, eps=1e-6)).sum() for n in real if real[n].dim() == 2]
+        [
+            (1 - F.cosine_similarity(real[n], synthetic[n], dim=0, eps=1e-6)).sum()
+            for n in real
+            if real[n].dim() == 2
+        ]
     ).sum()

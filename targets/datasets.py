@@ -42,7 +42,6 @@ class Source:
         folder: folder in which PyG's layout puts ``raw``.
         files: names in ``raw`` that the class needs.
         argument: the name that the class takes after ``root``; without one ``root`` is ``folder`` itself.
-        words: whether the features are a bag of words, whose rows are normalised to sum 1.
     """
 
     summary: str
@@ -50,12 +49,11 @@ class Source:
     folder: str
     files: tuple[str, ...]
     argument: str | None = None
-    words: bool = False
 
 
 def _planetoid(name: str, summary: str) -> Source:
     files = tuple(f"ind.{name.lower()}.{part}" for part in PLANETOID)
-    return Source(summary, "Planetoid", name, files, argument=name, words=True)
+    return Source(summary, "Planetoid", name, files, argument=name)
 
 
 DOWNLOADED = {
@@ -68,7 +66,6 @@ DOWNLOADED = {
         "cora_ml",
         ("cora_ml.npz",),
         "Cora_ML",
-        words=True,
     ),
     "Photo": Source(
         "bought together: 7,650 nodes, 8 classes",
@@ -76,7 +73,6 @@ DOWNLOADED = {
         "Photo",
         ("amazon_electronics_photo.npz",),
         "Photo",
-        words=True,
     ),
     "Computers": Source(
         "bought together: 13,752 nodes, 10 classes",
@@ -84,18 +80,14 @@ DOWNLOADED = {
         "Computers",
         ("amazon_electronics_computers.npz",),
         "Computers",
-        words=True,
     ),
-    "CS": Source(
-        "co-authors: 18,333 nodes, 15 classes", "Coauthor", "CS", ("ms_academic_cs.npz",), "CS", words=True
-    ),
+    "CS": Source("co-authors: 18,333 nodes, 15 classes", "Coauthor", "CS", ("ms_academic_cs.npz",), "CS"),
     "Physics": Source(
         "co-authors: 34,493 nodes, 5 classes",
         "Coauthor",
         "Physics",
         ("ms_academic_phy.npz",),
         "Physics",
-        words=True,
     ),
     "Actor": Source(
         "actors on the same page: 7,600 nodes, 5 classes, heterophilous, first of 10 splits",
@@ -143,8 +135,8 @@ def dataset_names() -> dict[str, str]:
 def load_dataset(name: str, root: str | os.PathLike[str] | None = None) -> "Data":
     """Loads a graph by name, in any spelling of upper and lower case.
 
-    Bag-of-words features are L1-normalised by row. Planetoid graphs keep the public split, Actor and Tolokers
-    the first of theirs; graphs without a split get one in the manner of Planetoid, drawn with seed 0.
+    Features are as PyG gives them; nothing is normalised. Planetoid graphs keep the public split, Actor and
+    Tolokers the first of theirs; graphs without a split get one in the manner of Planetoid, drawn with seed 0.
 
     Args:
         name: one of ``dataset_names()``.
@@ -171,7 +163,7 @@ def load_dataset(name: str, root: str | os.PathLike[str] | None = None) -> "Data
 
 
 def _finished(data: "Data", name: str) -> "Data":
-    """Fills in what PyG leaves to the user: features, one split, normalisation."""
+    """Fills in what PyG leaves to the user: features and one split."""
     import torch
 
     from .graph import MASKS, check_graph, spread_masks
@@ -239,10 +231,7 @@ def _opened(name: str, folder: Path) -> "Data":
     socket.setdefaulttimeout(30)
     try:
         with contextlib.redirect_stdout(sys.stderr):
-            if source.argument:
-                dataset = kind(str(folder), source.argument)
-            else:
-                dataset = kind(str(folder / source.folder))
+            dataset = kind(str(folder), source.argument) if source.argument else kind(str(folder / source.folder))
     finally:
         socket.setdefaulttimeout(patience)
     graph: Data = dataset[0]
@@ -254,9 +243,7 @@ def _raw_files(name: str, root: Path | None) -> list[Path]:
     if root is None:
         return []
     if not root.is_dir():
-        raise InputError(
-            f"dataset '{name}': {root} (GAUDIT_DATA) is no folder: name one with PyG's raw layout"
-        )
+        raise InputError(f"dataset '{name}': {root} (GAUDIT_DATA) is no folder: name one with PyG's raw layout")
     paths = _raw_paths(name, root.resolve())
     return paths if all(path.is_file() for path in paths) else []
 

@@ -4,7 +4,7 @@ A defense fills one or more of them; a target calls all of them at the same plac
 so any defense can be put before any federated target.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
@@ -50,7 +50,7 @@ class SharedModel:
         pseudo_labelled: for each client, which of its nodes took part in self-training, [n] bool.
     """
 
-    weights: dict[str, Tensor]
+    weights: Mapping[str, Tensor]
     pseudo_labels: dict[int, Tensor]
     pseudo_labelled: dict[int, Tensor]
 

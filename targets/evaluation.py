@@ -81,9 +81,7 @@ def train_on(
 class Bench:
     """Measures releases for a fixed set of clients. Validation selects; test nodes are only counted."""
 
-    def __init__(
-        self, clients: list[Client], near: list[Neighbourhood], backbone: str, phase: TestPhase
-    ) -> None:
+    def __init__(self, clients: list[Client], near: list[Neighbourhood], backbone: str, phase: TestPhase) -> None:
         self.backbone, self.phase, self.classes = BACKBONES[backbone], phase, clients[0].classes
         pairs = list(zip(clients, near, strict=True))
         self.train = [Labelled.of(n, c.train, c.y_train) for c, n in pairs]

@@ -40,8 +40,8 @@ def exchange(
         near, sums, degree = _partial_sums(client)
         # which rows a client asks for and contributes to is needed for routing, encrypted or not
         ids = channel.send("neighbour-ids", client.name, "server", round_, {"nodes": near})
-        body = {"sums": sums, "degree": degree}
-        received.append((ids, channel.send("neighbour-sums", client.name, "server", round_, body, sealed)))
+        own = {"sums": sums, "degree": degree}
+        received.append((ids, channel.send("neighbour-sums", client.name, "server", round_, own, sealed)))
     total = torch.zeros(nodes, clients[0].x.shape[1], device=clients[0].x.device)
     degree = torch.zeros(nodes, device=total.device)
     for ids, body in received:

@@ -1,6 +1,6 @@
 """FedGC: federated graph condensation with information bottleneck principles (arXiv 2405.03911)."""
 
-from collections.abc import Callable
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 from typing import Any, Literal
@@ -23,13 +23,13 @@ from .condensation import (
 )
 from .condensed import KIND, CondensedGraph
 from .defense import Defense, LossTerm, Settings, SharedModel
-from .errors import InputError, unknown_name
+from .errors import unknown_name
 from .evaluation import Bench, TestPhase
 from .exchange import exchange
 from .partition import partition
 from .party import Client, clients_of
 from .propagation import Neighbourhood, dense_gcn_operator
-from .randomness import branch, integer, seeded
+from .randomness import branch, seeded
 from .self_training import label_the_rest, mean_error, train_together
 from .target import Progress, Run, Secrets, Target, no_progress
 
@@ -53,7 +53,9 @@ class FedGCSettings(Settings):
     hidden: int = Field(256, ge=1)
     rounds: int = Field(500, ge=1)
     lr_features: float = Field(
-        1e-2, gt=0, description="the released code has 1e-3, which 500 rounds do not suffice for (validation accuracy)"
+        1e-2,
+        gt=0,
+        description="the released code has 1e-3, which 500 rounds do not suffice for (validation accuracy)",
     )
     lr_structure: float = Field(1e-2, gt=0, description="1e-3 in the released code")
     structure_steps: int = Field(10, ge=0, description="first rounds of each cycle that update the structure")
@@ -146,9 +148,7 @@ class _FedGCRun:
         self.data = data.to(settings.device)
         mod = defense.on_message(branch(seed, "messages"))
         self.channel = Channel(retain=retain, mods=() if mod is None else (mod,))
-        parts = partition(
-            data, settings.partition, settings.clients, branch(seed, "partition"), beta=settings.beta
-        )
+        parts = partition(data, settings.partition, settings.clients, branch(seed, "partition"), beta=settings.beta)
         self.clients = [c.to(settings.device) for c in clients_of(data, parts)]
         self.shared: SharedModel | None = None
         self.notes: list[str] = []
@@ -239,8 +239,7 @@ class _FedGCRun:
     def _class_counts(self) -> Tensor:
         """Labelled nodes per client and class [M, C], as the clients report them."""
         sent = [
-            self.channel.send(COUNT_KIND, c.name, "server", -1, {"counts": c.class_counts()})
-            for c in self.clients
+            self.channel.send(COUNT_KIND, c.name, "server", -1, {"counts": c.class_counts()}) for c in self.clients
         ]
         return torch.stack([message["counts"] for message in sent])
 
@@ -259,9 +258,7 @@ class _FedGCRun:
         if self.shared is not None and self.settings.self_training:
             took_part = np.zeros(len(train), dtype=bool)
             for client in self.clients:
-                took_part[client.nodes.cpu().numpy()] = (
-                    self.shared.pseudo_labelled[client.number].cpu().numpy()
-                )
+                took_part[client.nodes.cpu().numpy()] = self.shared.pseudo_labelled[client.number].cpu().numpy()
             groups = {
                 "non-members in self-training": truth | took_part[subjects],
                 "non-members not in self-training": truth | ~took_part[subjects],
@@ -282,7 +279,7 @@ class _Cells:
     def gradients(self, theta: Weights, backbone: type[Any], term: LossTerm | None) -> Weights:
         """One gradient per class and weight, named ``<class>/<weight>``; absent classes send none."""
         found = {}
-        reference = None
+        reference = torch.empty(0)
         if term is not None:
             reference = backbone.logits(theta, backbone.hidden(theta, self.reference.rows), self.reference.second)
         for label, near in self.near.items():
@@ -301,9 +298,9 @@ def _cells(clients: list[Client], near: list[Neighbourhood]) -> dict[int, _Cells
     return {c.number: _Cells(c, n) for c, n in zip(clients, near, strict=True)}
 
 
-def _aggregated(answers: list[Weights], counts: Tensor, how: str) -> dict[int, Weights]:
+def _aggregated(answers: list[Weights], counts: Tensor, how: str) -> dict[int, dict[str, Tensor]]:
     """g_c = sum over clients of n_j(c) / n(c) g_{j,c} (FedGC Eq. 3), or the plain mean over those that have c."""
-    total: dict[int, Weights] = {}
+    total: dict[int, dict[str, Tensor]] = {}
     having = (counts > 0).sum(0)
     for number, answer in enumerate(answers):
         for key, value in answer.items():
@@ -341,9 +338,7 @@ class _Server:
             self.x = self._first_features(clients).requires_grad_(True)
             self.structure = StructureGenerator(self.features).to(self.x.device)
         self.adam_x = torch.optim.Adam([self.x], lr=settings.lr_features, fused=True)
-        self.adam_structure = torch.optim.Adam(
-            self.structure.parameters(), lr=settings.lr_structure, fused=True
-        )
+        self.adam_structure = torch.optim.Adam(self.structure.parameters(), lr=settings.lr_structure, fused=True)
 
     def _first_features(self, clients: list[Client]) -> Tensor:
         """Noise of deviation 0.01, or real labelled rows, each with the label of its condensed node."""
@@ -352,10 +347,10 @@ class _Server:
             return 0.01 * torch.randn(len(self.y), self.features, device=device)
         rows = torch.cat([c.x[c.train] for c in clients])
         labels = torch.cat([c.y_train[c.train] for c in clients])
-        chosen = []
+        chosen: list[int] = []
         for label in self.y.tolist():
             of_class = (labels == label).nonzero().flatten()
-            taken = sum(int(labels[i] == label) for i in chosen)
+            taken = sum(1 for i in chosen if int(labels[i]) == label)
             if taken % len(of_class) == 0:
                 order = of_class[torch.randperm(len(of_class), device=device)]
             chosen.append(int(order[taken % len(of_class)]))
@@ -367,7 +362,7 @@ class _Server:
             model = self.backbone(self.features, self.settings.hidden, self.classes).to(self.x.device)
         return model.weights()
 
-    def match(self, theta: Weights, real: dict[int, Weights], round_: int) -> None:
+    def match(self, theta: Weights, real: Mapping[int, Weights], round_: int) -> None:
         """One step on the features or on the structure, towards gradients like the real ones."""
         s = self.settings
         on_structure = round_ % (s.structure_steps + s.feature_steps) < s.structure_steps
@@ -378,7 +373,7 @@ class _Server:
         loss.backward()  # type: ignore[no-untyped-call]
         optimiser.step()
 
-    def _distance(self, x: Tensor, theta: Weights, real: dict[int, Weights]) -> Tensor:
+    def _distance(self, x: Tensor, theta: Weights, real: Mapping[int, Weights]) -> Tensor:
         operator = dense_gcn_operator(self.structure(x))
         rows = operator @ x
         hidden = self.backbone.hidden(theta, rows)

@@ -111,9 +111,7 @@ def _shape(value: Tensor) -> str:
 def _features(data: Data, source: str) -> Tensor:
     x = _tensor(data, source, "x")
     if not x.is_floating_point():
-        raise InputError(
-            f"{source}: features 'x' must be floating point, not {x.dtype}: convert with x.float()"
-        )
+        raise InputError(f"{source}: features 'x' must be floating point, not {x.dtype}: convert with x.float()")
     if x.dim() != 2 or 0 in x.shape:
         raise InputError(f"{source}: features 'x' must have shape [nodes, width], not {_shape(x)}")
     x = x.to(torch.float32, copy=True)
@@ -130,9 +128,7 @@ def _features(data: Data, source: str) -> Tensor:
 def _labels(data: Data, source: str, nodes: int) -> Tensor:
     y = _tensor(data, source, "y")
     if y.dtype != torch.int64:
-        raise InputError(
-            f"{source}: labels 'y' must be int64 class numbers, not {y.dtype}: convert with y.long()"
-        )
+        raise InputError(f"{source}: labels 'y' must be int64 class numbers, not {y.dtype}: convert with y.long()")
     if y.dim() != 1:
         raise InputError(f"{source}: labels 'y' must have shape [nodes], one class each, not {_shape(y)}")
     if len(y) != nodes:
@@ -166,9 +162,7 @@ def _edges(data: Data, source: str, nodes: int) -> Tensor:
         )
     proper, _ = remove_self_loops(edges)
     if proper.shape[1] == 0:
-        raise InputError(
-            f"{source}: 'edge_index' holds no edges (self-loops do not count): at least one is needed"
-        )
+        raise InputError(f"{source}: 'edge_index' holds no edges (self-loops do not count): at least one is needed")
     both: Tensor = coalesce(to_undirected(proper, num_nodes=nodes), num_nodes=nodes)
     return both
 

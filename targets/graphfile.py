@@ -58,9 +58,7 @@ def read_graph(path: str | os.PathLike[str]) -> Data:
     given = [name for name in MASKS if name in data]
     if given and len(given) < len(MASKS):
         missing = ", ".join(name for name in MASKS if name not in data)
-        raise InputError(
-            f"{path}: {', '.join(given)} given but {missing} missing: give all three masks or none"
-        )
+        raise InputError(f"{path}: {', '.join(given)} given but {missing} missing: give all three masks or none")
     return check_graph(data if given else spread_masks(data, seed=0, source=str(path)), str(path))
 
 
@@ -156,9 +154,7 @@ def _read_graphml(path: Path) -> Data:
     try:
         graph = nx.read_graphml(io.BytesIO(content))
     except Exception as error:  # the reader answers malformed documents with errors of many kinds
-        raise InputError(
-            f"{path}: not a readable GraphML graph: {type(error).__name__}: {_line(error)}"
-        ) from error
+        raise InputError(f"{path}: not a readable GraphML graph: {type(error).__name__}: {_line(error)}") from error
     if graph.number_of_nodes() == 0:
         raise InputError(f"{path}: holds no nodes")
     nodes = dict(graph.nodes(data=True))
@@ -203,9 +199,7 @@ def _graphml_features(nodes: Nodes, path: Path) -> torch.Tensor:
         width = len(names)
         rows = {node: [values[n] for n in names if n in values] for node, values in nodes.items()}
     if width == 0:
-        raise InputError(
-            f"{path}: nodes have no features: give a string 'x' of numbers, or numbers x0, x1, .."
-        )
+        raise InputError(f"{path}: nodes have no features: give a string 'x' of numbers, or numbers x0, x1, ..")
     if len(nodes) * width * 4 > MOST_FEATURE_BYTES:
         raise InputError(f"{path}: features of {len(nodes)} nodes and width {width} are too large")
     return torch.tensor([_numbers(row, node, width, path) for node, row in rows.items()], dtype=torch.float32)

@@ -175,6 +175,4 @@ def _metis(data: Data, clients: int, seed: np.random.SeedSequence) -> Owners:
         owner = np.asarray(parts, dtype=np.int64)
         if len(np.unique(owner)) == clients:
             return owner
-    raise InputError(
-        f"METIS leaves clients empty when it divides {nodes} nodes by {clients}: use fewer clients"
-    )
+    raise InputError(f"METIS leaves clients empty when it divides {nodes} nodes by {clients}: use fewer clients")

@@ -1,6 +1,7 @@
 """What one party of a federated run holds."""
 
 from dataclasses import dataclass, fields, replace
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -52,8 +53,9 @@ class Client:
         return torch.bincount(self.y_train[self.train], minlength=self.classes)
 
     def to(self, device: str) -> "Client":
-        moved = {f.name: getattr(self, f.name) for f in fields(self)}
-        return Client(**{k: v.to(device) if isinstance(v, Tensor) else v for k, v in moved.items()})
+        own: dict[str, Any] = {f.name: getattr(self, f.name) for f in fields(self)}
+        moved: dict[str, Any] = {k: v.to(device) if isinstance(v, Tensor) else v for k, v in own.items()}
+        return Client(**moved)
 
     def with_features(self, x: Tensor) -> "Client":
         return replace(self, x=x)

@@ -41,12 +41,12 @@ def sparse_features(x: Tensor, denser_than: float = 0.25) -> Tensor:
 
 class _SparseTimesDense(torch.autograd.Function):
     @staticmethod
-    def forward(ctx: Any, matrix: Tensor, transposed: Tensor, dense: Tensor) -> Tensor:  # noqa: D102
+    def forward(ctx: Any, matrix: Tensor, transposed: Tensor, dense: Tensor) -> Tensor:
         ctx.save_for_backward(transposed)
         return matrix @ dense
 
     @staticmethod
-    def backward(ctx: Any, *grads: Tensor) -> tuple[None, None, Tensor]:  # noqa: D102
+    def backward(ctx: Any, *grads: Tensor) -> tuple[None, None, Tensor]:
         (transposed,) = ctx.saved_tensors
         return None, None, transposed @ grads[0].contiguous()
 

@@ -1,5 +1,6 @@
 """One tree of seeds per trial, so that the same plan gives the same numbers on any number of workers."""
 
+import hashlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -9,8 +10,12 @@ import torch
 
 def branch(seed: np.random.SeedSequence, *path: int | str) -> np.random.SeedSequence:
     """The child of ``seed`` under a named path. Unlike ``spawn`` it does not depend on who asked before."""
-    words = [part if isinstance(part, int) else int.from_bytes(part.encode()[:8], "big") for part in path]
+    words = [part if isinstance(part, int) else _number(part) for part in path]
     return np.random.SeedSequence(seed.entropy, spawn_key=(*seed.spawn_key, *words))
+
+
+def _number(name: str) -> int:
+    return int.from_bytes(hashlib.blake2b(name.encode(), digest_size=8).digest(), "big")
 
 
 def integer(seed: np.random.SeedSequence) -> int:

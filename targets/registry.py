@@ -6,6 +6,7 @@ Every class is announced by an entry point of its group (``gaudit.targets``, ``g
 
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
+from typing import Any
 
 from .errors import InputError, unknown_name
 
@@ -31,7 +32,7 @@ def registered(group: str) -> dict[str, EntryPoint]:
     return found
 
 
-def find(group: str, name: str) -> type:
+def find(group: str, name: str) -> Any:
     """The class registered under ``name`` in ``group``.
 
     Raises:
@@ -40,8 +41,7 @@ def find(group: str, name: str) -> type:
     points = registered(group)
     if name not in points:
         raise unknown_name(group[:-1], name, points)
-    found: type = points[name].load()
-    return found
+    return points[name].load()
 
 
 def summary(registered_class: type) -> str:

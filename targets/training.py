@@ -41,9 +41,7 @@ def fit(
         loss().backward()  # type: ignore[no-untyped-call]
         optimiser.step()
         if drop_lr_at is not None and epoch == int(epochs * drop_lr_at):
-            optimiser = torch.optim.Adam(
-                model.parameters(), lr=lr / 10, weight_decay=weight_decay, fused=True
-            )
+            optimiser = torch.optim.Adam(model.parameters(), lr=lr / 10, weight_decay=weight_decay, fused=True)
         if check is not None and (epoch % every == 0 or epoch == epochs):
             score = _checked(model, check)
             if best is None or (score is not None and score > best):

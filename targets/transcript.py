@@ -114,7 +114,7 @@ def sees(observer: str, sender: str, receiver: str) -> bool:
     )
 
 
-def reads(observer: str, sender: str, receiver: str, sealed_from: Iterable[str]) -> bool:
+def reads(observer: str, sealed_from: Iterable[str]) -> bool:
     """Whether a seen message is also readable: one member without the seal is enough (it lends its key)."""
     sealed = set(sealed_from)
     if not sealed:
@@ -202,7 +202,7 @@ class Transcript:
             if member.startswith("client:") and member not in known:
                 raise InputError(f"no party '{member}' in this run: its parties are {', '.join(self.parties())}")
         seen = (
-            m if reads(joined, m.sender, m.receiver, m.sealed_from) else replace(m, tensors={})
+            m if reads(joined, m.sealed_from) else replace(m, tensors={})
             for m in self.messages
             if sees(joined, m.sender, m.receiver)
         )
@@ -217,7 +217,7 @@ class Transcript:
         for tally in self.tallies.values():
             if not sees(observer, tally.sender, tally.receiver):
                 continue
-            readable = reads(observer, tally.sender, tally.receiver, tally.sealed_from)
+            readable = reads(observer, tally.sealed_from)
             key = (tally.kind, readable)
             row = rows.get(key) or Exposure(
                 tally.kind, observer, 0, 0, tally.first_round, tally.last_round, readable
@@ -260,7 +260,7 @@ class Transcript:
         part = path.with_name(f".{path.name}.part-{os.getpid()}")
         try:
             save_file(tensors, part, metadata={"gaudit": header.model_dump_json()})
-            os.replace(part, path)
+            part.replace(path)
         except OSError as error:
             raise InputError(f"cannot write the transcript {path}: {error.strerror or error}") from error
         finally:

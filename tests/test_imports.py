@@ -27,8 +27,7 @@ def modules_of(root: Path) -> dict[str, Path]:
     """Dotted name to file of every module of the package whose root folder is ``root``."""
     files = [*root.glob("*.py"), *(file for part in MAY_IMPORT for file in (root / part).rglob("*.py"))]
     return {
-        ".".join(f.relative_to(root).with_suffix("").parts).removesuffix("__init__").rstrip("."): f
-        for f in files
+        ".".join(f.relative_to(root).with_suffix("").parts).removesuffix("__init__").rstrip("."): f for f in files
     }
 
 
@@ -123,9 +122,7 @@ def violations(root: Path) -> list[str]:
         graph[module] = {name for _, name in imports_of(tree, module, path, known, in_functions=module != "")}
     try:
         tuple(
-            graphlib.TopologicalSorter(
-                {module: names - {module} for module, names in graph.items()}
-            ).static_order()
+            graphlib.TopologicalSorter({module: names - {module} for module, names in graph.items()}).static_order()
         )
     except graphlib.CycleError as error:
         found.append("circle: " + " <- ".join(name or "gaudit" for name in error.args[1]))
@@ -140,9 +137,7 @@ def test_package_keeps_the_rules():
 def test_benchmarks_do_not_unpickle():
     files = (ROOT / "benchmarks").rglob("*.py")
     found = [
-        f"{file.name}:{line}: {what}"
-        for file in files
-        for line, what in unpickling(ast.parse(file.read_text()))
+        f"{file.name}:{line}: {what}" for file in files for line, what in unpickling(ast.parse(file.read_text()))
     ]
     assert found == []
 

@@ -16,12 +16,7 @@ from gaudit.targets.registry import GROUPS, find, registered, summary
 TESTS = Path(__file__).parent
 # words of which each must occur in the name of a test of every class of a group
 MUST_TEST = {"targets": (), "attacks": ("null", "planted"), "defenses": ("guarantee", "trivial")}
-OURS = [
-    (group, name)
-    for group in GROUPS
-    for name, p in registered(group).items()
-    if p.value.startswith("gaudit.")
-]
+OURS = [(group, name) for group in GROUPS for name, p in registered(group).items() if p.value.startswith("gaudit.")]
 
 
 def missing_tests(group: str, name: str, tests: Path = TESTS) -> str | None:

@@ -50,6 +50,7 @@ class AttackRequest:
     neighbours: str = "true"
     seeds: int | None = None
     timeline: bool = False
+    transfer: bool = False
     transcript: str | None = None
     save_transcripts: str | None = None
     workers: int | None = None
@@ -159,6 +160,8 @@ def _target(name: str, preset: str, data: Data, request: AttackRequest) -> Targe
     kind: type[Target] = find("targets", name)
     settings = kind.preset(preset, data)
     asked = {"ratio": request.ratio, "ratio_of": request.ratio_of, "device": _device(request.device)}
+    if request.transfer:
+        asked["transfer"] = True
     given = {key: value for key, value in asked.items() if value is not None}
     return kind(**_merged(_merged(settings, given), request.settings or {}))
 

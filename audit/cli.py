@@ -116,6 +116,7 @@ _pipeline = _options(
 )
 @click.option("--seeds", type=click.IntRange(1), help="Repetitions. Default: 1 for quick, 5 for paper.")
 @click.option("--timeline", is_flag=True, help="Attack every release, not only the one validation chose.")
+@click.option("--transfer", is_flag=True, help="Train other architectures on the release too.")
 @click.option("--transcript", type=click.Path(), metavar="FILE", help="Attack a recorded run instead.")
 @click.option("--save-transcripts", type=click.Path(), metavar="FOLDER", help="Record what was sent.")
 @click.option("--workers", type=click.IntRange(1), help="Trials at a time. Default: one per core.")

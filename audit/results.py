@@ -85,6 +85,7 @@ class DefenseOutcome:
         refused: attacks that do not apply, with the reason.
         exposure: who saw what, in the first seed's run.
         notes: what a reader must know.
+        transfer: test accuracy of other architectures trained on that release, if asked for.
     """
 
     defense: str
@@ -100,6 +101,7 @@ class DefenseOutcome:
     refused: dict[str, str]
     exposure: tuple[Exposure, ...]
     notes: tuple[str, ...]
+    transfer: dict[str, Finding]
 
     def as_dict(self) -> dict[str, Any]:
         """Plain JSON types."""
@@ -116,6 +118,7 @@ class DefenseOutcome:
             "not_applicable": self.refused,
             "exposure": [vars(row) for row in self.exposure],
             "notes": list(self.notes),
+            "transfer": {name: f.as_dict() for name, f in self.transfer.items()},
         }
 
 
@@ -145,11 +148,16 @@ def _outcome(trials: list[TrialResult], control: list[TrialResult] | None) -> De
         first.refused,
         first.exposure,
         first.notes,
+        {name: _accuracy(trials, _of(name)) for name in first.transfer},
     )
 
 
 def _at(release: int) -> Callable[[TrialResult], float]:
     return lambda trial: trial.utilities[release].test
+
+
+def _of(architecture: str) -> Callable[[TrialResult], float]:
+    return lambda trial: trial.transfer[architecture]
 
 
 def _accuracy(trials: list[TrialResult], read: Callable[[TrialResult], float]) -> Finding:

@@ -87,6 +87,7 @@ class TrialResult:
     exposure: tuple[Exposure, ...]
     notes: tuple[str, ...]
     tested: int
+    transfer: dict[str, float] = field(default_factory=dict)
 
     @property
     def utility(self) -> Utility:
@@ -133,6 +134,7 @@ def attacks_on(
         tuple(run.transcript.exposure(observers)),
         run.notes,
         int(data.test_mask.sum()),
+        run.transfer,
     )
 
 

@@ -18,6 +18,8 @@ def print_outcomes(console: Console, outcomes: Sequence[DefenseOutcome], release
     for outcome in outcomes:
         if outcome.timeline:
             console.print(_timeline_table(outcome))
+    if any(o.transfer for o in outcomes):
+        console.print(_transfer_table(outcomes))
     for line in _remarks(outcomes):
         console.print(line, style="yellow", highlight=False, soft_wrap=True)
     console.print(last_line(outcomes, release), highlight=False, soft_wrap=True, style="bold")
@@ -74,6 +76,17 @@ def _timeline_table(outcome: DefenseOutcome) -> Table:
     for attack in sorted(outcome.timeline, key=lambda a: (a.round or 0, a.plan.name)):
         accuracy = outcome.curve[attack.round].text(1, percent=True) if attack.round else ""
         table.add_row(str(attack.round), accuracy, attack.plan.name, attack.auc.text(3))
+    return table
+
+
+def _transfer_table(outcomes: Sequence[DefenseOutcome]) -> Table:
+    table = Table(title="Other architectures trained on the release, % without tuning", title_justify="left")
+    table.add_column("defense")
+    names = next(list(o.transfer) for o in outcomes if o.transfer)
+    for name in names:
+        table.add_column(name)
+    for outcome in outcomes:
+        table.add_row(outcome.defense, *(outcome.transfer[n].text(1, percent=True) for n in names))
     return table
 
 

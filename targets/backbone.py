@@ -14,9 +14,10 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from .propagation import Neighbourhood
+from .propagation import Factor, Neighbourhood
 
 Weights = Mapping[str, Tensor]
+Rows = Tensor | Factor
 BackboneName = Literal["gcn", "sgc"]
 
 
@@ -66,7 +67,7 @@ class Backbone(nn.Module):
 
     @staticmethod
     @abstractmethod
-    def hidden(weights: Weights, rows: Tensor) -> Tensor:
+    def hidden(weights: Weights, rows: Rows) -> Tensor:
         """What the model keeps per row before the second aggregation, [m, h]."""
 
     @staticmethod
@@ -76,9 +77,7 @@ class Backbone(nn.Module):
 
     @staticmethod
     @abstractmethod
-    def gradients(
-        weights: Weights, rows: Tensor, hidden: Tensor, second: Tensor, error: Tensor
-    ) -> dict[str, Tensor]:
+    def gradients(weights: Weights, rows: Rows, hidden: Tensor, second: Tensor, error: Tensor) -> dict[str, Tensor]:
         """Gradient of a loss by each weight.
 
         Args:
@@ -108,7 +107,7 @@ class GCN(Backbone):
         return self.logits(self._parameters, hidden, near.second)  # type: ignore[arg-type]
 
     @staticmethod
-    def hidden(weights: Weights, rows: Tensor) -> Tensor:
+    def hidden(weights: Weights, rows: Rows) -> Tensor:
         return torch.relu(rows @ weights["w1"] + weights["b1"])
 
     @staticmethod
@@ -116,9 +115,7 @@ class GCN(Backbone):
         return second @ (hidden @ weights["w2"]) + weights["b2"]
 
     @staticmethod
-    def gradients(
-        weights: Weights, rows: Tensor, hidden: Tensor, second: Tensor, error: Tensor
-    ) -> dict[str, Tensor]:
+    def gradients(weights: Weights, rows: Rows, hidden: Tensor, second: Tensor, error: Tensor) -> dict[str, Tensor]:
         back = second.t() @ error
         into_hidden = (back @ weights["w2"].t()) * (hidden > 0)
         return {
@@ -144,7 +141,7 @@ class SGC(Backbone):
         return self.logits(self._parameters, self.hidden(self._parameters, near.rows), near.second)  # type: ignore[arg-type]
 
     @staticmethod
-    def hidden(weights: Weights, rows: Tensor) -> Tensor:
+    def hidden(weights: Weights, rows: Rows) -> Tensor:
         return rows @ weights["w"]
 
     @staticmethod
@@ -152,9 +149,7 @@ class SGC(Backbone):
         return second @ hidden + weights["b"]
 
     @staticmethod
-    def gradients(
-        weights: Weights, rows: Tensor, hidden: Tensor, second: Tensor, error: Tensor
-    ) -> dict[str, Tensor]:
+    def gradients(weights: Weights, rows: Rows, hidden: Tensor, second: Tensor, error: Tensor) -> dict[str, Tensor]:
         return {"w": rows.t() @ (second.t() @ error), "b": error.sum(0)}
 
 

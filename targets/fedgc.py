@@ -1,7 +1,7 @@
 """FedGC: federated graph condensation with information bottleneck principles (arXiv 2405.03911)."""
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Literal
 
@@ -28,7 +28,7 @@ from .evaluation import Bench, TestPhase
 from .exchange import exchange
 from .partition import partition
 from .party import Client, clients_of
-from .propagation import Neighbourhood, dense_gcn_operator
+from .propagation import Factor, Neighbourhood, dense_gcn_operator, sparse_features
 from .randomness import branch, seeded
 from .self_training import label_the_rest, mean_error, train_together
 from .target import Progress, Run, Secrets, Target, no_progress
@@ -73,6 +73,7 @@ class FedGCSettings(Settings):
         0.5, ge=0, lt=1, description="share of test nodes kept out of self-training, to be reported apart"
     )
     test: TestPhase = TestPhase()
+    transfer: bool = Field(False, description="also train other architectures on the chosen release")
     device: str = "cpu"
 
     @model_validator(mode="after")
@@ -171,6 +172,30 @@ class _FedGCRun:
             tuple(utilities),
             chosen,
             tuple(self.notes),
+            self._transfer(releases[chosen][1]) if self.settings.transfer else {},
+        )
+
+    def _transfer(self, release: CondensedGraph) -> dict[str, float]:
+        """Other architectures on the whole graph; with 0 hops on the clients' own edges only."""
+        from .downstream import ARCHITECTURES, WholeGraph, transfer
+
+        x = torch.empty_like(self.data.x)
+        for client in self.clients:
+            x[client.nodes] = client.x
+        edges = self.data.edge_index
+        if self.settings.hops == 0:
+            edges = torch.cat([c.nodes[c.edges] for c in self.clients], dim=1)
+        data, phase = self.data, self.settings.test
+        return transfer(
+            release,
+            WholeGraph(x, edges, data.y, data.val_mask, data.test_mask),
+            self.clients[0].classes,
+            hidden=phase.hidden,
+            epochs=phase.epochs,
+            lr=phase.lr,
+            weight_decay=phase.weight_decay,
+            seed=branch(self.seed, "transfer"),
+            progress=lambda done: self.progress("training other architectures", done, len(ARCHITECTURES)),
         )
 
     def _exchange(self, clients: list[Client]) -> list[Neighbourhood]:
@@ -266,13 +291,27 @@ class _FedGCRun:
         return Secrets("label-membership", "the label of one node", subjects, truth, groups)
 
 
+@dataclass(frozen=True)
+class _Cell:
+    """The labelled nodes of one class and client, with what the model reads for them."""
+
+    rows: Factor
+    second: Tensor
+
+    @classmethod
+    def of(cls, near: Neighbourhood, nodes: Tensor) -> "_Cell":
+        part = near.of(nodes)
+        return cls(Factor.of(sparse_features(part.rows)), part.second)
+
+
 class _Cells:
-    """A client's labelled nodes by class, each with what the model reads for them."""
+    """A client's labelled nodes by class."""
 
     def __init__(self, client: Client, near: Neighbourhood) -> None:
-        self.near: dict[int, Neighbourhood] = {}
+        self.cells: dict[int, _Cell] = {}
         for label in client.y_train[client.train].unique().tolist():
-            self.near[label] = near.of((client.train & (client.y_train == label)).nonzero().flatten())
+            nodes = (client.train & (client.y_train == label)).nonzero().flatten()
+            self.cells[label] = _Cell.of(near, nodes)
         self.reference = near.of(client.val.nonzero().flatten())
         self.reference_y = client.y[client.val]
 
@@ -282,14 +321,14 @@ class _Cells:
         reference = torch.empty(0)
         if term is not None:
             reference = backbone.logits(theta, backbone.hidden(theta, self.reference.rows), self.reference.second)
-        for label, near in self.near.items():
-            hidden = backbone.hidden(theta, near.rows)
-            logits = backbone.logits(theta, hidden, near.second)
+        for label, cell in self.cells.items():
+            hidden = backbone.hidden(theta, cell.rows)
+            logits = backbone.logits(theta, hidden, cell.second)
             y = torch.full((len(logits),), label, device=logits.device)
             error = mean_error(logits, y)
             if term is not None:
                 error = error + term.gradient(logits, y, reference, self.reference_y) / len(y)
-            for name, value in backbone.gradients(theta, near.rows, hidden, near.second, error).items():
+            for name, value in backbone.gradients(theta, cell.rows, hidden, cell.second, error).items():
                 found[f"{label}/{name}"] = value
         return found
 

@@ -67,6 +67,10 @@ class Factor:
             return cls(matrix, matrix.t())
         return cls(matrix, matrix.to_sparse_coo().t().coalesce().to_sparse_csr())
 
+    def t(self) -> "Factor":
+        """The transposed factor; nothing is copied."""
+        return Factor(self.transposed, self.matrix)
+
     def __matmul__(self, dense: Tensor) -> Tensor:
         if self.matrix.layout == torch.strided:
             return self.matrix @ dense

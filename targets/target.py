@@ -59,6 +59,7 @@ class Run:
         utilities: one entry per release, in order.
         chosen: index of the release with the best validation accuracy.
         notes: sentences that a reader of the result must know.
+        transfer: test accuracy of other architectures trained on the chosen release, if asked for.
     """
 
     transcript: Transcript
@@ -66,6 +67,7 @@ class Run:
     utilities: tuple[Utility, ...]
     chosen: int
     notes: tuple[str, ...] = ()
+    transfer: dict[str, float] = field(default_factory=dict)
 
     @property
     def utility(self) -> Utility:

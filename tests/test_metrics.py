@@ -153,7 +153,7 @@ def test_fresh_subjects_are_not_counted_twice():
     rng = np.random.default_rng(3)
     ratios = []
     for _ in range(100):
-        runs = world(rng, seeds=10, subjects="fresh", drift=0.2)
+        runs = world(rng, seeds=10, subjects="fresh")
         values = [auc(run.truth, run.score) for run in runs]
         plain = 2.262 * np.std(values, ddof=1) / np.sqrt(10)
         ratios.append(half_width(auc_finding(runs)) / plain)

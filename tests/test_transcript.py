@@ -185,7 +185,9 @@ def test_view_until_a_round_holds_nothing_later():
     same(view.until(3).messages, view.messages)
 
 
-@pytest.mark.parametrize("observer", ["sever", "client:", "client:x", "clients", "client:-1", "", "server+", "Server"])
+@pytest.mark.parametrize(
+    "observer", ["sever", "client:", "client:x", "clients", "client:-1", "", "server+", "Server"]
+)
 def test_unknown_observers_are_refused(observer):
     for ask in (recorded().seen_by, observer_members, lambda o: recorded().exposure([o])):
         with pytest.raises(InputError, match="unknown observer"):
@@ -253,7 +255,14 @@ def test_missing_file_and_directory_are_refused(tmp_path):
 
 
 def header(**changes):
-    message = {"kind": "a", "sender": "client:0", "receiver": "server", "round": 0, "sealed_from": [], "tensors": ["w"]}
+    message = {
+        "kind": "a",
+        "sender": "client:0",
+        "receiver": "server",
+        "round": 0,
+        "sealed_from": [],
+        "tensors": ["w"],
+    }
     tally = {k: v for k, v in message.items() if k not in ("round", "tensors")}
     tally |= {"count": 1, "nbytes": 8, "first_round": 0, "last_round": 0}
     return {"format": FORMAT, "messages": [message], "tallies": [tally]} | changes
@@ -266,7 +275,10 @@ def write(path, head, tensors=None):
 
 
 def test_well_formed_header_is_read(tmp_path):
-    assert Transcript.load(write(tmp_path / "run", header())).seen_by("server").last("a").tensors["w"].tolist() == [0, 0]
+    assert Transcript.load(write(tmp_path / "run", header())).seen_by("server").last("a").tensors["w"].tolist() == [
+        0,
+        0,
+    ]
 
 
 @pytest.mark.parametrize(

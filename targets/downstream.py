@@ -1,0 +1,145 @@
+"""Other architectures trained on a condensed graph: does it serve more than the model it was made for?
+
+PyG's layers as they are; FedGC Table 3 has the same seven.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+from torch_geometric.nn import APPNP, ChebConv, GATConv, GCNConv, SAGEConv, SGConv
+
+from .condensed import CondensedGraph
+from .randomness import branch, seeded
+from .training import fit
+
+HEADS = 8
+STRONG_LINK = 0.5
+
+
+@dataclass(frozen=True)
+class Links:
+    """A graph's edges [2, e] with weights [e]."""
+
+    edges: Tensor
+    weights: Tensor
+
+
+class Downstream(nn.Module):
+    """A two-layer network from a pair of PyG layers.
+
+    Args:
+        first: d to h, or None where one layer does both.
+        second: h to C.
+        weighted: whether the layers read edge weights; the others get strong links only.
+        dropout: before the second layer.
+    """
+
+    def __init__(
+        self, first: nn.Module | None, second: nn.Module, weighted: bool = True, dropout: float = 0.5
+    ) -> None:
+        super().__init__()
+        self.first, self.second, self.weighted, self.dropout = first, second, weighted, dropout
+
+    def forward(self, x: Tensor, links: Links) -> Tensor:
+        """Logits of all nodes, [n, C]."""
+        if self.first is not None:
+            x = F.dropout(torch.relu(self._apply_layer(self.first, x, links)), self.dropout, self.training)
+        return self._apply_layer(self.second, x, links)
+
+    def _apply_layer(self, layer: nn.Module, x: Tensor, links: Links) -> Tensor:
+        if isinstance(layer, nn.Linear):
+            out: Tensor = layer(x)
+        elif self.weighted:
+            out = layer(x, links.edges, links.weights)
+        else:
+            out = layer(x, links.edges)
+        return out
+
+
+class _PersonalisedPageRank(nn.Module):
+    """A linear layer, then propagation (Klicpera et al. 2019)."""
+
+    def __init__(self, hidden: int, classes: int) -> None:
+        super().__init__()
+        self.linear, self.propagate = nn.Linear(hidden, classes), APPNP(K=10, alpha=0.1)
+
+    def forward(self, x: Tensor, edges: Tensor, weights: Tensor) -> Tensor:
+        """Logits, [n, C]."""
+        out: Tensor = self.propagate(self.linear(x), edges, weights)
+        return out
+
+
+ARCHITECTURES: dict[str, Callable[[int, int, int], Downstream]] = {
+    "MLP": lambda d, h, c: Downstream(nn.Linear(d, h), nn.Linear(h, c)),
+    "APPNP": lambda d, h, c: Downstream(nn.Linear(d, h), _PersonalisedPageRank(h, c)),
+    "Cheby": lambda d, h, c: Downstream(ChebConv(d, h, K=2), ChebConv(h, c, K=2)),
+    "GCN": lambda d, h, c: Downstream(GCNConv(d, h), GCNConv(h, c)),
+    "SAGE": lambda d, h, c: Downstream(SAGEConv(d, h), SAGEConv(h, c), weighted=False),
+    "SGC": lambda d, h, c: Downstream(None, SGConv(d, c, K=2)),
+    "GAT": lambda d, h, c: Downstream(
+        GATConv(d, max(h // HEADS, 1), heads=HEADS), GATConv(max(h // HEADS, 1) * HEADS, c), weighted=False
+    ),
+}
+
+
+def links_of(release: CondensedGraph, weighted: bool) -> Links:
+    """A condensed graph's links: all with their weights, or the strong ones for layers that know no weights."""
+    kept = release.adjacency if weighted else (release.adjacency > STRONG_LINK).float()
+    edges = kept.nonzero().t().contiguous()
+    return Links(edges, kept[edges[0], edges[1]])
+
+
+@dataclass(frozen=True)
+class WholeGraph:
+    """The undivided test graph: features, edges, labels and who selects and who is tested."""
+
+    x: Tensor
+    edges: Tensor
+    y: Tensor
+    val: Tensor
+    test: Tensor
+
+    def accuracy(self, model: Downstream, mask: Tensor) -> float:
+        """Share of right answers among some nodes."""
+        with torch.no_grad():
+            right = model(self.x, Links(self.edges, torch.ones(self.edges.shape[1]).to(self.x))).argmax(1) == self.y
+        return float(right[mask].float().mean())
+
+
+def transfer(
+    release: CondensedGraph,
+    graph: WholeGraph,
+    classes: int,
+    *,
+    hidden: int,
+    epochs: int,
+    lr: float,
+    weight_decay: float,
+    seed: np.random.SeedSequence,
+    progress: Callable[[int], None],
+) -> dict[str, float]:
+    """Test accuracy of each architecture trained on a release, without local tuning.
+
+    The epoch with the best validation accuracy is kept.
+    """
+    found = {}
+    for done, (name, build) in enumerate(ARCHITECTURES.items()):
+        with seeded(branch(seed, name)):
+            model = build(release.x.shape[1], hidden, classes).to(release.x.device)
+            links = links_of(release, model.weighted)
+            fit(
+                model,
+                lambda model=model, links=links: F.cross_entropy(model(release.x, links), release.y),  # type: ignore[misc]
+                epochs=epochs,
+                lr=lr,
+                weight_decay=weight_decay,
+                drop_lr_at=0.5,
+                check=lambda model=model: graph.accuracy(model, graph.val),  # type: ignore[misc]
+            )
+        found[name] = graph.accuracy(model, graph.test)
+        progress(done + 1)
+    return found

@@ -1,7 +1,7 @@
 """What an attack is: a view and declared prior knowledge in, one score per subject out."""
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any, ClassVar, Literal, final
 
 import numpy as np
@@ -43,6 +43,12 @@ class Knowledge:
     members: int
     classes: int
     knows_defense: bool = False
+
+    def to(self, device: str) -> "Knowledge":
+        """The same on another device."""
+        own: dict[str, Any] = {f.name: getattr(self, f.name) for f in fields(self)}
+        moved: dict[str, Any] = {k: v.to(device) if isinstance(v, Tensor) else v for k, v in own.items()}
+        return Knowledge(**moved)
 
     def sentence(self) -> str:
         """What the report prints: the adversary's prior knowledge in words."""

@@ -12,7 +12,7 @@ from ..targets.errors import InputError
 from ..targets.randomness import branch
 from ..targets.target import Secrets
 
-SMALLEST_SHADOW = 20
+SMALLEST_SHADOW = 8
 
 
 @dataclass(frozen=True)

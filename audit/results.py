@@ -21,6 +21,7 @@ from .trial import Attacked, AttackPlan, TrialResult
 
 SCHEMA = "gaudit-attack/1"
 LOW_FPR = (0.01, 0.001)
+NULL_LEVEL = 0.999  # a control that fails one sound audit in twenty would be no control
 
 
 @dataclass(frozen=True)
@@ -49,6 +50,11 @@ class AttackOutcome:
     null: Finding
     groups: dict[str, Finding]
 
+    @property
+    def valid(self) -> bool:
+        """Whether the null control holds: scrambled truth must look like chance."""
+        return self.null.low is not None and self.null.high is not None and self.null.low <= 0.5 <= self.null.high
+
     def as_dict(self) -> dict[str, Any]:
         """Plain JSON types."""
         return {
@@ -63,6 +69,7 @@ class AttackOutcome:
             "auc_beyond_blind": self.beyond_blind.as_dict(),
             "tpr": [f.as_dict() for f in self.tpr],
             "null_auc": self.null.as_dict(),
+            "valid": self.valid,
             "groups": {name: f.as_dict() for name, f in self.groups.items()},
         }
 
@@ -198,7 +205,7 @@ def attack_outcome(attacked: Sequence[Attacked]) -> AttackOutcome:
         auc_finding(blind),
         auc_difference(runs, blind),
         tuple(tpr_at_fpr_finding(runs, fpr) for fpr in LOW_FPR),
-        auc_finding([run.scrambled(np.random.default_rng(i)) for i, run in enumerate(runs)]),
+        auc_finding([run.scrambled(np.random.default_rng(i)) for i, run in enumerate(runs)], NULL_LEVEL),
         {name: _in_group(attacked, name) for name in first.groups},
     )
 

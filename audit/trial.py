@@ -49,6 +49,11 @@ class TrialPlan:
     timeline: bool = False
     transcript: str | None = None
 
+    @property
+    def device(self) -> str:
+        """Where the target runs, and the attacks with it."""
+        return str(self.target_settings.get("device", "cpu"))
+
     def make_target(self) -> Target:
         made: Target = find("targets", self.target)(**self.target_settings)
         return made
@@ -120,7 +125,7 @@ def attacks_on(
             refused[attack_plan.name] = reason
             continue
         attacked += [
-            _attacked(attack_plan, run, data, round_, branch(seed, "attack", attack_plan.neighbours))
+            _attacked(attack_plan, run, data, round_, branch(seed, "attack", attack_plan.neighbours), plan.device)
             for round_ in _rounds(plan, run)
         ]
         progress("attacking", done + 1, len(plan.attacks))
@@ -143,7 +148,9 @@ def _rounds(plan: TrialPlan, run: Run) -> list[int]:
     return [u.round for u in run.utilities] if plan.timeline else [run.utility.round]
 
 
-def _attacked(plan: AttackPlan, run: Run, data: Data, round_: int, seed: np.random.SeedSequence) -> Attacked:
+def _attacked(
+    plan: AttackPlan, run: Run, data: Data, round_: int, seed: np.random.SeedSequence, device: str
+) -> Attacked:
     attack = plan.make()
     if attack.game not in run.secrets:
         raise InputError(
@@ -151,8 +158,9 @@ def _attacked(plan: AttackPlan, run: Run, data: Data, round_: int, seed: np.rand
         )
     secrets = run.secrets[attack.game]
     given = grant(data, secrets, plan.neighbours, knows_defense=plan.observer != "public", seed=seed)
-    scores = attack(run.transcript.seen_by(plan.observer).until(round_), given.knowledge, seed)
-    blind = attack.blind(given.knowledge, seed)
+    knowledge = given.knowledge.to(device)
+    scores = attack(run.transcript.seen_by(plan.observer).until(round_), knowledge, seed)
+    blind = attack.blind(knowledge, seed)
     return Attacked(
         plan,
         round_,

@@ -97,10 +97,18 @@ def _remarks(outcomes: Sequence[DefenseOutcome]) -> list[str]:
         remarks += [f"{outcome.defense}: {name} not applicable: {why}" for name, why in outcome.refused.items()]
     first = next((a for o in outcomes for a in o.attacks), None)
     if first is not None:
+        remarks.append(_null_control([a for o in outcomes for a in o.attacks]))
         remarks.append(f"The adversary {first.knowledge}.")
         if first.auc.note:
             remarks.append(f"Intervals: {first.auc.note}.")
     return remarks
+
+
+def _null_control(attacks: Sequence[AttackOutcome]) -> str:
+    broken = [f"{a.plan.name} {a.null.text(2)}" for a in attacks if not a.valid]
+    if broken:
+        return f"INVALID: scrambled truth must give AUC 0.5, but gives {'; '.join(broken)}. Trust no number here."
+    return "Null control passed: against scrambled truth every attack is at chance."
 
 
 def exposure_table(rows: Sequence[Exposure]) -> Table:

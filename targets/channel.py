@@ -55,9 +55,11 @@ class Channel:
 
     def hold(self, kind: str, party: str, round_: int, tensors: Mapping[str, Tensor]) -> None:
         """Notes something that a party has and keeps: visible to that party alone, untouched by defenses."""
-        copied = {name: tensor.detach().clone() for name, tensor in tensors.items()}
-        message = Message(kind, party, party, round_, copied)
-        self.transcript.record(message, self.retain(message))
+        message = Message(kind, party, party, round_, tensors)
+        keep = self.retain(message)
+        if keep:  # encoders are large: what is only counted is not copied
+            message = replace(message, tensors={name: t.detach().clone() for name, t in tensors.items()})
+        self.transcript.record(message, keep)
 
 
 def on_kinds(kinds: tuple[str, ...], change: Callable[[Tensor], Tensor]) -> Mod:

@@ -37,6 +37,8 @@ GRADIENT_KIND = "class-gradients"
 MODEL_KIND = "matching-model"
 COUNT_KIND = "class-counts"
 
+PUBLISHED_RATIO = {"cora": 0.026, "citeseer": 0.018}
+
 
 class FedGCSettings(Settings):
     """Settings of `FedGC`. Defaults: the paper, and the released code where the paper is silent."""
@@ -110,8 +112,7 @@ class FedGC(Target):
     @classmethod
     def preset(cls, preset: str, data: Data) -> dict[str, Any]:
         if preset == "paper":
-            small = {"Cora": 0.026, "CiteSeer": 0.018}
-            return {"ratio": small.get(data.name, 0.026)}
+            return {"ratio": PUBLISHED_RATIO.get(data.name.casefold(), 0.026)}
         if preset == "quick":
             return {
                 "clients": 5,

@@ -1,10 +1,14 @@
 """Message passing as matrix products: operators for whole graphs and for condensed ones."""
 
+import warnings
 from dataclasses import dataclass
 from typing import Any
 
 import torch
 from torch import Tensor
+
+# torch calls its CSR matrices beta at every first use; the products used here are checked in the tests
+warnings.filterwarnings("ignore", message="Sparse CSR tensor support is in beta state")
 
 
 def sparse_operator(rows: Tensor, cols: Tensor, values: Tensor, shape: tuple[int, int]) -> Tensor:

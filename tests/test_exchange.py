@@ -92,7 +92,9 @@ def test_one_hop_is_exact_in_the_first_aggregation_and_lacks_others_in_the_secon
     scale = (graph.edge_index[0].bincount(minlength=34) + 1).float().rsqrt()
     for client, part in zip(clients, near, strict=True):
         assert torch.allclose(part.rows.to_dense(), rows[client.nodes], atol=1e-5)
-        inside = torch.isin(client.nodes[:, None] * 34 + client.nodes, graph.edge_index[0] * 34 + graph.edge_index[1])
+        inside = torch.isin(
+            client.nodes[:, None] * 34 + client.nodes, graph.edge_index[0] * 34 + graph.edge_index[1]
+        )
         weights = (inside.float() + torch.eye(len(inside))) * scale[client.nodes, None] * scale[client.nodes]
         assert torch.allclose(part.second.to_dense(), weights, atol=1e-6)
         assert not torch.allclose(ours(layers, part), everything[client.nodes], atol=1e-3)

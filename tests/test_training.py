@@ -17,13 +17,13 @@ def walk(epochs, scores=None, **settings):
     checked = []
 
     def check():
-        checked.append(float(model.weight))
-        return scores(float(model.weight))
+        checked.append(model.weight.item())
+        return scores(model.weight.item())
 
     settings = {"lr": 0.1, "weight_decay": 0.0} | settings
     check_or_none = None if scores is None else check
     best = fit(model, lambda: -model.weight.sum(), epochs=epochs, check=check_or_none, **settings)
-    return float(model.weight), best, checked, model
+    return model.weight.item(), best, checked, model
 
 
 def test_without_a_check_the_last_weights_are_kept():
@@ -82,7 +82,7 @@ def test_weight_decay_pulls_to_zero():
     model = torch.nn.Linear(1, 1, bias=False)
     torch.nn.init.ones_(model.weight)
     fit(model, lambda: 0 * model.weight.sum(), epochs=5, lr=0.1, weight_decay=0.1)
-    assert float(model.weight) == pytest.approx(0.5, abs=0.01)
+    assert model.weight.item() == pytest.approx(0.5, abs=0.01)
 
 
 def test_seeded_gives_the_global_generator_back():
@@ -109,8 +109,29 @@ def stream(*path, seed=3):
 
 
 def test_paths_give_streams_of_their_own():
-    paths = [(), (0,), (1,), (1, 0), (0, 1), ("a",), ("b",), ("a", "b"), ("b", "a"), ("ab",), ("a", 1), (1, "a"), (97,)]
-    paths += [("self-training",), ("self-training-x",), ("self-tra",), ("evaluate", 1), ("evaluate", 10), ("evaluate1",)]
+    paths = [
+        (),
+        (0,),
+        (1,),
+        (1, 0),
+        (0, 1),
+        ("a",),
+        ("b",),
+        ("a", "b"),
+        ("b", "a"),
+        ("ab",),
+        ("a", 1),
+        (1, "a"),
+        (97,),
+    ]
+    paths += [
+        ("self-training",),
+        ("self-training-x",),
+        ("self-tra",),
+        ("evaluate", 1),
+        ("evaluate", 10),
+        ("evaluate1",),
+    ]
     assert len({stream(*path) for path in paths}) == len(paths)
     assert stream("a") != stream("a", seed=4)
 

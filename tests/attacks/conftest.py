@@ -62,6 +62,10 @@ class World:
         scores = attack(transcript.seen_by(observer), given.knowledge, np.random.SeedSequence(seed))
         return judge(scores, given, self.secrets)
 
+    def judged_blind(self, attack: Attack, neighbours="true", seed=0):
+        given = self.given(neighbours, seed=seed)
+        return judge(attack.blind(given.knowledge, np.random.SeedSequence(seed)), given, self.secrets)
+
 
 def _world(seed: int = 0) -> World:
     rng = np.random.default_rng(seed)

@@ -1,0 +1,118 @@
+"""Membership by likeness to released rows."""
+
+import numpy as np
+import pytest
+import torch
+
+from gaudit.attacks.nearest import Nearest
+from gaudit.audit.metrics import auc_finding
+from gaudit.targets.errors import InputError
+
+
+def test_planted_rows_are_found(world, publish):
+    found = auc_finding([world.judged(Nearest(), publish(world.release(world.members)))])
+    assert found.estimate > 0.99
+    assert found.low > 0.9
+
+
+def test_planted_rows_are_found_whatever_their_scale(world, publish):
+    release = world.release(world.members)
+    shrunk = publish({**release.tensors(), "x": 0.01 * release.x})
+    assert auc_finding([world.judged(Nearest(), shrunk)]).estimate > 0.99
+
+
+def test_planted_rows_in_an_encoders_space_are_found_by_who_has_it(world, publish, bend):
+    encoder, z = bend(world)
+    transcript = publish(world.release(world.members, z), encoder)
+    outsider = auc_finding([world.judged(Nearest(), transcript, "public", "none")])
+    client = auc_finding([world.judged(Nearest(), transcript, "client:0", "none")])
+    assert outsider.low < 0.5 < outsider.high
+    assert client.estimate > 0.99
+
+
+def test_null_release_of_other_nodes_is_chance(make_world, publish, at_chance):
+    worlds = [make_world(seed) for seed in range(40)]
+    at_chance([w.judged(Nearest(), publish(w.release(w.strangers))) for w in worlds])
+
+
+def test_null_scrambled_truth_is_chance(world, publish, at_chance):
+    judged = world.judged(Nearest(), publish(world.release(world.members)))
+    at_chance([judged.scrambled(np.random.default_rng(seed)) for seed in range(40)])
+
+
+def test_null_blind_baseline_is_chance(make_world, at_chance):
+    at_chance([make_world(seed).judged_blind(Nearest(), seed=seed) for seed in range(40)])
+
+
+def test_scores_of_nodes_do_not_depend_on_their_numbers(world, publish):
+    transcript = publish(world.release(world.members))
+    one, other = (world.judged(Nearest(), transcript, seed=seed) for seed in (0, 1))
+    assert not torch.equal(world.given(seed=0).knowledge.subjects, world.given(seed=1).knowledge.subjects)
+    np.testing.assert_array_equal(one.subjects, other.subjects)
+    np.testing.assert_allclose(one.score, other.score, atol=1e-6)
+
+
+def test_truth_does_not_reach_the_scores(world, publish):
+    transcript = publish(world.release(world.members))
+    told = world.with_other_truth()
+    assert not np.array_equal(told.secrets.truth, world.secrets.truth)
+    np.testing.assert_array_equal(
+        world.judged(Nearest(), transcript).score, told.judged(Nearest(), transcript).score
+    )
+
+
+def test_blind_baseline_is_the_same_for_the_same_seed(world):
+    one, again, other = (world.judged_blind(Nearest(), seed=seed).score for seed in (0, 0, 1))
+    np.testing.assert_array_equal(one, again)
+    assert not np.array_equal(one, other)
+
+
+@pytest.mark.parametrize("neighbours", ["true", "partial", "none"])
+def test_raw_features_need_no_neighbours(world, publish, neighbours):
+    transcript = publish(world.release(world.members))
+    asked = world.judged(Nearest(), transcript, neighbours=neighbours)
+    np.testing.assert_allclose(asked.score, world.judged(Nearest(), transcript).score, atol=1e-6)
+
+
+def test_rows_of_zeros_are_no_error(world, publish):
+    x = world.data.x.clone()
+    x[world.members[:5]] = 0
+    blank = world.with_features(x)
+    assert np.isfinite(blank.judged(Nearest(), publish(blank.release(blank.members))).score).all()
+
+
+def broken(release, how):
+    tensors = release.tensors()
+    nan = release.x.clone()
+    nan[0, 0] = float("nan")
+    return {
+        "narrow": {**tensors, "x": release.x[:, 1:]},
+        "nan": {**tensors, "x": nan},
+        "no rows": {name: tensor[:0] for name, tensor in tensors.items()},
+        "negative labels": {**tensors, "y": release.y - 1},
+        "no labels": {"x": release.x, "adjacency": release.adjacency},
+        "square": {**tensors, "adjacency": release.adjacency[:-1]},
+    }[how]
+
+
+@pytest.mark.parametrize(
+    ("how", "says"),
+    [
+        ("narrow", "features"),
+        ("nan", "not finite"),
+        ("no rows", "do not fit"),
+        ("negative labels", "negative"),
+        ("no labels", "lacks y"),
+        ("square", "do not fit"),
+    ],
+)
+def test_a_broken_release_is_refused(world, publish, how, says):
+    with pytest.raises(InputError, match=says):
+        world.judged(Nearest(), publish(broken(world.release(world.members), how)))
+
+
+def test_without_a_release_it_does_not_apply(world, publish):
+    transcript = publish(world.release(world.members))
+    transcript.messages.pop()
+    with pytest.raises(InputError, match="'nearest' does not apply.*'condensed-graph'"):
+        world.judged(Nearest(), transcript)

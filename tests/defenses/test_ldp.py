@@ -1,0 +1,117 @@
+"""Laplace noise on uploaded gradients."""
+
+import numpy as np
+import pytest
+import torch
+from scipy.stats import binom, kstest, laplace, pearsonr
+
+from gaudit.defenses.ldp import GRADIENT_KINDS, LaplaceLDP
+from gaudit.targets.channel import Channel
+from gaudit.targets.errors import InputError
+from gaudit.targets.fedgc import GRADIENT_KIND
+from gaudit.targets.self_training import GRADIENT_KIND as SELF_TRAINING_KIND
+
+LEVEL = 1e-3  # of every statistical test here; the seeds are fixed
+
+
+def sent(defense, tensors, kind="class-gradients", seed=0, times=1):
+    """What the server gets."""
+    channel = Channel(mods=(defense.on_message(np.random.SeedSequence(seed)),))
+    return [channel.send(kind, "client:0", "server", i, tensors) for i in range(times)]
+
+
+@pytest.mark.parametrize("kind", GRADIENT_KINDS)
+@pytest.mark.parametrize(("epsilon", "clip"), [(1.0, 0.1), (8.0, 0.5)])
+def test_guarantee_noise_is_laplace_of_the_stated_scale(kind, epsilon, clip):
+    draw = torch.Generator().manual_seed(1)
+    gradient = {"0/w1": torch.randn(200, 80, generator=draw), "1/b1": torch.randn(1600, generator=draw)}
+    (got,) = sent(LaplaceLDP(epsilon=epsilon, clip=clip), gradient, kind)
+    noise = torch.cat([(got[name] - gradient[name].clamp(-clip, clip)).flatten() for name in gradient])
+    scale = 2 * clip / epsilon
+    assert kstest(noise.double().numpy(), laplace(scale=scale).cdf).pvalue > LEVEL
+    assert kstest(noise.double().numpy(), laplace(scale=1.15 * scale).cdf).pvalue < LEVEL  # it could tell
+
+
+@pytest.mark.parametrize("epsilon", [0.5, 1.0, 4.0])
+def test_guarantee_likelihood_ratio_of_extremes_is_bounded_by_epsilon(epsilon):
+    settings = LaplaceLDP(epsilon=epsilon).settings
+    outputs = np.linspace(-5, 5, 2001)
+    ratio = laplace.logpdf(outputs, settings.clip, settings.scale) - laplace.logpdf(
+        outputs, -settings.clip, settings.scale
+    )
+    assert np.abs(ratio).max() == pytest.approx(epsilon)
+
+
+def test_guarantee_holds_for_what_is_sent_and_is_tight():
+    """The event output > clip: e^epsilon times likelier for the largest input than for the smallest."""
+    epsilon, n = 1.0, 100_000
+    defense = LaplaceLDP(epsilon=epsilon, clip=0.1)
+    high, low = (sent(defense, {"0/w": torch.full((n,), x)}, seed=i)[0]["0/w"] for i, x in enumerate((9.0, -9.0)))
+    hits, rare = int((high > 0.1).sum()), int((low > 0.1).sum())
+    assert binom.ppf(LEVEL, n, 0.5) < hits < binom.isf(LEVEL, n, 0.5)
+    share = 0.5 * np.exp(-epsilon)
+    assert binom.ppf(LEVEL, n, share) < rare < binom.isf(LEVEL, n, share)
+
+
+def test_values_are_clipped_before_the_noise():
+    """Two inputs beyond the clip give the same output under the same noise, two within it do not."""
+    defense = LaplaceLDP(clip=0.1)
+
+    def output(value):
+        return sent(defense, {"0/w": torch.full((50,), value)})[0]["0/w"]
+
+    assert torch.equal(output(0.3), output(7.0))
+    assert not torch.equal(output(0.03), output(0.07))
+
+
+def test_trivial_alternative_clipping_is_what_a_huge_epsilon_leaves():
+    gradient = {"0/w": torch.linspace(-1, 1, 200)}
+    (weak,) = sent(LaplaceLDP(epsilon=1e9, clip=0.1), gradient)
+    torch.testing.assert_close(weak["0/w"], gradient["0/w"].clamp(-0.1, 0.1), atol=1e-6, rtol=0)
+    (strong,) = sent(LaplaceLDP(epsilon=1.0, clip=0.1), gradient)
+    error = (strong["0/w"] - gradient["0/w"].clamp(-0.1, 0.1)).abs().mean()
+    assert float(error) > 0.1  # clipping alone has none; Laplace noise of scale 0.2 has 0.2
+
+
+def test_every_upload_gets_fresh_noise():
+    one, two = (m["0/w"] for m in sent(LaplaceLDP(), {"0/w": torch.zeros(4000)}, times=2))
+    assert not torch.equal(one, two)
+    assert pearsonr(one.numpy(), two.numpy()).pvalue > LEVEL
+
+
+def test_same_seed_same_noise():
+    gradient = {"0/w": torch.zeros(100)}
+    one, again, other = (sent(LaplaceLDP(), gradient, seed=seed)[0]["0/w"] for seed in (0, 0, 1))
+    assert torch.equal(one, again)
+    assert not torch.equal(one, other)
+
+
+@pytest.mark.parametrize("kind", ["condensed-graph", "class-counts", "matching-model", "neighbour-sums"])
+def test_other_messages_pass_untouched(kind):
+    tensors = {"x": torch.randn(5, 3) * 10}
+    (got,) = sent(LaplaceLDP(), tensors, kind)
+    assert torch.equal(got["x"], tensors["x"])
+
+
+def test_the_senders_tensors_stay_as_they_are():
+    gradient = {"0/w": torch.ones(10)}
+    sent(LaplaceLDP(), gradient)
+    assert torch.equal(gradient["0/w"], torch.ones(10))
+
+
+def test_it_acts_on_the_gradients_that_fedgc_sends():
+    assert set(GRADIENT_KINDS) == {GRADIENT_KIND, SELF_TRAINING_KIND}
+
+
+@pytest.mark.parametrize("settings", [{"epsilon": 0}, {"epsilon": -1}, {"clip": 0}])
+def test_settings_are_checked(settings):
+    with pytest.raises(InputError, match=next(iter(settings))):
+        LaplaceLDP(**settings)
+
+
+@pytest.mark.parametrize("name", ["epsilon", "clip"])
+@pytest.mark.parametrize("value", [float("nan"), float("inf")])
+def test_settings_must_be_finite(name, value):
+    # fails at present for inf: an infinite epsilon cannot be written as JSON, an infinite clip sends NaN
+    with pytest.raises(InputError, match=name):
+        LaplaceLDP(**{name: value})

@@ -35,9 +35,12 @@ def last_line(outcomes: Sequence[DefenseOutcome], release: str) -> str:
 
 def _about(attack: AttackOutcome, base: DefenseOutcome, others: Sequence[DefenseOutcome], release: str) -> str:
     start = "" if base.defense == "none" else f"{_capital(base.phrase)}, "
-    actor = who(attack.plan.observer)
+    if attack.plan.make().needs:
+        actor = f"{who(attack.plan.observer)} who holds {release}"
+    else:
+        actor = "Someone who sees no message at all"
     actor = actor if not start else actor[0].lower() + actor[1:]
-    text = f"{start}{actor} who holds {release} tells members from non-members with AUC {attack.auc.text(2)}"
+    text = f"{start}{actor} tells members from non-members with AUC {attack.auc.text(2)}"
     for other in others:
         same = next((a for a in other.attacks if a.plan == attack.plan), None)
         if same is not None:
@@ -64,7 +67,7 @@ def _capital(text: str) -> str:
 def blind_warning(attack: AttackOutcome) -> str | None:
     """What to say where the attack does no better than its blind baseline."""
     low = attack.beyond_blind.low
-    if low is None or low > 0:
+    if low is None or low > 0 or not attack.plan.make().needs:
         return None
     return (
         f"{attack.plan.name}: no better than the blind baseline ({attack.blind.text(2)} without the release); "

@@ -43,7 +43,7 @@ class Labelled:
 
     @classmethod
     def of(cls, near: Neighbourhood, mask: Tensor, y: Tensor) -> "Labelled":
-        return cls(near.of(mask.nonzero().flatten()), y[mask])
+        return cls(near.of(mask.nonzero().flatten()).compact(), y[mask])
 
     def right(self, model: Backbone) -> int:
         """How many nodes a model gets right."""

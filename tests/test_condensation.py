@@ -55,7 +55,7 @@ def test_labels_in_small_cases(counts, size, expected):
 
 @pytest.mark.parametrize(("counts", "size"), [([3, 3, 3], 2), ([100, 1], 1), ([1], 0)])
 def test_a_size_that_empties_a_class_is_refused(counts, size):
-    with pytest.raises(InputError, match="leaves . of . classes empty: raise the ratio") as caught:
+    with pytest.raises(InputError, match=r"leaves \d of \d classes empty: raise the ratio") as caught:
         allocate_labels(torch.tensor(counts), size)
     assert "\n" not in str(caught.value)
 

@@ -114,5 +114,5 @@ def test_a_broken_release_is_refused(world, publish, how, says):
 def test_without_a_release_it_does_not_apply(world, publish):
     transcript = publish(world.release(world.members))
     transcript.messages.pop()
-    with pytest.raises(InputError, match="'nearest' does not apply.*'condensed-graph'"):
+    with pytest.raises(InputError, match=r"'nearest' does not apply.*'condensed-graph'"):
         world.judged(Nearest(), transcript)

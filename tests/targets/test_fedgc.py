@@ -5,10 +5,8 @@ import pytest
 import torch
 from torch.nn import functional as F
 from torch_geometric.data import Data
-from torch_geometric.nn import GCNConv, SGConv
 from torch_geometric.utils import stochastic_blockmodel_graph
 
-from gaudit.targets.channel import keep_kinds
 from gaudit.targets.condensation import allocate_labels
 from gaudit.targets.condensed import CondensedGraph
 from gaudit.targets.errors import InputError
@@ -44,10 +42,9 @@ def owner(graph):
     return partition(graph, "metis", 3, branch(np.random.SeedSequence(0), "partition")).owner
 
 
-def ran(data, seed=0, defense="none", keep=None, **changes):
+def ran(data, seed=0, defense="none", **changes):
     target = FedGC(**(TINY | changes))
-    retain = (lambda _: True) if keep is None else keep_kinds(*keep)
-    return target.run(data, find("defenses", defense)(), np.random.SeedSequence(seed), retain)
+    return target.run(data, find("defenses", defense)(), np.random.SeedSequence(seed), lambda _: True)
 
 
 def content(run):
@@ -83,22 +80,20 @@ def aggregated(run, round_):
 
 
 def undivided_gradients(data, backbone, theta, label):
-    """Autograd through PyG's layers on the whole graph."""
-    if backbone == "gcn":
-        layers = torch.nn.ModuleList([GCNConv(5, 8), GCNConv(8, 3)])
-        held = {"w1": layers[0].lin.weight, "b1": layers[0].bias, "w2": layers[1].lin.weight, "b2": layers[1].bias}
+    """Autograd on the whole graph as one dense matrix."""
+    theta = {name: weight.clone().requires_grad_() for name, weight in theta.items()}
+    adjacency = torch.eye(60)
+    adjacency[data.edge_index[0], data.edge_index[1]] = 1
+    scale = adjacency.sum(1).rsqrt()
+    operator = scale[:, None] * adjacency * scale
+    if backbone == "sgc":
+        logits = operator @ operator @ data.x @ theta["w"] + theta["b"]
     else:
-        layers = torch.nn.ModuleList([SGConv(5, 3, K=2)])
-        held = {"w": layers[0].lin.weight, "b": layers[0].lin.bias}
-    with torch.no_grad():
-        for name, parameter in held.items():
-            parameter.copy_(theta[name].t() if theta[name].dim() == 2 else theta[name])
-    logits = data.x
-    for i, layer in enumerate(layers):
-        logits = layer(logits.relu() if i else logits, data.edge_index)
+        hidden = torch.relu(operator @ data.x @ theta["w1"] + theta["b1"])
+        logits = operator @ hidden @ theta["w2"] + theta["b2"]
     of_class = data.train_mask & (data.y == label)
-    F.cross_entropy(logits[of_class], data.y[of_class]).backward()
-    return {name: p.grad.t() if p.dim() == 2 else p.grad for name, p in held.items()}
+    loss = F.cross_entropy(logits[of_class], data.y[of_class])
+    return dict(zip(theta, torch.autograd.grad(loss, list(theta.values())), strict=True))
 
 
 @pytest.mark.parametrize(("backbone", "method"), [("gcn", "metis"), ("sgc", "metis"), ("gcn", "dirichlet")])
@@ -162,7 +157,6 @@ def test_real_initialisation_copies_labelled_rows_with_their_labels(graph):
 def test_noise_initialisation_holds_no_row(graph):
     first = released(ran(graph, init="noise", ratio=0.5))[0]
     assert float(torch.cdist(first.x, graph.x).min()) > 0.1
-    assert float(first.x.std()) == pytest.approx(0.01, rel=0.3)
 
 
 @pytest.mark.parametrize("defense", ["none", "ib", "ldp"])
@@ -172,14 +166,6 @@ def test_the_seed_decides_everything(graph, defense):
     assert (run.utilities, run.chosen) == (again.utilities, again.chosen)
     assert content(run) != content(other)
     assert not torch.equal(released(run)[0].x, released(other)[0].x)
-
-
-def test_retention_changes_what_is_kept_and_nothing_else(graph):
-    everything, little = ran(graph, defense="ib"), ran(graph, defense="ib", keep=["condensed-graph"])
-    assert content(little) == [m for m in content(everything) if m[0] == "condensed-graph"]
-    assert little.utilities == everything.utilities
-    observers = ["public", "server", *CLIENTS]
-    assert little.transcript.exposure(observers) == everything.transcript.exposure(observers)
 
 
 @pytest.mark.parametrize("held_out", [0.0, 0.5])
@@ -254,8 +240,7 @@ def test_clients_without_validation_or_test_nodes_take_part(graph, owner):
     data.val_mask[owner == 0] = False
     data.test_mask[owner == 1] = False
     for defense in DEFENSES:
-        run = ran(data, defense=defense)
-        assert all(0 <= u.validation <= 1 and 0 <= u.test <= 1 for u in run.utilities)
+        assert [u.round for u in ran(data, defense=defense).utilities] == [1, 4]
 
 
 @pytest.mark.parametrize(
@@ -264,7 +249,6 @@ def test_clients_without_validation_or_test_nodes_take_part(graph, owner):
         ({"rouns": 3}, "did you mean 'rounds'"),
         ({"checkpoints": (5,)}, "checkpoints must lie between 1 and 4 rounds"),
         ({"checkpoints": ()}, "checkpoints must lie between"),
-        ({"structure_steps": 0, "feature_steps": 0}, "must not both be 0"),
         ({"hops": 3}, "setting 'hops' .* 0, 1 or 2"),
         ({"partition": "random"}, "unknown partition method 'random'"),
         ({"ratio": 0.02}, "leaves 2 of 3 classes empty: raise the ratio"),
@@ -277,10 +261,3 @@ def test_unusable_settings_are_refused(graph, changes, message):
     with pytest.raises(InputError, match=message) as caught:
         ran(graph, **changes)
     assert "\n" not in str(caught.value)
-
-
-def test_a_client_without_labels_is_refused(graph, owner):
-    data = graph.clone()
-    data.train_mask[owner == 1] = False
-    with pytest.raises(InputError, match="client:1 holds no labelled node"):
-        ran(data)

@@ -1,0 +1,100 @@
+"""The command line: what it prints and writes."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+
+@pytest.mark.parametrize(
+    ("what", "name"),
+    [("targets", "fedgc"), ("attacks", "mia-adaptive"), ("defenses", "ib"), ("datasets", "citations")],
+)
+def test_list_has_a_line_about_each(gaudit, what, name):
+    result = gaudit("list", what)
+    assert result.exit_code == 0
+    (line,) = [line for line in result.stdout.splitlines() if line.split()[0] == name]
+    assert len(line.split()) > 2
+
+
+def test_attack_writes_results_with_intervals_groups_and_null(graph, attacked, tmp_path):
+    path = tmp_path / "out.json"
+    result = attacked(graph, "--workers", 1, "--json", path, attacks=("mia", "nearest"))
+    assert result.exit_code == 0, result.output
+    content = json.loads(path.read_text())
+    assert [o["defense"] for o in content["outcomes"]] == ["none", "ib"]
+    for outcome in content["outcomes"]:
+        assert [a["attack"] for a in outcome["attacks"]] == ["mia", "nearest"]
+        for found in outcome["attacks"]:
+            for finding in ("auc", "blind_auc", "null_auc"):
+                assert 0 <= found[finding]["low"] <= found[finding]["estimate"] <= found[finding]["high"] <= 1
+            assert (found["auc"]["members"], found["auc"]["non_members"]) == (40, 40)
+    groups = content["outcomes"][1]["attacks"][0]["groups"]
+    assert sum(g["non_members"] for g in groups.values()) == 40
+    assert content["outcomes"][1]["accuracy_cost"] is not None
+    last = result.stdout.rstrip().splitlines()[-1]
+    assert last.endswith(".")
+    assert f"AUC {content['outcomes'][0]['attacks'][1]['auc']['estimate']:.2f}" in last
+    assert content["summary"].splitlines()[-1] == last
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_same_seed_same_bytes_whatever_the_workers(graph, attacked, tmp_path):
+    for name, more in (("one", ("--workers", 1)), ("again", ("--workers", 1)), ("two", ("--workers", 2))):
+        assert attacked(graph, "--json", tmp_path / name, *more).exit_code == 0
+    assert attacked(graph, "--json", tmp_path / "other", "--workers", 1, "--seed", 1).exit_code == 0
+    texts = {name: (tmp_path / name).read_bytes() for name in ("one", "again", "two", "other")}
+    assert texts["one"] == texts["again"] == texts["two"]
+    assert json.loads(texts["one"])["outcomes"] != json.loads(texts["other"])["outcomes"]
+
+
+def test_timeline_attacks_every_release(graph, attacked, tmp_path):
+    path = tmp_path / "out.json"
+    assert attacked(graph, "--workers", 1, "--timeline", "--defense", "none", "--json", path).exit_code == 0
+    (outcome,) = json.loads(path.read_text())["outcomes"]
+    assert [a["round"] for a in outcome["timeline"]] == [2, 4]
+    assert set(outcome["accuracy_by_round"]) == {"2", "4"}
+
+
+def test_an_attack_that_does_not_apply_is_said_to(graph, attacked):
+    result = attacked(graph, "--workers", 1, "--defense", "none", attacks=("nearest", "mia-adaptive"))
+    assert result.exit_code == 0, result.output
+    assert "mia-adaptive not applicable" in result.stdout
+
+
+def test_attacks_none_of_which_apply_are_no_crash(graph, attacked):
+    result = attacked(graph, "--workers", 1, "--defense", "none", attacks=("mia-adaptive",))
+    assert not result.exception or isinstance(result.exception, SystemExit), result.exception
+    assert "mia-adaptive" in result.output
+
+
+def test_inspect_shows_who_sees_what(graph, inspected):
+    result = inspected(graph, "--defense", "none")
+    assert result.exit_code == 0, result.output
+    rows = [line for line in result.stdout.splitlines() if "condensed-graph" in line]
+    assert len(rows) == 3  # public, server, client:0
+    public = result.stdout[result.stdout.index("public") : result.stdout.index("server")]
+    assert "class-gradients" not in public
+    assert "class-gradients" in result.stdout
+
+
+def test_a_recorded_run_is_inspected_and_attacked(graph, attacked, gaudit, recorded, tmp_path):
+    seen = gaudit("inspect", "--target", "fedgc", "--transcript", recorded, "--observer", "public")
+    assert seen.exit_code == 0, seen.output
+    assert "condensed-graph" in seen.stdout
+    again = tmp_path / "again.json"
+    result = attacked(graph, "--transcript", recorded, "--json", again)
+    assert result.exit_code == 0, result.output
+    (outcome,) = json.loads(again.read_text())["outcomes"]
+    assert outcome["attacks"][0]["auc"]["members"] == 40
+    assert outcome["accuracy"]["estimate"] is None
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["attack", "--help"], ["list", "attacks"]])
+def test_it_runs_as_a_program(arguments):
+    code = "from gaudit.audit.cli import main; main()"
+    done = subprocess.run([sys.executable, "-c", code, *arguments], capture_output=True, text=True, check=False)
+    assert done.returncode == 0
+    assert done.stdout.strip()
+    assert not done.stderr

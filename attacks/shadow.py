@@ -44,7 +44,9 @@ class ShadowMIA(Attack):
     def score(self, view: View, knowledge: Knowledge) -> Tensor:
         x = self.seen_features(view, knowledge)
         _, judge = self._shadow(knowledge, x)
-        release = CondensedGraph.from_tensors(view.last(KIND).tensors, features=x.shape[1])
+        release = CondensedGraph.from_tensors(
+            view.last(KIND).tensors, features=x.shape[1], classes=knowledge.classes
+        )
         target = trained_on_release(release, knowledge.classes, self.settings.model)
         return self._judged(judge, target, knowledge, x)
 

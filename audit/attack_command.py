@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import torch
 from torch_geometric.data import Data
 
 from .. import __version__
@@ -127,7 +126,7 @@ def run_inspection(options: dict[str, Any], report: Report) -> list[Exposure]:
         observer_members(observer)
     recorded = options.pop("transcript")
     if recorded is not None:
-        return Transcript.load(recorded).exposure(observers)
+        return _exposed(Transcript.load(recorded), observers)
     request = AttackRequest(attacks=(), **options)
     data = _graph(request.dataset, request.graph)
     target = _target(request.target, request.preset, data, request)
@@ -141,9 +140,13 @@ def run_inspection(options: dict[str, Any], report: Report) -> list[Exposure]:
         lambda message: False,
         lambda stage, done, total: report(name, stage, done, total),
     )
+    return _exposed(run.transcript, observers)
+
+
+def _exposed(transcript: Transcript, observers: tuple[str, ...]) -> list[Exposure]:
     for observer in observers:
-        run.transcript.seen_by(observer)
-    return run.transcript.exposure(observers)
+        transcript.seen_by(observer)  # refuses who took no part
+    return transcript.exposure(observers)
 
 
 def _graph(dataset: str, graph: str | None) -> Data:
@@ -159,7 +162,7 @@ def _graph(dataset: str, graph: str | None) -> Data:
 def _target(name: str, preset: str, data: Data, request: AttackRequest) -> Target:
     kind: type[Target] = find("targets", name)
     settings = kind.preset(preset, data)
-    asked = {"ratio": request.ratio, "ratio_of": request.ratio_of, "device": _device(request.device)}
+    asked = {"ratio": request.ratio, "ratio_of": request.ratio_of, "device": request.device}
     if request.transfer:
         asked["transfer"] = True
     given = {key: value for key, value in asked.items() if value is not None}
@@ -173,14 +176,6 @@ def _merged(base: dict[str, Any], over: dict[str, Any]) -> dict[str, Any]:
         inner = merged.get(key)
         merged[key] = _merged(inner, value) if isinstance(inner, dict) and isinstance(value, dict) else value
     return merged
-
-
-def _device(name: str) -> str:
-    try:
-        torch.empty(0, device=name)
-    except (RuntimeError, AssertionError) as error:
-        raise InputError(f"the device '{name}' is not usable here: use --device cpu") from error
-    return name
 
 
 def _defense_settings(name: str, request: AttackRequest) -> dict[str, Any]:

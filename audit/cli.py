@@ -2,7 +2,7 @@
 
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -41,7 +41,7 @@ def main() -> None:
     """
 
 
-def _pairs(_: click.Context, __: click.Parameter, values: tuple[str, ...]) -> dict[str, Any]:
+def _pairs(values: tuple[str, ...]) -> dict[str, Any]:
     """``a=1 b.c=x`` as nested settings; numbers, booleans and lists are read as such."""
     import json
 
@@ -49,7 +49,7 @@ def _pairs(_: click.Context, __: click.Parameter, values: tuple[str, ...]) -> di
     for item in values:
         key, equals, text = item.partition("=")
         if not equals:
-            raise click.BadParameter(f"'{item}': expected KEY=VALUE, for example hops=0")
+            raise InputError(f"--set '{item}': expected KEY=VALUE, for example hops=0")
         try:
             value = json.loads(text)
         except ValueError:
@@ -58,6 +58,8 @@ def _pairs(_: click.Context, __: click.Parameter, values: tuple[str, ...]) -> di
         *path, last = key.split(".")
         for part in path:
             into = into.setdefault(part, {})
+            if not isinstance(into, dict):
+                raise InputError(f"--set '{item}': '{part}' was given a value of its own before")
         into[last] = value
     return settings
 
@@ -93,9 +95,7 @@ _pipeline = _options(
     ),
     click.option("--ratio", type=float, help="Size of the condensed graph as a share."),
     click.option("--ratio-of", type=click.Choice(["nodes", "labelled"]), help="Share of what."),
-    click.option(
-        "--set", "settings", multiple=True, callback=_pairs, metavar="KEY=VALUE", help="Any target setting."
-    ),
+    click.option("--set", "settings", multiple=True, metavar="KEY=VALUE", help="Any target setting."),
     click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Root of all randomness."),
     click.option("--device", default="cpu", show_default=True, help="cpu, cuda, cuda:1, ..."),
 )
@@ -130,11 +130,12 @@ def attack(**options: Any) -> None:
     from .attack_command import AttackRequest, run_attack
 
     json_file = options.pop("json_file")
+    options["settings"] = _pairs(options["settings"])
     if json_file is not None:
         _check_writable(Path(json_file))
     console = _console()
     request: AttackRequest = AttackRequest(**options)
-    with _progress(console) as report:
+    with _progress() as report:
         audit = run_attack(request, report)
     from ..reports.console import print_outcomes
     from ..reports.sentences import last_line
@@ -165,8 +166,9 @@ def inspect(**options: Any) -> None:
     from ..reports.console import exposure_table
     from .attack_command import run_inspection
 
+    options["settings"] = _pairs(options["settings"])
     console = _console()
-    with _progress(console) as report:
+    with _progress() as report:
         rows = run_inspection(options, report)
     console.print(exposure_table(rows))
 
@@ -199,7 +201,7 @@ def _console() -> "Console":
 
 
 @contextmanager
-def _progress(console: "Console") -> Iterator[Callable[[str, str, int, int], None]]:
+def _progress() -> Iterator[Callable[[str, str, int, int], None]]:
     """Bars on the error stream, one per trial; yields ``report(trial, stage, done, total)``."""
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
@@ -228,6 +230,12 @@ def _check_writable(path: Path) -> None:
         raise InputError(f"cannot write {path}: it is a folder, give a file name")
     if not path.absolute().parent.is_dir():
         raise InputError(f"cannot write {path}: the folder {path.absolute().parent} does not exist")
+    trial = path.with_name(f".{path.name}.part")
+    try:
+        trial.touch()
+        trial.unlink()
+    except OSError as error:
+        raise InputError(f"cannot write {path}: {error.strerror or error}") from error
 
 
 def _write(path: Path, text: str) -> None:
@@ -237,5 +245,6 @@ def _write(path: Path, text: str) -> None:
         part.write_text(text, encoding="utf-8")
         part.replace(path)
     except OSError as error:
-        part.unlink(missing_ok=True)
+        with suppress(OSError):
+            part.unlink(missing_ok=True)
         raise InputError(f"cannot write {path}: {error.strerror or error}") from error

@@ -1,6 +1,7 @@
 """Local graph transformation by the information bottleneck (FedGC, section 3.2)."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
@@ -83,7 +84,8 @@ class InformationBottleneck(Defense):
             z, encoder = self._fit(client, shared)
         shift, scale = z.mean(0), z.std(0, unbiased=False).clamp(min=1e-6)
         hold(ENCODER_KIND, {**encoder, "shift": shift, "scale": scale})
-        return client.with_features((z - shift) / scale)
+        _, used = self._labels(client, shared)
+        return replace(client, x=(z - shift) / scale, used=client.used | used)
 
     def _fit(self, client: Client, shared: SharedModel) -> tuple[Tensor, dict[str, Tensor]]:
         """The sample z with the best validation accuracy, and the encoder that gave it."""
@@ -94,13 +96,14 @@ class InformationBottleneck(Defense):
         aggregate = Factor.of(operator)
         labels, used = self._labels(client, shared)
         optimiser = torch.optim.Adam(encoder.parameters(), lr=self.settings.lr, fused=True)
+        selects = bool(client.val.any())  # without validation nodes the last epoch is kept
         best, kept = -1.0, client.x
         weights = {name: p.detach().clone() for name, p in encoder.named_parameters()}
         for _ in range(self.settings.epochs):
             mean, deviation = encoder(x, aggregate)
             z = mean + deviation * torch.randn_like(mean)
             accuracy = _validation_accuracy(head, z.detach(), operator, client)
-            if accuracy > best:
+            if accuracy > best or not selects:
                 best, kept = accuracy, z.detach()
                 weights = {name: p.detach().clone() for name, p in encoder.named_parameters()}
             head.train()

@@ -44,4 +44,4 @@ class PseudoLabels(Defense):
         drawn = torch.from_numpy(np.random.default_rng(seed).random(len(client.nodes)) < self.settings.share)
         added = shared.pseudo_labelled[client.number] & drawn.to(client.x.device)
         labels = torch.where(added, shared.pseudo_labels[client.number], client.y)
-        return replace(client, y_train=labels, train=client.train | added)
+        return replace(client, y_train=labels, train=client.train | added, used=client.used | added)

@@ -3,8 +3,10 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
+import torch
 from torch import Tensor
 
+from .errors import InputError
 from .transcript import Message, Transcript
 
 Mod = Callable[[Message], Message]
@@ -42,6 +44,9 @@ class Channel:
         sealed_from: tuple[str, ...] = (),
     ) -> Mapping[str, Tensor]:
         """Sends a copy of ``tensors`` and returns what the receiver gets (which is not shared either)."""
+        for name, tensor in tensors.items():
+            if tensor.layout != torch.strided:
+                raise InputError(f"the message '{kind}' holds '{name}' as a sparse tensor: send a dense one")
         # clone, not detach().cpu(): the latter aliases live parameters that are already on the CPU
         copied = {name: tensor.detach().clone() for name, tensor in tensors.items()}
         message = Message(kind, sender, receiver, round_, copied, sealed_from)

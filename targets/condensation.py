@@ -64,6 +64,8 @@ class StructureGenerator(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         """Adjacency [n', n'] in [0, 1] from features [n', d]."""
         n, d = x.shape
+        if n == 1:  # no pair to link, and nothing to normalise over
+            return torch.zeros(1, 1, device=x.device)
         left, right = self.pair.weight[:, :d], self.pair.weight[:, d:]
         h = (x @ left.t())[:, None, :] + (x @ right.t())[None, :, :] + self.pair.bias
         h = torch.relu(self.norms[0](h.reshape(n * n, -1)))

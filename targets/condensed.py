@@ -31,7 +31,9 @@ class CondensedGraph:
         return {"x": self.x, "y": self.y, "adjacency": self.adjacency}
 
     @classmethod
-    def from_tensors(cls, tensors: Mapping[str, Tensor], features: int | None = None) -> "CondensedGraph":
+    def from_tensors(
+        cls, tensors: Mapping[str, Tensor], features: int | None = None, classes: int | None = None
+    ) -> "CondensedGraph":
         """Reads a release, which may come from outside.
 
         Raises:
@@ -50,6 +52,12 @@ class CondensedGraph:
             raise InputError(f"the condensed graph has {x.shape[1]} features, the dataset has {features}")
         if not bool(torch.isfinite(x).all() and torch.isfinite(adjacency).all()) or bool((y < 0).any()):
             raise InputError("the condensed graph holds values that are not finite, or negative labels")
+        if classes is not None and int(y.max()) >= classes:
+            raise InputError(f"the condensed graph has label {int(y.max())}, the dataset has {classes} classes")
+        if bool((adjacency < 0).any() or (adjacency > 1).any() or adjacency.diagonal().any()):
+            raise InputError("the condensed graph's adjacency must lie in [0, 1] and have no self-loops")
+        if not torch.allclose(adjacency, adjacency.t(), atol=1e-6):
+            raise InputError("the condensed graph's adjacency is not symmetric: expected an undirected graph")
         return cls(x, y, adjacency)
 
     def neighbourhood(self) -> Neighbourhood:

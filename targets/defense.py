@@ -20,7 +20,7 @@ from .transcript import Message
 class Settings(BaseModel):
     """Settings of a target, an attack or a defense: published defaults, unknown keys refused."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
     @classmethod
     def checked(cls, owner: str, values: dict[str, Any]) -> Self:
@@ -29,15 +29,27 @@ class Settings(BaseModel):
         Raises:
             InputError: an unknown key (with the nearest match) or a value out of its range.
         """
-        for key in values:
-            if key not in cls.model_fields:
-                raise unknown_name(f"setting of {owner}", key, cls.model_fields)
         try:
             return cls(**values)
         except ValidationError as error:
             first = error.errors()[0]
+            if first["type"] == "extra_forbidden":
+                *path, key = (str(part) for part in first["loc"])
+                raise unknown_name(f"setting of {owner}", ".".join([*path, key]), _known(cls, path)) from error
+            if not first["loc"]:  # a rule about several settings
+                raise InputError(f"settings of {owner}: {first['msg'].removeprefix('Value error, ')}") from error
             name = ".".join(str(part) for part in first["loc"]) or "settings"
             raise InputError(f"setting '{name}' of {owner}: {first['msg']}, got {first['input']!r}") from error
+
+
+def _known(settings: type[BaseModel], path: list[str]) -> list[str]:
+    """The names of settings beside a nested one, in full."""
+    for part in path:
+        inner = settings.model_fields[part].annotation
+        if not (isinstance(inner, type) and issubclass(inner, BaseModel)):
+            return []
+        settings = inner
+    return [".".join([*path, name]) for name in settings.model_fields]
 
 
 @dataclass(frozen=True)

@@ -1,36 +1,30 @@
 """FedGC: federated graph condensation with information bottleneck principles (arXiv 2405.03911)."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import Any, Literal
 
 import numpy as np
 import torch
-from pydantic import Field, model_validator
+from pydantic import Field, field_validator, model_validator
 from torch import Tensor
 from torch_geometric.data import Data
 
-from .backbone import BACKBONES, BackboneName, Weights
+from .backbone import BACKBONES, Weights
 from .channel import Channel, Retention
-from .condensation import (
-    Distance,
-    RatioOf,
-    StructureGenerator,
-    allocate_labels,
-    condensed_size,
-    matching_distance,
-)
+from .condensation import condensed_size
 from .condensed import KIND, CondensedGraph
-from .defense import Defense, LossTerm, Settings, SharedModel
+from .defense import Defense, LossTerm, SharedModel
+from .device import usable_device
 from .errors import unknown_name
 from .evaluation import Bench, TestPhase
 from .exchange import exchange
+from .matching import ClassCells, MatchingServer, MatchingSettings, aggregated
 from .partition import partition
 from .party import Client, clients_of
-from .propagation import Factor, Neighbourhood, dense_gcn_operator, sparse_features
-from .randomness import branch, seeded
-from .self_training import label_the_rest, mean_error, train_together
+from .propagation import Neighbourhood
+from .randomness import branch
+from .self_training import label_the_rest, train_together
 from .target import Progress, Run, Secrets, Target, no_progress
 
 GRADIENT_KIND = "class-gradients"
@@ -40,7 +34,7 @@ COUNT_KIND = "class-counts"
 PUBLISHED_RATIO = {"cora": 0.026, "citeseer": 0.018}
 
 
-class FedGCSettings(Settings):
+class FedGCSettings(MatchingSettings):
     """Settings of `FedGC`. Defaults: the paper, and the released code where the paper is silent."""
 
     clients: int = Field(10, ge=1)
@@ -48,25 +42,10 @@ class FedGCSettings(Settings):
     beta: float = Field(1.0, gt=0, description="concentration of the Dirichlet partition")
     hops: Literal[0, 1, 2] = Field(2, description="one-step communication; 0 is the ablation '-com'")
     encrypted: bool = Field(True, description="the server adds up neighbour sums without reading them")
-    ratio: float = Field(0.026, gt=0, le=1)
-    ratio_of: RatioOf = "nodes"
-    init: Literal["noise", "real"] = Field("noise", description="first condensed features")
-    backbone: BackboneName = "gcn"
-    hidden: int = Field(256, ge=1)
     rounds: int = Field(500, ge=1)
-    lr_features: float = Field(
-        1e-2,
-        gt=0,
-        description="the released code has 1e-3, which 500 rounds do not suffice for (validation accuracy)",
-    )
-    lr_structure: float = Field(1e-2, gt=0, description="1e-3 in the released code")
-    structure_steps: int = Field(10, ge=0, description="first rounds of each cycle that update the structure")
-    feature_steps: int = Field(40, ge=0, description="the other rounds of each cycle update the features")
-    distance: Distance = "mse"
     aggregation: Literal["weighted", "uniform"] = Field(
         "weighted", description="the paper weights clients by class counts, its code does not"
     )
-    threshold: float = Field(0.05, ge=0, lt=1, description="weaker links are not released")
     checkpoints: tuple[int, ...] = Field((100, 150, 200, 300, 400, 500), description="rounds that release")
     self_training: bool = Field(True, description="False is the ablation '-st'")
     self_training_rounds: int = Field(500, ge=1)
@@ -78,12 +57,15 @@ class FedGCSettings(Settings):
     transfer: bool = Field(False, description="also train other architectures on the chosen release")
     device: str = "cpu"
 
+    @field_validator("device")
+    @classmethod
+    def _device_is_here(cls, device: str) -> str:
+        return usable_device(device)
+
     @model_validator(mode="after")
     def _rounds_fit(self) -> "FedGCSettings":
         if any(c < 1 or c > self.rounds for c in self.checkpoints) or not self.checkpoints:
             raise ValueError(f"checkpoints must lie between 1 and {self.rounds} rounds")
-        if self.structure_steps + self.feature_steps == 0:
-            raise ValueError("structure_steps and feature_steps must not both be 0")
         return self
 
 
@@ -112,7 +94,7 @@ class FedGC(Target):
     @classmethod
     def preset(cls, preset: str, data: Data) -> dict[str, Any]:
         if preset == "paper":
-            return {"ratio": PUBLISHED_RATIO.get(data.name.casefold(), 0.026)}
+            return {"ratio": PUBLISHED_RATIO.get(getattr(data, "name", "").casefold(), 0.026)}
         if preset == "quick":
             return {
                 "clients": 5,
@@ -243,14 +225,17 @@ class _FedGCRun:
     def _condense(self, near: list[Neighbourhood]) -> list[tuple[int, CondensedGraph]]:
         s, seed = self.settings, branch(self.seed, "condense")
         counts = self._class_counts()
-        server = _Server(s, self.clients, near, counts, self.data.num_nodes, seed)
-        cells = _cells(self.clients, near)
+        # a defense may label more nodes: the ratio speaks of those that were labelled before it
+        labelled = int(self.data.train_mask.sum())
+        size = condensed_size(s.ratio, s.ratio_of, self.data.num_nodes, labelled)
+        server = MatchingServer(s, self.clients, near, counts, size, seed)
+        cells = {c.number: ClassCells(c, n) for c, n in zip(self.clients, near, strict=True)}
         terms = {c.number: self.defense.on_training(c, branch(seed, "term", c.number)) for c in self.clients}
         releases = []
         for round_ in range(s.rounds):
             theta = self.channel.send(MODEL_KIND, "server", "clients", round_, server.draw_model(round_))
             answers = [self._answer(c, cells[c.number], terms[c.number], theta, round_) for c in self.clients]
-            server.match(theta, _aggregated(answers, counts, s.aggregation), round_)
+            server.match(theta, aggregated(answers, counts, s.aggregation), round_)
             if round_ + 1 in s.checkpoints:
                 release = server.release()
                 self.channel.send(KIND, "server", "public", round_ + 1, release.tensors())
@@ -270,7 +255,7 @@ class _FedGCRun:
         return torch.stack([message["counts"] for message in sent])
 
     def _answer(
-        self, client: Client, cells: "_Cells", term: LossTerm | None, theta: Weights, round_: int
+        self, client: Client, cells: ClassCells, term: LossTerm | None, theta: Weights, round_: int
     ) -> Weights:
         gradients = cells.gradients(theta, BACKBONES[self.settings.backbone], term)
         return dict(self.channel.send(GRADIENT_KIND, client.name, "server", round_, gradients))
@@ -284,153 +269,9 @@ class _FedGCRun:
         if self.shared is not None and self.settings.self_training:
             took_part = np.zeros(len(train), dtype=bool)
             for client in self.clients:
-                took_part[client.nodes.cpu().numpy()] = self.shared.pseudo_labelled[client.number].cpu().numpy()
+                took_part[client.nodes.cpu().numpy()] = client.used.cpu().numpy()
             groups = {
                 "non-members in self-training": truth | took_part[subjects],
                 "non-members not in self-training": truth | ~took_part[subjects],
             }
         return Secrets("label-membership", "the label of one node", subjects, truth, groups)
-
-
-@dataclass(frozen=True)
-class _Cell:
-    """The labelled nodes of one class and client, with what the model reads for them."""
-
-    rows: Factor
-    second: Tensor
-
-    @classmethod
-    def of(cls, near: Neighbourhood, nodes: Tensor) -> "_Cell":
-        part = near.of(nodes)
-        return cls(Factor.of(sparse_features(part.rows)), part.second)
-
-
-class _Cells:
-    """A client's labelled nodes by class."""
-
-    def __init__(self, client: Client, near: Neighbourhood) -> None:
-        self.cells: dict[int, _Cell] = {}
-        for label in client.y_train[client.train].unique().tolist():
-            nodes = (client.train & (client.y_train == label)).nonzero().flatten()
-            self.cells[label] = _Cell.of(near, nodes)
-        self.reference = near.of(client.val.nonzero().flatten())
-        self.reference_y = client.y[client.val]
-
-    def gradients(self, theta: Weights, backbone: type[Any], term: LossTerm | None) -> Weights:
-        """One gradient per class and weight, named ``<class>/<weight>``; absent classes send none."""
-        found = {}
-        reference = torch.empty(0)
-        if term is not None:
-            reference = backbone.logits(theta, backbone.hidden(theta, self.reference.rows), self.reference.second)
-        for label, cell in self.cells.items():
-            hidden = backbone.hidden(theta, cell.rows)
-            logits = backbone.logits(theta, hidden, cell.second)
-            y = torch.full((len(logits),), label, device=logits.device)
-            error = mean_error(logits, y)
-            if term is not None:
-                error = error + term.gradient(logits, y, reference, self.reference_y) / len(y)
-            for name, value in backbone.gradients(theta, cell.rows, hidden, cell.second, error).items():
-                found[f"{label}/{name}"] = value
-        return found
-
-
-def _cells(clients: list[Client], near: list[Neighbourhood]) -> dict[int, _Cells]:
-    return {c.number: _Cells(c, n) for c, n in zip(clients, near, strict=True)}
-
-
-def _aggregated(answers: list[Weights], counts: Tensor, how: str) -> dict[int, dict[str, Tensor]]:
-    """g_c = sum over clients of n_j(c) / n(c) g_{j,c} (FedGC Eq. 3), or the plain mean over those that have c."""
-    total: dict[int, dict[str, Tensor]] = {}
-    having = (counts > 0).sum(0)
-    for number, answer in enumerate(answers):
-        for key, value in answer.items():
-            label, name = int(key.split("/")[0]), key.split("/")[1]
-            share = counts[number, label] / counts[:, label].sum() if how == "weighted" else 1 / having[label]
-            into = total.setdefault(label, {})
-            if name in into:
-                into[name].add_(value, alpha=float(share))
-            else:
-                into[name] = value * float(share)
-    return total
-
-
-class _Server:
-    """The server's side of the matching: the condensed features, the structure generator, their optimisers."""
-
-    def __init__(
-        self,
-        settings: FedGCSettings,
-        clients: list[Client],
-        near: list[Neighbourhood],
-        counts: Tensor,
-        nodes: int,
-        seed: np.random.SeedSequence,
-    ) -> None:
-        self.settings, self.seed = settings, seed
-        self.features, self.classes = clients[0].x.shape[1], clients[0].classes
-        self.backbone = BACKBONES[settings.backbone]
-        by_class = counts.sum(0)
-        size = condensed_size(settings.ratio, settings.ratio_of, nodes, int(by_class.sum()))
-        self.y = allocate_labels(by_class.cpu(), size).to(counts.device)
-        per_class = torch.bincount(self.y, minlength=self.classes)
-        self.class_weight = per_class / per_class.max()
-        with seeded(branch(seed, "init")):
-            self.x = self._first_features(clients).requires_grad_(True)
-            self.structure = StructureGenerator(self.features).to(self.x.device)
-        self.adam_x = torch.optim.Adam([self.x], lr=settings.lr_features, fused=True)
-        self.adam_structure = torch.optim.Adam(self.structure.parameters(), lr=settings.lr_structure, fused=True)
-
-    def _first_features(self, clients: list[Client]) -> Tensor:
-        """Noise of deviation 0.01, or real labelled rows, each with the label of its condensed node."""
-        device = clients[0].x.device
-        if self.settings.init == "noise":
-            return 0.01 * torch.randn(len(self.y), self.features, device=device)
-        rows = torch.cat([c.x[c.train] for c in clients])
-        labels = torch.cat([c.y_train[c.train] for c in clients])
-        chosen: list[int] = []
-        for label in self.y.tolist():
-            of_class = (labels == label).nonzero().flatten()
-            taken = sum(1 for i in chosen if int(labels[i]) == label)
-            if taken % len(of_class) == 0:
-                order = of_class[torch.randperm(len(of_class), device=device)]
-            chosen.append(int(order[taken % len(of_class)]))
-        return rows[torch.tensor(chosen, device=device)].clone()
-
-    def draw_model(self, round_: int) -> Weights:
-        """A fresh random model for one round."""
-        with seeded(branch(self.seed, "model", round_)):
-            model = self.backbone(self.features, self.settings.hidden, self.classes).to(self.x.device)
-        return model.weights()
-
-    def match(self, theta: Weights, real: Mapping[int, Weights], round_: int) -> None:
-        """One step on the features or on the structure, towards gradients like the real ones."""
-        s = self.settings
-        on_structure = round_ % (s.structure_steps + s.feature_steps) < s.structure_steps
-        x = self.x.detach() if on_structure else self.x
-        loss = self._distance(x, theta, real)
-        optimiser = self.adam_structure if on_structure else self.adam_x
-        optimiser.zero_grad(set_to_none=True)
-        loss.backward()  # type: ignore[no-untyped-call]
-        optimiser.step()
-
-    def _distance(self, x: Tensor, theta: Weights, real: Mapping[int, Weights]) -> Tensor:
-        operator = dense_gcn_operator(self.structure(x))
-        rows = operator @ x
-        hidden = self.backbone.hidden(theta, rows)
-        terms = []
-        for label, gradients in real.items():
-            of_class = (self.y == label).nonzero().flatten()
-            if not len(of_class):
-                continue
-            second = operator[of_class]
-            error = mean_error(self.backbone.logits(theta, hidden, second), self.y[of_class])
-            own = self.backbone.gradients(theta, rows, hidden, second, error)
-            terms.append(self.class_weight[label] * matching_distance(gradients, own, self.settings.distance))
-        return torch.stack(terms).sum()
-
-    def release(self) -> CondensedGraph:
-        """The condensed graph as it stands, weak links cut."""
-        with torch.no_grad():
-            adjacency = self.structure(self.x)
-        adjacency = torch.where(adjacency > self.settings.threshold, adjacency, 0.0)
-        return CondensedGraph(self.x.detach().clone(), self.y.clone(), adjacency)

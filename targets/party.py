@@ -1,6 +1,6 @@
 """What one party of a federated run holds."""
 
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from typing import Any
 
 import torch
@@ -22,6 +22,7 @@ class Client:
         y: true labels [n].
         y_train: the labels that it trains on; other than ``y`` where a defense relabels [n].
         train, val, test: masks [n].
+        used: nodes whose label, true or guessed, was trained on anywhere, [n].
         edges: edges between own nodes, local ids, both directions [2, e].
         cut: edges to other clients' nodes, known to both ends: local id, then global id [2, f].
         classes: number of classes of the whole task.
@@ -35,6 +36,7 @@ class Client:
     train: Tensor
     val: Tensor
     test: Tensor
+    used: Tensor
     edges: Tensor
     cut: Tensor
     classes: int
@@ -56,9 +58,6 @@ class Client:
         own: dict[str, Any] = {f.name: getattr(self, f.name) for f in fields(self)}
         moved: dict[str, Any] = {k: v.to(device) if isinstance(v, Tensor) else v for k, v in own.items()}
         return Client(**moved)
-
-    def with_features(self, x: Tensor) -> "Client":
-        return replace(self, x=x)
 
 
 def clients_of(data: Data, partition: Partition) -> list[Client]:
@@ -92,6 +91,7 @@ def clients_of(data: Data, partition: Partition) -> list[Client]:
                 train=data.train_mask[nodes],
                 val=data.val_mask[nodes],
                 test=data.test_mask[nodes],
+                used=data.train_mask[nodes],
                 edges=torch.stack([local[row[inside]], local[col[inside]]]),
                 cut=torch.stack([local[row[leaving]], col[leaving]]),
                 classes=classes,

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import torch
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 from torch import Tensor
@@ -16,6 +16,12 @@ from .errors import InputError
 
 FORMAT = "gaudit-transcript/1"
 LARGEST_FILE = 16 * 2**30
+DTYPES = {
+    *(torch.float16, torch.bfloat16, torch.float32, torch.float64, torch.bool),
+    *(torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64),
+}
+PARTY = r"^(server|client:[0-9]{1,9})$"
+RECEIVER = r"^(server|client:[0-9]{1,9}|clients|public)$"
 
 
 @dataclass(frozen=True)
@@ -50,8 +56,8 @@ class Tally(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     kind: str = Field(max_length=200)
-    sender: str = Field(max_length=200)
-    receiver: str = Field(max_length=200)
+    sender: str = Field(pattern=PARTY)
+    receiver: str = Field(pattern=RECEIVER)
     sealed_from: tuple[str, ...] = ()
     count: int = Field(ge=0)
     nbytes: int = Field(ge=0)
@@ -73,8 +79,8 @@ class _MessageHeader(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
     kind: str = Field(max_length=200)
-    sender: str = Field(max_length=200)
-    receiver: str = Field(max_length=200)
+    sender: str = Field(pattern=PARTY)
+    receiver: str = Field(pattern=RECEIVER)
     round: int
     sealed_from: tuple[str, ...]
     tensors: tuple[str, ...]
@@ -97,7 +103,7 @@ def observer_members(observer: str) -> tuple[str, ...]:
     members = tuple(dict.fromkeys(part.strip() for part in observer.split("+")))
     for member in members:
         role, _, number = member.partition(":")
-        if not (member in ("server", "public") or (role == "client" and number.isdigit())):
+        if not (member in ("server", "public") or (role == "client" and number.isascii() and number.isdigit())):
             raise InputError(
                 f"unknown observer '{member}': expected public, server, client:<n>, or several joined by +"
             )
@@ -206,7 +212,8 @@ class Transcript:
             for m in self.messages
             if sees(joined, m.sender, m.receiver)
         )
-        return View(joined, tuple(replace(m, tensors=dict(m.tensors)) for m in seen))
+        # copies: an attack that writes into what it sees must not change the record
+        return View(joined, tuple(replace(m, tensors={n: t.clone() for n, t in m.tensors.items()}) for m in seen))
 
     def exposure(self, observers: Iterable[str]) -> list[Exposure]:
         """Who sees what, measured: message kinds x observers with counts, bytes, first and last round."""
@@ -253,7 +260,7 @@ class Transcript:
             tallies=tuple(self.tallies.values()),
         )
         tensors = {
-            f"{i}/{name}": tensor.detach().cpu().contiguous()
+            f"{i}/{name}": tensor.detach().cpu().contiguous().clone()
             for i, m in enumerate(self.messages)
             for name, tensor in m.tensors.items()
         }
@@ -263,6 +270,8 @@ class Transcript:
             part.replace(path)
         except OSError as error:
             raise InputError(f"cannot write the transcript {path}: {error.strerror or error}") from error
+        except SafetensorError as error:
+            raise InputError(f"cannot write the transcript {path}: {str(error).splitlines()[0]}") from error
         finally:
             part.unlink(missing_ok=True)
 
@@ -293,7 +302,7 @@ class Transcript:
         if sorted(named) != sorted(file.keys()):
             raise InputError(f"the transcript {path} names tensors that it does not hold: record it again")
         messages = [
-            Message(m.kind, m.sender, m.receiver, m.round, _tensors(file, i, m), m.sealed_from)
+            Message(m.kind, m.sender, m.receiver, m.round, _tensors(path, file, i, m), m.sealed_from)
             for i, m in enumerate(header.messages)
         ]
         return cls(messages, {(t.kind, t.sender, t.receiver, t.sealed_from): t for t in header.tallies})
@@ -303,17 +312,27 @@ def _read_header(path: Path, metadata: Mapping[str, str] | None) -> _Header:
     if not metadata or "gaudit" not in metadata:
         raise InputError(f"{path} is a safetensors file but not a transcript: it has no 'gaudit' header")
     try:
-        header = _Header.model_validate(json.loads(metadata["gaudit"]))
-    except (ValueError, ValidationError) as error:
+        content = json.loads(metadata["gaudit"])
+        format_ = content.get("format") if isinstance(content, dict) else None
+        if isinstance(format_, str) and format_ != FORMAT:
+            raise InputError(f"the transcript {path} has the format '{format_}', this version reads '{FORMAT}'")
+        return _Header.model_validate(content)
+    except InputError:
+        raise
+    except (ValueError, RecursionError) as error:
         raise InputError(f"the header of the transcript {path} is damaged: record it again") from error
-    if header.format != FORMAT:
-        raise InputError(f"the transcript {path} has the format '{header.format}', this version reads '{FORMAT}'")
-    return header
 
 
-def _tensors(file: safe_open, index: int, header: _MessageHeader) -> dict[str, Tensor]:
+def _tensors(path: Path, file: safe_open, index: int, header: _MessageHeader) -> dict[str, Tensor]:
     tensors: dict[str, Tensor] = {name: file.get_tensor(f"{index}/{name}") for name in header.tensors}
     for name, tensor in tensors.items():
+        if tensor.dtype not in DTYPES:
+            raise InputError(
+                f"message {index} ({header.kind}) of the transcript {path} holds '{name}' as {tensor.dtype}: "
+                "expected real numbers, integers or booleans"
+            )
         if tensor.is_floating_point() and not bool(torch.isfinite(tensor).all()):
-            raise InputError(f"message {index} ({header.kind}) has values in '{name}' that are not finite")
+            raise InputError(
+                f"message {index} ({header.kind}) of the transcript {path}: values in '{name}' are not finite"
+            )
     return tensors

@@ -96,14 +96,12 @@ def test_a_broken_release_is_refused(world, publish, how):
 
 
 def test_a_label_beyond_the_classes_is_refused(world, publish):
-    # fails at present: IndexError from the loss
     tensors = world.release(world.members).tensors()
     with pytest.raises(InputError, match="label"):
         world.judged(mia(), publish({**tensors, "y": tensors["y"] + 7}))
 
 
 def test_a_negative_link_is_refused(world, publish):
-    # fails at present: a degree below 0 makes the scores NaN, RuntimeError
     tensors = world.release(world.members).tensors()
     with pytest.raises(InputError, match="adjacency"):
         world.judged(mia(), publish({**tensors, "adjacency": tensors["adjacency"] - 1}))

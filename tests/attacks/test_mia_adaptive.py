@@ -87,7 +87,6 @@ def test_a_trivial_encoder_makes_it_the_plain_attack_on_encoded_features(world, 
 
 @pytest.mark.parametrize("broken", ["w2 missing", "w1 narrow", "scale narrow"])
 def test_a_broken_encoder_is_refused(world, publish, bend, attack, broken):
-    # fails at present: KeyError, RuntimeError
     encoder, z = bend(world)
     name, how = broken.split()
     if how == "missing":

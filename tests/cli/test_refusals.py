@@ -41,7 +41,6 @@ REQUESTS = {
 }
 
 
-# fail at present: 'setting within a plain one', 'device without data' (tracebacks), 'infinite strength'
 @pytest.mark.parametrize("case", REQUESTS)
 def test_bad_request_is_refused_in_one_line(graph, attacked, case):
     more, says = REQUESTS[case]
@@ -61,7 +60,6 @@ def test_setting_without_value_is_a_usage_error(graph, attacked):
 
 @pytest.mark.parametrize("where", ["folder", "missing", "closed"])
 def test_json_that_cannot_be_written_is_refused_before_the_run(graph, gaudit, tmp_path, where):
-    # 'closed' fails at present: whether the folder can be written to is not tried
     path = {"folder": tmp_path, "missing": tmp_path / "no" / "out.json", "closed": "/proc/out.json"}[where]
     # the run itself would fail with another error: an unknown target
     result = gaudit("attack", "--target", "nothing", "--attack", "nearest", "--graph", graph, "--json", path)
@@ -138,3 +136,22 @@ def test_transcript_without_a_release_is_refused(graph, attacked, tmp_path):
     channel.send("class-counts", "client:0", "server", -1, {"counts": torch.ones(3)})
     channel.transcript.save(tmp_path / "quiet.safetensors")
     refused(attacked(graph, "--transcript", tmp_path / "quiet.safetensors"), "no released message")
+
+
+@pytest.mark.parametrize("source", ["run", "record"])
+def test_inspecting_as_one_who_took_no_part_is_refused(graph, inspected, recorded, source):
+    more = ("--transcript", recorded) if source == "record" else ()
+    refused(inspected(graph, "--defense", "none", "--observer", "client:99", *more), "client:99", "client:0")
+
+
+@pytest.mark.parametrize("party", ["server", "alice:home"])
+def test_a_record_of_strange_parties_is_read_or_refused_but_does_not_crash(graph, attacked, tmp_path, party):
+    channel = Channel()
+    release = {"x": torch.rand(6, 12), "y": torch.arange(6) % 3, "adjacency": torch.zeros(6, 6)}
+    channel.send("condensed-graph", party, "public", 1, release)
+    channel.transcript.save(tmp_path / "foreign.safetensors")
+    result = attacked(graph, "--transcript", tmp_path / "foreign.safetensors")
+    if result.exit_code:
+        refused(result, party)
+    else:
+        assert "AUC" in result.stdout

@@ -105,7 +105,6 @@ def test_validation_labels_select(federation, defended):
 
 
 def test_a_client_without_validation_nodes_trains_its_encoder(federation, defended):
-    # fails at present: the accuracy of 0 of the first, untrained epoch is never beaten
     client = federation.clients[0]
     client = replace(client, val=torch.zeros_like(client.val))
     short, long = (

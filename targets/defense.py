@@ -39,7 +39,8 @@ class Settings(BaseModel):
             if not first["loc"]:  # a rule about several settings
                 raise InputError(f"settings of {owner}: {first['msg'].removeprefix('Value error, ')}") from error
             name = ".".join(str(part) for part in first["loc"]) or "settings"
-            raise InputError(f"setting '{name}' of {owner}: {first['msg']}, got {first['input']!r}") from error
+            message = first["msg"].removeprefix("Value error, ")
+            raise InputError(f"setting '{name}' of {owner}: {message}, got {first['input']!r}") from error
 
 
 def _known(settings: type[BaseModel], path: list[str]) -> list[str]:

@@ -12,5 +12,5 @@ def usable_device(name: str) -> str:
     try:
         torch.zeros(1, device=name).cpu()
     except (RuntimeError, AssertionError, NotImplementedError, TypeError) as error:
-        raise ValueError(f"the device '{name}' is not usable here: use cpu") from error
+        raise ValueError(f"the device '{name}' is not usable here: use --device cpu") from error
     return name

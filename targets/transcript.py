@@ -2,12 +2,13 @@
 
 import json
 import os
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import torch
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 from torch import Tensor
@@ -176,6 +177,16 @@ class Transcript:
     tallies: dict[tuple[str, str, str, tuple[str, ...]], Tally] = field(default_factory=dict)
 
     def record(self, message: Message, keep: bool) -> None:
+        """Counts a message, and keeps it if asked to.
+
+        Raises:
+            InputError: it comes from or goes to someone whose name is not a party's.
+        """
+        if not re.match(PARTY, message.sender) or not re.match(RECEIVER, message.receiver):
+            raise InputError(
+                f"a message from '{message.sender}' to '{message.receiver}': parties are called server or "
+                "client:<n>, receivers also clients or public"
+            )
         key = (message.kind, message.sender, message.receiver, message.sealed_from)
         before = self.tallies.get(key) or Tally(
             kind=message.kind,
@@ -319,6 +330,12 @@ def _read_header(path: Path, metadata: Mapping[str, str] | None) -> _Header:
         return _Header.model_validate(content)
     except InputError:
         raise
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(str(part) for part in first["loc"])
+        raise InputError(
+            f"the header of the transcript {path} is damaged ({where}: {first['input']!r:.80}): record it again"
+        ) from error
     except (ValueError, RecursionError) as error:
         raise InputError(f"the header of the transcript {path} is damaged: record it again") from error
 

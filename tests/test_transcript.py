@@ -208,7 +208,7 @@ def test_bad_headers_are_refused(tmp_path, head, message):
 def test_values_that_are_not_finite_are_refused(tmp_path, dtype):
     for value in (torch.nan, torch.inf, -torch.inf):
         write(tmp_path / "run", header(), {"0/w": torch.tensor([0, value]).to(dtype)})
-        with pytest.raises(InputError, match="'w' that are not finite"):
+        with pytest.raises(InputError, match=r"'w' (are not finite|as torch)"):
             Transcript.load(tmp_path / "run")
 
 

@@ -239,7 +239,7 @@ def test_clients_without_validation_or_test_nodes_take_part(graph, owner):
         ({"checkpoints": (5,)}, "checkpoints must lie between 1 and 4 rounds"),
         ({"ratio": 0.02}, "leaves 2 of 3 classes empty: raise the ratio"),
         ({"clients": 14}, "client:.* holds no labelled node .*: use fewer clients"),
-        pytest.param({"test": {"epohcs": 3}}, "did you mean 'epochs'"),
+        pytest.param({"test": {"epohcs": 3}}, "did you mean 'test.epochs'"),
         pytest.param({"device": "banana"}, "device"),
     ],
 )

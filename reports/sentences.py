@@ -40,12 +40,18 @@ def _about(attack: AttackOutcome, base: DefenseOutcome, others: Sequence[Defense
     else:
         actor = "Someone who sees no message at all"
     actor = actor if not start else actor[0].lower() + actor[1:]
-    text = f"{start}{actor} tells members from non-members with AUC {attack.auc.text(2)}"
+    text = f"{start}{actor} {_tells(attack.auc)}"
     for other in others:
         same = next((a for a in other.attacks if a.plan == attack.plan), None)
         if same is not None:
             text += f"; {other.phrase} {same.auc.text(2)}{_cost(other.cost)}"
     return f"{text} ({attack.plan.name})."
+
+
+def _tells(auc: Finding) -> str:
+    if auc.low is not None and auc.low > 0.5:
+        return f"tells members from non-members with AUC {auc.text(2)}"
+    return f"is not shown to tell members from non-members (AUC {auc.text(2)}, chance is 0.5)"
 
 
 def _cost(cost: Finding | None) -> str:

@@ -1,0 +1,73 @@
+from dataclasses import replace
+
+import pytest
+
+from gaudit.audit.finding import Finding
+from gaudit.audit.results import AttackOutcome, DefenseOutcome
+from gaudit.audit.trial import AttackPlan
+from gaudit.reports.sentences import blind_warning, last_line, who
+
+
+def finding(estimate, low=None, high=None):
+    return Finding("auc", estimate, low, high, 0.95, "made up", "valid")
+
+
+def attacked(auc, name="mia", beyond=0.1, observer="public"):
+    gap = finding(beyond, beyond - 0.05, beyond + 0.05)
+    chance = finding(0.5, 0.4, 0.6)
+    return AttackOutcome(AttackPlan(name, observer=observer), 5, "", auc, chance, gap, (), chance, {})
+
+
+def defended(name, phrase, attacks, cost=None):
+    accuracy = finding(0.8, 0.7, 0.9)
+    return DefenseOutcome(name, phrase, None, {}, accuracy, accuracy, cost, attacks, (), {}, {}, (), (), {})
+
+
+CONTROL = defended("none", "undefended", (attacked(finding(0.74, 0.70, 0.78)),))
+
+
+def test_the_sentence_names_attack_defense_and_cost():
+    ib = defended("ib", "with a lid", (attacked(finding(0.58, 0.53, 0.63)),), finding(0.012, -0.01, 0.034))
+    assert last_line([CONTROL, ib], "the graph") == (
+        "An outsider who holds the graph tells members from non-members with AUC 0.74 [0.70, 0.78]; "
+        "with a lid 0.58 [0.53, 0.63], at a cost of 1.2 [-1.0, 3.4] points of accuracy (mia)."
+    )
+
+
+def test_gained_accuracy_is_not_called_a_cost():
+    ib = defended("ib", "with a lid", CONTROL.attacks, finding(-0.02, -0.03, -0.01))
+    assert "with 2.0 points of accuracy gained [1.0, 3.0]" in last_line([CONTROL, ib], "the graph")
+
+
+@pytest.mark.parametrize(("low", "claimed"), [(0.51, True), (0.5, False), (0.4, False)])
+def test_chance_is_not_called_telling(low, claimed):
+    control = replace(CONTROL, attacks=(attacked(finding(0.55, low, 0.6)),))
+    assert ("is not shown to tell" in last_line([control], "the graph")) != claimed
+
+
+def test_an_attack_that_only_a_defense_allows_has_its_own_line():
+    adaptive = attacked(finding(0.7, 0.6, 0.8), "mia-adaptive", observer="client:0")
+    ib = defended("ib", "with a lid", (*CONTROL.attacks, adaptive))
+    assert last_line([CONTROL, ib], "it").split("\n")[1].startswith("With a lid, client 0 who holds it tells")
+
+
+def test_who_sees_nothing_is_not_said_to_hold_the_release():
+    control = replace(CONTROL, attacks=(attacked(finding(0.7, 0.6, 0.8), "blind"),))
+    assert last_line([control], "the graph").startswith("Someone who sees no message at all tells")
+
+
+def test_no_better_than_blind_is_said():
+    assert blind_warning(attacked(finding(0.7, 0.6, 0.8), beyond=0.1)) is None
+    assert "not evidence of a leak" in (blind_warning(attacked(finding(0.7, 0.6, 0.8), beyond=0.0)) or "")
+
+
+@pytest.mark.parametrize(
+    ("observer", "name"),
+    [
+        ("server", "The server"),
+        ("client:4", "Client 4"),
+        ("server+client:4", "Whoever puts together what server and"),
+    ],
+)
+def test_observers_have_names(observer, name):
+    assert who(observer).startswith(name)

@@ -177,7 +177,11 @@ def _accuracy(trials: list[TrialResult], read: Callable[[TrialResult], float]) -
 def _cost(trials: list[TrialResult], control: list[TrialResult] | None) -> Finding | None:
     if control is None or control[0].plan.defense == trials[0].plan.defense:
         return None
-    return mean_difference([t.utility.test for t in control], [t.utility.test for t in trials])
+    without = {t.plan.index: t.utility.test for t in control}
+    pairs = [(without[t.plan.index], t.utility.test) for t in trials if t.plan.index in without]
+    if not pairs or any(math.isnan(value) for pair in pairs for value in pair):
+        return None
+    return mean_difference([c for c, _ in pairs], [d for _, d in pairs])
 
 
 def _attacks(trials: list[TrialResult], at_choice: bool) -> tuple[AttackOutcome, ...]:

@@ -66,7 +66,7 @@ def test_no_better_than_blind_is_said():
     [
         ("server", "The server"),
         ("client:4", "Client 4"),
-        ("server+client:4", "Whoever puts together what server and"),
+        ("server+client:4", "Whoever puts together what"),
     ],
 )
 def test_observers_have_names(observer, name):

@@ -150,35 +150,69 @@ def show(folder: Path) -> None:
 
 
 def _print(dataset: str, init: str, published: dict[str, Any], found: list[Any]) -> None:
-    click.echo(f"\n### {dataset}, init={init}\n")
-    click.echo(
-        "| defense | seeds | accuracy % (published) | before tuning % | attack | AUC % (published) | blind AUC % "
-        "| TPR at 1 % FPR | not in self-training, AUC % | in self-training, AUC % |"
-    )
-    click.echo("|---|---|---|---|---|---|---|---|---|---|")
-    for outcome in found:
-        accuracy, auc = published[outcome.defense]
-        # without an encoder a client attacks as the public does
-        shown = [a for a in outcome.attacks if outcome.defense == "ib" or a.plan.observer == "public"]
-        for i, attack in enumerate(shown):
-            first = i == 0
-            name = f"{attack.plan.name}, {attack.plan.observer}, {attack.plan.neighbours} neighbours"
-            groups = [
-                attack.groups[g].text(1, percent=True) if g in attack.groups else ""
-                for g in ("non-members not in self-training", "non-members in self-training")
-            ]
-            cells = (
-                outcome.defense if first else "",
-                str(outcome.accuracy.seeds) if first else "",
-                f"{outcome.accuracy.text(1, percent=True)} ({accuracy})" if first else "",
-                outcome.before_tuning.text(1, percent=True) if first else "",
-                name,
-                attack.auc.text(1, percent=True) + (f" ({auc or 'not legible'})" if first else ""),
-                attack.blind.text(1, percent=True),
-                attack.tpr[0].text(3),
-                *groups,
+    click.echo(f"\n### {dataset}, first condensed features: {init}\n")
+    _table(
+        (
+            "defense",
+            "seeds",
+            "accuracy % (published)",
+            "before tuning",
+            "mia, AUC % (published)",
+            "its blind baseline",
+        ),
+        [
+            (
+                o.defense,
+                o.accuracy.seeds,
+                f"{_percent(o.accuracy)} ({published[o.defense][0]})",
+                _percent(o.before_tuning),
+                f"{_percent(o.attacks[0].auc)} ({published[o.defense][1] or 'not legible'})",
+                _percent(o.attacks[0].blind),
             )
-            click.echo("| " + " | ".join(cells) + " |")
+            for o in found
+        ],
+    )
+    click.echo("")
+    _table(
+        (
+            "defense",
+            "attack",
+            "observer",
+            "AUC %",
+            "blind",
+            "TPR % at 1 % FPR",
+            "non-members not in self-training, AUC %",
+            "in self-training",
+        ),
+        [_attack_row(o.defense, a) for o in found for a in _shown(o)],
+    )
+
+
+def _shown(outcome: Any) -> list[Any]:
+    """Without an encoder a client attacks as the public does: one row is enough."""
+    return [a for a in outcome.attacks if outcome.defense == "ib" or a.plan.observer == "public"]
+
+
+def _attack_row(defense: str, attack: Any) -> tuple[object, ...]:
+    groups = ("non-members not in self-training", "non-members in self-training")
+    return (
+        defense,
+        attack.plan.name,
+        attack.plan.observer,
+        _percent(attack.auc),
+        _percent(attack.blind),
+        _percent(attack.tpr[0]),
+        *(_percent(attack.groups[g]) if g in attack.groups else "" for g in groups),
+    )
+
+
+def _percent(finding: Any) -> str:
+    return str(finding.text(1, percent=True)).replace(" %", "")
+
+
+def _table(head: tuple[str, ...], rows: list[tuple[object, ...]]) -> None:
+    for row in (head, ("---",) * len(head), *rows):
+        click.echo("| " + " | ".join(map(str, row)) + " |")
 
 
 if __name__ == "__main__":

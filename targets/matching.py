@@ -81,20 +81,33 @@ class ClassCells:
 
     def gradients(self, theta: Weights, backbone: type[Backbone], term: LossTerm | None) -> Weights:
         """One gradient per class and weight, named ``<class>/<weight>``; absent classes send none."""
+        hidden = {label: backbone.hidden(theta, cell.rows) for label, cell in self.cells.items()}
+        logits = {c: backbone.logits(theta, hidden[c], cell.second) for c, cell in self.cells.items()}
+        labels = {c: torch.full((len(z),), c, device=z.device) for c, z in logits.items()}
+        added = None if term is None else self._added(term, logits, labels, theta, backbone)
         found = {}
-        reference = torch.empty(0)
-        if term is not None:
-            reference = backbone.logits(theta, backbone.hidden(theta, self.reference.rows), self.reference.second)
         for label, cell in self.cells.items():
-            hidden = backbone.hidden(theta, cell.rows)
-            logits = backbone.logits(theta, hidden, cell.second)
-            y = torch.full((len(logits),), label, device=logits.device)
-            error = mean_error(logits, y)
-            if term is not None:
-                error = error + term.gradient(logits, y, reference, self.reference_y) / len(y)
-            for name, value in backbone.gradients(theta, cell.rows, hidden, cell.second, error).items():
+            error = mean_error(logits[label], labels[label])
+            if added is not None:
+                error = error + added[label] / len(error)
+            for name, value in backbone.gradients(theta, cell.rows, hidden[label], cell.second, error).items():
                 found[f"{label}/{name}"] = value
         return found
+
+    def _added(
+        self,
+        term: LossTerm,
+        logits: dict[int, Tensor],
+        labels: dict[int, Tensor],
+        theta: Weights,
+        backbone: type[Backbone],
+    ) -> dict[int, Tensor]:
+        """The extra term's derivative by class. It sees all classes at once: of one class alone it would
+        learn the label, not membership."""
+        seen = backbone.logits(theta, backbone.hidden(theta, self.reference.rows), self.reference.second)
+        together = torch.cat(list(logits.values())), torch.cat(list(labels.values()))
+        gradient = term.gradient(*together, seen, self.reference_y)
+        return dict(zip(logits, gradient.split([len(z) for z in logits.values()]), strict=True))
 
 
 def aggregated(answers: list[Weights], counts: Tensor, how: str) -> dict[int, dict[str, Tensor]]:

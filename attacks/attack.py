@@ -53,12 +53,13 @@ class Knowledge:
     def sentence(self) -> str:
         """What the report prints: the adversary's prior knowledge in words."""
         neighbours = {
-            "true": "their true neighbours",
-            "partial": "a random half of their edges",
-            "none": "none of their neighbours",
+            "true": "all edges",
+            "partial": "a random half of the edges",
+            "none": "no edge",
         }[self.neighbours]
         return (
-            f"knows the features of the {len(self.subjects)} nodes in question and {neighbours}, "
+            f"knows the features of all {len(self.x)} nodes and {neighbours}, knows that {self.members} of "
+            f"{len(self.subjects)} nodes are members, "
             f"owns {len(self.shadow)} labelled nodes of the same distribution, "
             f"{'knows' if self.knows_defense else 'does not know'} the defense"
         )

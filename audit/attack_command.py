@@ -68,6 +68,8 @@ class AttackAudit:
 
     def headline(self) -> str:
         """What was audited, in a line."""
+        if self.request.transcript is not None:
+            return f"{self.request.transcript}, recorded from {self.request.target}, on {self.dataset}"
         runs = f"{self.seeds} seed{'s' if self.seeds != 1 else ''}"
         return f"{self.request.target} on {self.dataset}, preset {self.request.preset}, {runs}"
 
@@ -97,12 +99,12 @@ def run_attack(request: AttackRequest, report: Report) -> AttackAudit:
     """
     seeds = request.seeds or SEEDS.get(request.preset, 1)
     attack_plans = _attack_plans(request)
-    data = _graph(request.dataset, request.graph)
+    # a recorded run was trained on somebody's split: one drawn here would make up the truth
+    data = _graph(request.dataset, request.graph, draw_split=request.transcript is None)
     target = _target(request.target, request.preset, data, request)
     if request.transcript is not None:
-        use_one_thread()
-        result = attack_recorded(request.transcript, attack_plans, data, request.target, request.seed)
-        return AttackAudit(request, data.name, {}, 1, target.release_phrase, outcomes([result]))
+        return _attack_recorded(request, attack_plans, data, target)
+    _check_observers(attack_plans, target)
     plans = _trial_plans(request, target, attack_plans, seeds)
     names = [f"{plan.defense}, seed {plan.index}" for plan in plans]
     results = run_trials(
@@ -113,6 +115,48 @@ def run_attack(request: AttackRequest, report: Report) -> AttackAudit:
     )
     settings = target.settings.model_dump(mode="json")
     return AttackAudit(request, data.name, settings, seeds, target.release_phrase, outcomes(results))
+
+
+def _attack_recorded(
+    request: AttackRequest, attacks: tuple[AttackPlan, ...], data: Data, target: Target
+) -> AttackAudit:
+    """Attacks a recorded run; what would change a run is refused, since none takes place."""
+    unused = {
+        "--defense": request.defenses,
+        "--strength": request.strength is not None,
+        "--set": request.settings,
+        "--ratio": request.ratio is not None,
+        "--seeds": request.seeds is not None,
+        "--timeline": request.timeline,
+        "--transfer": request.transfer,
+        "--save-transcripts": request.save_transcripts,
+    }
+    for option, given in unused.items():
+        if given:
+            raise InputError(f"{option} has no meaning with --transcript, which runs nothing: leave it out")
+    use_one_thread()
+    result = attack_recorded(str(request.transcript), attacks, data, request.target, request.seed)
+    (found,) = outcomes([result])
+    recorded = replace(
+        found,
+        defense="recorded",
+        phrase="in the recorded run",
+        guarantee=None,
+        notes=(f"the release of round {result.utility.round}; which defense was in place is not recorded",),
+    )
+    return AttackAudit(request, data.name, {}, 1, target.release_phrase, [recorded])
+
+
+def _check_observers(attacks: tuple[AttackPlan, ...], target: Target) -> None:
+    """Refuses a client that will not exist before anything runs."""
+    clients = getattr(target.settings, "clients", None)
+    for plan in attacks:
+        for member in observer_members(plan.observer):
+            number = member.partition(":")[2]
+            if clients is not None and number and int(number) >= clients:
+                raise InputError(
+                    f"no party '{member}' in this run: its clients are client:0 to client:{clients - 1}"
+                )
 
 
 def run_inspection(options: dict[str, Any], report: Report) -> list[Exposure]:
@@ -149,12 +193,12 @@ def _exposed(transcript: Transcript, observers: tuple[str, ...]) -> list[Exposur
     return transcript.exposure(observers)
 
 
-def _graph(dataset: str, graph: str | None) -> Data:
+def _graph(dataset: str, graph: str | None, draw_split: bool = True) -> Data:
     if graph is None:
         data = load_dataset(dataset)
         data.name = dataset
         return data
-    data = read_graph(graph)
+    data = read_graph(graph, draw_split)
     data.name = Path(graph).name
     return data
 
@@ -204,7 +248,7 @@ def _attack_plans(request: AttackRequest) -> tuple[AttackPlan, ...]:
 def _trial_plans(
     request: AttackRequest, target: Target, attacks: tuple[AttackPlan, ...], seeds: int
 ) -> list[TrialPlan]:
-    """The slow trials first. The control is always among them."""
+    """Seed by seed; the control is always among the defenses."""
     names = dict.fromkeys(("none", *(request.defenses or (target.published_defense,))))
     if request.strength is not None:
         _check_strength(tuple(names))

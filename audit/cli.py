@@ -91,7 +91,7 @@ _pipeline = _options(
         "--preset",
         default="quick",
         show_default=True,
-        help="quick (a minute or so) or paper (published settings).",
+        help="quick (a minute or so) or paper (the paper's settings).",
     ),
     click.option("--ratio", type=float, help="Size of the condensed graph as a share."),
     click.option("--ratio-of", type=click.Choice(["nodes", "labelled"]), help="Share of what."),
@@ -140,10 +140,11 @@ def attack(**options: Any) -> None:
     from ..reports.console import print_outcomes
     from ..reports.sentences import last_line
 
-    console.print(audit.headline(), highlight=False, soft_wrap=True)
-    print_outcomes(console, audit.outcomes, audit.release_phrase)
     if json_file is not None:
         _write(Path(json_file), audit.to_json(last_line(audit.outcomes, audit.release_phrase)))
+    console.print(audit.headline(), highlight=False, soft_wrap=True, markup=False)
+    print_outcomes(console, audit.outcomes, audit.release_phrase)
+    if json_file is not None:
         click.echo(f"Results written to {json_file}", err=True)
 
 

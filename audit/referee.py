@@ -4,6 +4,7 @@ import numpy as np
 
 from ..attacks.attack import Scores
 from ..targets.target import Secrets
+from ..targets.transcript import observer_members
 from .knowledge import Grant
 from .metrics import Judged
 
@@ -25,3 +26,16 @@ def judge(scores: Scores, grant: Grant, secrets: Secrets) -> Judged:
 def group(secrets: Secrets, name: str) -> np.ndarray:
     """Which subjects, in ascending order of id, belong to a named group."""
     return secrets.groups[name][np.argsort(secrets.subjects)]
+
+
+def in_question(secrets: Secrets, observer: str) -> np.ndarray:
+    """Which subjects, in ascending order of id, the observer does not hold itself, [s] bool.
+
+    A client knows the truth about its own nodes, and its encoder was fitted to them: scoring it on these
+    would measure nothing.
+    """
+    if secrets.owners is None:
+        return np.ones(len(secrets.subjects), dtype=bool)
+    own = [int(m.partition(":")[2]) for m in observer_members(observer) if m.startswith("client:")]
+    asked: np.ndarray = ~np.isin(secrets.owners[np.argsort(secrets.subjects)], own)
+    return asked

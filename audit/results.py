@@ -52,7 +52,7 @@ class AttackOutcome:
 
     @property
     def valid(self) -> bool:
-        """Whether the null control holds: scrambled truth must look like chance."""
+        """Whether the scoring is sound: with the truth permuted the AUC must be 0.5 within its interval."""
         return self.null.low is not None and self.null.high is not None and self.null.low <= 0.5 <= self.null.high
 
     def as_dict(self) -> dict[str, Any]:

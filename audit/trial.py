@@ -18,7 +18,7 @@ from ..targets.target import Progress, Run, Target, Utility, no_progress
 from ..targets.transcript import Exposure, Message, sees
 from .knowledge import grant
 from .metrics import Judged
-from .referee import group, judge
+from .referee import group, in_question, judge
 
 
 @dataclass(frozen=True)
@@ -157,16 +157,17 @@ def _attacked(
             f"the attack '{plan.name}' plays the game '{attack.game}', the target offers {', '.join(run.secrets)}"
         )
     secrets = run.secrets[attack.game]
-    given = grant(data, secrets, plan.neighbours, knows_defense=plan.observer != "public", seed=seed)
+    given = grant(data, secrets, plan.neighbours, knows_defense="client:" in plan.observer, seed=seed)
     knowledge = given.knowledge.to(device)
     scores = attack(run.transcript.seen_by(plan.observer).until(round_), knowledge, seed)
     blind = attack.blind(knowledge, seed)
+    asked = in_question(secrets, plan.observer)
     return Attacked(
         plan,
         round_,
-        judge(scores, given, secrets),
-        judge(blind, given, secrets),
-        {name: group(secrets, name) for name in secrets.groups},
+        judge(scores, given, secrets).where(asked),
+        judge(blind, given, secrets).where(asked),
+        {name: group(secrets, name)[asked] for name in secrets.groups},
         given.knowledge.sentence(),
     )
 

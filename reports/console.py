@@ -21,8 +21,8 @@ def print_outcomes(console: Console, outcomes: Sequence[DefenseOutcome], release
     if any(o.transfer for o in outcomes):
         console.print(_transfer_table(outcomes))
     for line in _remarks(outcomes):
-        console.print(line, style="yellow", highlight=False, soft_wrap=True)
-    console.print(last_line(outcomes, release), highlight=False, soft_wrap=True, style="bold")
+        console.print(line, style="yellow", highlight=False, soft_wrap=True, markup=False)
+    console.print(last_line(outcomes, release), highlight=False, soft_wrap=True, style="bold", markup=False)
 
 
 def _main_table(outcomes: Sequence[DefenseOutcome]) -> Table:
@@ -93,22 +93,33 @@ def _transfer_table(outcomes: Sequence[DefenseOutcome]) -> Table:
 def _remarks(outcomes: Sequence[DefenseOutcome]) -> list[str]:
     remarks = []
     for outcome in outcomes:
+        remarks += [f"{outcome.defense}: {note}" for note in outcome.notes]
+        if outcome.guarantee is not None:
+            remarks.append(f"{outcome.defense} promises: {outcome.guarantee}")
         remarks += [f"{outcome.defense}: {w}" for a in outcome.attacks if (w := blind_warning(a))]
         remarks += [f"{outcome.defense}: {name} not applicable: {why}" for name, why in outcome.refused.items()]
-    first = next((a for o in outcomes for a in o.attacks), None)
-    if first is not None:
-        remarks.append(_null_control([a for o in outcomes for a in o.attacks]))
-        remarks.append(f"The adversary {first.knowledge}.")
-        if first.auc.note:
-            remarks.append(f"Intervals: {first.auc.note}.")
+    attacks = [a for o in outcomes for a in o.attacks]
+    if attacks:
+        remarks.append(_null_control(attacks))
+        remarks += [f"Adversary of {names}: {what}." for what, names in _adversaries(attacks).items()]
+        if attacks[0].auc.note:
+            remarks.append(f"Intervals: {attacks[0].auc.note}.")
     return remarks
+
+
+def _adversaries(attacks: Sequence[AttackOutcome]) -> dict[str, str]:
+    """Each prior knowledge in words, with the attacks that were granted it."""
+    names: dict[str, list[str]] = {}
+    for attack in attacks:
+        names.setdefault(attack.knowledge, []).append(attack.plan.name)
+    return {what: ", ".join(dict.fromkeys(who)) for what, who in names.items()}
 
 
 def _null_control(attacks: Sequence[AttackOutcome]) -> str:
     broken = [f"{a.plan.name} {a.null.text(2)}" for a in attacks if not a.valid]
     if broken:
-        return f"INVALID: scrambled truth must give AUC 0.5, but gives {'; '.join(broken)}. Trust no number here."
-    return "Null control passed: against scrambled truth every attack is at chance."
+        return f"INVALID: permuted truth must give AUC 0.5, but gives {'; '.join(broken)}. Trust no number here."
+    return "Scoring checked: with the truth permuted every AUC is 0.5 within its interval."
 
 
 def exposure_table(rows: Sequence[Exposure]) -> Table:

@@ -73,7 +73,8 @@ def _capital(text: str) -> str:
 def blind_warning(attack: AttackOutcome) -> str | None:
     """What to say where the attack does no better than its blind baseline."""
     low = attack.beyond_blind.low
-    if low is None or low > 0 or not attack.plan.make().needs:
+    better = low is not None and low > 0 and attack.auc.low is not None and attack.auc.low > 0.5
+    if better or not attack.plan.make().needs:
         return None
     return (
         f"{attack.plan.name}: no better than the blind baseline ({attack.blind.text(2)} without the release); "

@@ -1,6 +1,6 @@
 """Other architectures trained on a condensed graph: does it serve more than the model it was made for?
 
-PyG's layers as they are; FedGC Table 3 has the same seven.
+PyG's layers as they are: the six of FedGC's Table 3, and GAT.
 """
 
 from collections.abc import Callable

@@ -30,6 +30,7 @@ from .target import Progress, Run, Secrets, Target, no_progress
 GRADIENT_KIND = "class-gradients"
 MODEL_KIND = "matching-model"
 COUNT_KIND = "class-counts"
+ROWS_KIND = "initial-rows"
 
 PUBLISHED_RATIO = {"cora": 0.026, "citeseer": 0.018}
 
@@ -228,7 +229,7 @@ class _FedGCRun:
         # a defense may label more nodes: the ratio speaks of those that were labelled before it
         labelled = int(self.data.train_mask.sum())
         size = condensed_size(s.ratio, s.ratio_of, self.data.num_nodes, labelled)
-        server = MatchingServer(s, self.clients, near, counts, size, seed)
+        server = MatchingServer(s, self.data.num_features, counts, size, seed, self._initial_rows())
         cells = {c.number: ClassCells(c, n) for c, n in zip(self.clients, near, strict=True)}
         terms = {c.number: self.defense.on_training(c, branch(seed, "term", c.number)) for c in self.clients}
         releases = []
@@ -246,6 +247,16 @@ class _FedGCRun:
             f"at links above {s.threshold}"
         )
         return releases
+
+    def _initial_rows(self) -> tuple[Tensor, Tensor] | None:
+        """Labelled rows that the clients hand to the server as starting points: the price of ``init=real``."""
+        if self.settings.init == "noise":
+            return None
+        sent = [
+            self.channel.send(ROWS_KIND, c.name, "server", -1, {"x": c.x[c.train], "y": c.y_train[c.train]})
+            for c in self.clients
+        ]
+        return torch.cat([m["x"] for m in sent]), torch.cat([m["y"] for m in sent])
 
     def _class_counts(self) -> Tensor:
         """Labelled nodes per client and class [M, C], as the clients report them."""
@@ -274,4 +285,7 @@ class _FedGCRun:
                 "non-members in self-training": truth | took_part[subjects],
                 "non-members not in self-training": truth | ~took_part[subjects],
             }
-        return Secrets("label-membership", "the label of one node", subjects, truth, groups)
+        owners = np.empty(len(train), dtype=np.int64)
+        for client in self.clients:
+            owners[client.nodes.cpu().numpy()] = client.number
+        return Secrets("label-membership", "the label of one node", subjects, truth, groups, owners[subjects])

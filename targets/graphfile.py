@@ -27,7 +27,7 @@ MOST_GRAPHML_BYTES = 512 << 20
 Array = NDArray[Any]
 
 
-def read_graph(path: str | os.PathLike[str]) -> Data:
+def read_graph(path: str | os.PathLike[str], draw_split: bool = True) -> Data:
     """Reads and checks a graph from a file.
 
     - ``.npz``: arrays ``x`` [N, d] numeric, ``y`` [N] integer, ``edge_index`` [2, E] integer and optionally
@@ -37,7 +37,8 @@ def read_graph(path: str | os.PathLike[str]) -> Data:
       optionally ``split`` (``train``, ``val`` or ``test``; other nodes are in none).
       Nodes keep the file's order.
 
-    Without any mask or split a split in the manner of Planetoid is drawn with seed 0.
+    Without any mask or split a split in the manner of Planetoid is drawn with seed 0, unless ``draw_split``
+    is False: then masks are required.
 
     Returns:
         What ``check_graph`` returns.
@@ -59,7 +60,13 @@ def read_graph(path: str | os.PathLike[str]) -> Data:
     if given and len(given) < len(MASKS):
         missing = ", ".join(name for name in MASKS if name not in data)
         raise InputError(f"{path}: {', '.join(given)} given but {missing} missing: give all three masks or none")
-    return check_graph(data if given else spread_masks(data, seed=0, source=str(path)), str(path))
+    if not given:
+        if not draw_split:
+            raise InputError(
+                f"{path}: has no masks: give train_mask, val_mask and test_mask, they are the truth here"
+            )
+        data = spread_masks(data, seed=0, source=str(path))
+    return check_graph(data, str(path))
 
 
 def write_graph(data: Data, path: str | os.PathLike[str]) -> None:

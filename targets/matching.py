@@ -127,37 +127,46 @@ def aggregated(answers: list[Weights], counts: Tensor, how: str) -> dict[int, di
 
 
 class MatchingServer:
-    """The server's side of the matching: the condensed features, the structure generator, their optimisers."""
+    """The server's side of the matching: the condensed features, the structure generator, their optimisers.
+
+    A class weighs n'_c / max n' in the loss, as in GCond's code; FedGC's Eq. 3 prints no weight.
+
+    Args:
+        settings: of the matching.
+        features: d.
+        counts: labelled nodes per client and class, [M, C].
+        size: n', number of condensed nodes.
+        seed: of first features, structure and models.
+        rows: real rows [m, d] and their labels [m] to start from; noise without them.
+    """
 
     def __init__(
         self,
         settings: MatchingSettings,
-        clients: list[Client],
-        near: list[Neighbourhood],
+        features: int,
         counts: Tensor,
         size: int,
         seed: np.random.SeedSequence,
+        rows: tuple[Tensor, Tensor] | None = None,
     ) -> None:
         self.settings, self.seed = settings, seed
-        self.features, self.classes = clients[0].x.shape[1], clients[0].classes
+        self.features, self.classes = features, counts.shape[1]
         self.backbone = BACKBONES[settings.backbone]
         by_class = counts.sum(0)
         self.y = allocate_labels(by_class.cpu(), size).to(counts.device)
         per_class = torch.bincount(self.y, minlength=self.classes)
         self.class_weight = per_class / per_class.max()
         with seeded(branch(seed, "init")):
-            self.x = self._first_features(clients).requires_grad_(True)
+            self.x = self._first_features(rows, counts.device).requires_grad_(True)
             self.structure = StructureGenerator(self.features).to(self.x.device)
         self.adam_x = torch.optim.Adam([self.x], lr=settings.lr_features, fused=True)
         self.adam_structure = torch.optim.Adam(self.structure.parameters(), lr=settings.lr_structure, fused=True)
 
-    def _first_features(self, clients: list[Client]) -> Tensor:
-        """Noise of deviation 0.01, or real labelled rows, each with the label of its condensed node."""
-        device = clients[0].x.device
-        if self.settings.init == "noise":
+    def _first_features(self, given: tuple[Tensor, Tensor] | None, device: torch.device) -> Tensor:
+        """Noise of deviation 0.01, or given rows, each with the label of its condensed node."""
+        if given is None:
             return 0.01 * torch.randn(len(self.y), self.features, device=device)
-        rows = torch.cat([c.x[c.train] for c in clients])
-        labels = torch.cat([c.y_train[c.train] for c in clients])
+        rows, labels = given
         chosen: list[int] = []
         for label in self.y.tolist():
             of_class = (labels == label).nonzero().flatten()

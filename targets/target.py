@@ -30,6 +30,7 @@ class Secrets:
         subjects: ids of the nodes in question, [s] int64.
         truth: whether each is a member, [s] bool.
         groups: named subsets of the subjects that are reported apart, [s] bool each.
+        owners: the client that holds each subject, [s]; a client is not asked about its own nodes.
     """
 
     game: str
@@ -37,6 +38,7 @@ class Secrets:
     subjects: np.ndarray
     truth: np.ndarray
     groups: dict[str, np.ndarray] = field(default_factory=dict)
+    owners: np.ndarray | None = None
 
 
 @dataclass(frozen=True)

@@ -60,7 +60,8 @@ def attacked(gaudit):
 
     def run(graph, *more, attacks=("nearest",)) -> Result:
         named = [part for attack in attacks for part in ("--attack", attack)]
-        return gaudit("attack", "--target", "fedgc", "--graph", graph, *SETTINGS, *named, *more)
+        settings = () if "--transcript" in more else SETTINGS  # a recorded run has no use for settings
+        return gaudit("attack", "--target", "fedgc", "--graph", graph, *settings, *named, *more)
 
     return run
 

@@ -89,6 +89,18 @@ def test_a_recorded_run_is_inspected_and_attacked(graph, attacked, gaudit, recor
     (outcome,) = json.loads(again.read_text())["outcomes"]
     assert outcome["attacks"][0]["auc"]["members"] == 40
     assert outcome["accuracy"]["estimate"] is None
+    assert outcome["defense"] == "recorded"
+    assert "In the recorded run" in result.stdout
+
+
+def test_a_client_is_not_asked_about_its_own_nodes(graph, attacked, tmp_path):
+    file = tmp_path / "found.json"
+    result = attacked(graph, "--defense", "none", "--observer", "client:0", "--json", file)
+    assert result.exit_code == 0, result.output
+    (outcome,) = json.loads(file.read_text())["outcomes"]
+    auc = outcome["attacks"][0]["auc"]
+    assert 0 < auc["members"] < 40
+    assert 0 < auc["non_members"] < 40
 
 
 @pytest.mark.parametrize("arguments", [["--help"], ["attack", "--help"], ["list", "attacks"]])

@@ -145,6 +145,17 @@ def test_inspecting_as_one_who_took_no_part_is_refused(graph, inspected, recorde
     refused(inspected(graph, "--defense", "none", "--observer", "client:99", *more), "client:99", "client:0")
 
 
+@pytest.mark.parametrize("more", [("--defense", "ldp"), ("--set", "hops=0"), ("--timeline",), ("--seeds", 2)])
+def test_options_that_change_a_run_are_refused_for_a_recorded_one(graph, attacked, recorded, more):
+    refused(attacked(graph, "--transcript", recorded, *more), more[0], "leave it out")
+
+
+def test_a_graph_without_masks_has_no_truth_for_a_recorded_run(arrays, attacked, recorded, tmp_path):
+    kept = {name: array for name, array in arrays.items() if not name.endswith("_mask")}
+    np.savez(tmp_path / "bare.npz", **kept)
+    refused(attacked(tmp_path / "bare.npz", "--transcript", recorded), "masks")
+
+
 def test_a_strange_party_cannot_send():
     with pytest.raises(InputError, match="alice:home"):
         Channel().send("condensed-graph", "alice:home", "public", 1, {"x": torch.rand(6, 12)})

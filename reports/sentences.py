@@ -77,6 +77,6 @@ def blind_warning(attack: AttackOutcome) -> str | None:
     if better or not attack.plan.make().needs:
         return None
     return (
-        f"{attack.plan.name}: no better than chance or the blind baseline ({attack.blind.text(2)} without the release); "
-        "this AUC is not evidence of a leak"
+        f"{attack.plan.name}: no better than chance or the blind baseline "
+        f"({attack.blind.text(2)} without the release); this AUC is not evidence of a leak"
     )

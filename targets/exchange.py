@@ -12,8 +12,6 @@ from .channel import Channel
 from .party import Client
 from .propagation import Neighbourhood, gcn_operator, sparse_features, sparse_operator
 
-HOPS = (0, 1, 2)
-
 
 def exchange(
     clients: list[Client], hops: int, nodes: int, channel: Channel, encrypted: bool, round_: int = -1

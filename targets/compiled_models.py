@@ -1,0 +1,217 @@
+"""The CPU's way to train one model of many: sparse matrices in, compiled training, answers out."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+import torch
+from torch import Tensor
+
+from .compiled_training import Reads, Shape, Turned, answers, train
+from .kernels import LANES, Csr
+from .recipe import Recipe, weight_shapes
+from .shadow_task import One, Query, Task
+
+PARTS = {"gcn": (True,), "sgc": (True,), "sage": (True, False), "mlp": (False,)}
+"""Which parts of a layer are propagated."""
+TrainOne = Callable[[int, dict[str, Tensor], np.random.SeedSequence], One]
+
+
+def trainer(task: Task, queries: Sequence[Query]) -> TrainOne:
+    """A function that trains model k from its first weights with its own randomness, and asks it."""
+    x = sp.csr_matrix(task.data.x.numpy().astype(np.float32, copy=False))
+    labels = task.data.y.numpy().astype(np.int64, copy=False)
+    whole = None if task.induced else Sight.of(x, task.data.edge_index, task.recipe)
+    asked = [None if q.apart else Sight.of(x, q.edges, task.recipe).reads(q.nodes.numpy()) for q in queries]
+    watched = _watched(task, x)
+
+    def train_one(k: int, first: dict[str, Tensor], coins: np.random.SeedSequence) -> One:
+        members = task.members[k].numpy()
+        nodes = np.flatnonzero(members)
+        sight, inside = (whole, nodes) if whole else (_induced(x, task, members), np.arange(len(nodes)))
+        theta, shape = packed(task.recipe, first, sight.nodes, len(nodes), task.classes)
+        epochs = _trained(task.recipe, sight, inside, labels[nodes], watched, theta, shape, coins)
+        answered = []
+        for query, known in zip(queries, asked, strict=True):
+            reads = known or _apart(x, query, task, members)
+            answered.append(_answered(task.recipe, reads, theta, shape))
+        return answered, epochs, unpacked(task.recipe, theta, shape)
+
+    return train_one
+
+
+@dataclass(frozen=True)
+class Sight:
+    """A graph as a model of some recipe sees it: features [n, F] and propagation [n, n], with their transposes."""
+
+    x: sp.csr_matrix
+    operator: sp.csr_matrix
+
+    @classmethod
+    def of(cls, x: sp.csr_matrix, edges: Tensor | None, recipe: Recipe) -> "Sight":
+        """All nodes of ``x`` with ``edges`` [2, e], or alone."""
+        return cls(x, propagation(recipe, edges, x.shape[0]))
+
+    @property
+    def nodes(self) -> int:
+        return int(self.x.shape[0])
+
+    @cached_property
+    def compiled(self) -> tuple[Csr, Csr]:
+        return _csr(self.x), _csr(self.operator)
+
+    @cached_property
+    def turned(self) -> tuple[Csr, Csr]:
+        return _csr(self.x.T), _csr(self.operator.T)
+
+    def reads(self, asked: np.ndarray) -> Reads:
+        """What it takes to answer for some nodes."""
+        return Reads(*self.compiled, _csr(self.operator[asked]), asked)
+
+    def turned_for(self, asked: np.ndarray) -> Turned:
+        return Turned(*self.turned, _csr(self.operator[asked].T))
+
+
+def propagation(recipe: Recipe, edges: Tensor | None, nodes: int) -> sp.csr_matrix:
+    """What one propagation step multiplies with: symmetric normalisation with self-loops, or the mean (SAGE)."""
+    none = np.zeros((2, 0), dtype=np.int64)
+    source, target = none if edges is None or recipe.architecture == "mlp" else edges.numpy()
+    adjacency = sp.csr_matrix((np.ones(len(source), np.float32), (target, source)), shape=(nodes, nodes))
+    if recipe.architecture == "mlp":
+        return adjacency
+    if recipe.architecture == "sage":
+        mean = sp.diags(1 / np.maximum(np.asarray(adjacency.sum(1)).ravel(), 1)).astype(np.float32)
+        return sp.csr_matrix(mean @ adjacency)
+    adjacency = adjacency + sp.identity(nodes, dtype=np.float32, format="csr")
+    scale = sp.diags(1 / np.sqrt(np.asarray(adjacency.sum(1)).ravel())).astype(np.float32)
+    return sp.csr_matrix(scale @ adjacency @ scale)
+
+
+def _csr(matrix: Any) -> Csr:
+    rows = sp.csr_matrix(matrix)
+    return Csr(rows.indptr.astype(np.int64), rows.indices.astype(np.int32), rows.data.astype(np.float32))
+
+
+def _induced(x: sp.csr_matrix, task: Task, members: np.ndarray) -> Sight:
+    """The members' subgraph, in the order of their ids."""
+    place = np.cumsum(members) - 1
+    edges = task.data.edge_index.numpy()
+    inside = edges[:, members[edges[0]] & members[edges[1]]]
+    return Sight.of(x[members], torch.from_numpy(place[inside]), task.recipe)
+
+
+def _apart(x: sp.csr_matrix, query: Query, task: Task, members: np.ndarray) -> Reads:
+    """A query whose edges depend on who the model's members are."""
+    edges = np.zeros((2, 0), dtype=np.int64) if query.edges is None else query.edges.numpy()
+    kept = torch.from_numpy(edges[:, members[edges[0]] == members[edges[1]]])
+    return Sight.of(x, kept, task.recipe).reads(query.nodes.numpy())
+
+
+def _watched(task: Task, x: sp.csr_matrix) -> tuple[Reads, np.ndarray]:
+    """Validation nodes: on the whole graph, or, where models are trained on subgraphs, on their own."""
+    labels = task.data.y.numpy().astype(np.int64, copy=False)
+    if task.validation is None:
+        nobody = np.zeros(0, dtype=np.int64)
+        return Sight.of(x[:0], None, task.recipe).reads(nobody), labels[nobody]
+    chosen = task.validation.numpy()
+    if task.induced:
+        return _induced(x, task, chosen).reads(np.arange(int(chosen.sum()))), labels[chosen]
+    nodes = np.flatnonzero(chosen)
+    return Sight.of(x, task.data.edge_index, task.recipe).reads(nodes), labels[nodes]
+
+
+def _trained(
+    recipe: Recipe,
+    sight: Sight,
+    inside: np.ndarray,
+    labels: np.ndarray,
+    watched: tuple[Reads, np.ndarray],
+    theta: np.ndarray,
+    shape: Shape,
+    coins: np.random.SeedSequence,
+) -> int:
+    restart = 0 if recipe.drop_lr_at is None else int(recipe.epochs * recipe.drop_lr_at)
+    return int(
+        train(
+            np.array(PARTS[recipe.architecture]),
+            sight.reads(inside),
+            sight.turned_for(inside),
+            shape,
+            labels,
+            *watched,
+            theta,
+            recipe.epochs,
+            recipe.lr,
+            restart,
+            recipe.weight_decay,
+            round(256 * recipe.dropout),
+            coins.generate_state(4, np.uint64),
+            recipe.every,
+            recipe.patience,
+        )
+    )
+
+
+def _answered(recipe: Recipe, reads: Reads, theta: np.ndarray, shape: Shape) -> Tensor:
+    asked = len(reads.asked)
+    look = shape._replace(nodes=len(reads.x.start) - 1, asked=asked)
+    flat = answers(np.array(PARTS[recipe.architecture]), reads, theta, look)
+    return torch.from_numpy(flat[: asked * shape.padded].reshape(asked, shape.padded)[:, : shape.classes].copy())
+
+
+def packed(
+    recipe: Recipe, weights: dict[str, Tensor], nodes: int, asked: int, classes: int
+) -> tuple[np.ndarray, Shape]:
+    """Weights as one padded vector, and the sizes that go with it."""
+    first = weights["w" if recipe.architecture == "sgc" else "w1"]
+    linear = recipe.architecture == "sgc"
+    hidden = 0 if linear else _padded(recipe.hidden)
+    parts = len(PARTS[recipe.architecture])
+    hops = recipe.hops if linear else 0
+    shape = Shape(parts, nodes, asked, first.shape[0], hidden, classes, _padded(classes), hops)
+    pieces = []
+    for name in _order(recipe):
+        weight = weights[name].numpy()
+        rows, columns = _padded_size(name, shape)
+        piece = np.zeros((rows, columns), np.float32)
+        matrix = weight.reshape(-1, weight.shape[-1])
+        piece[: len(matrix), : matrix.shape[1]] = matrix
+        pieces.append(piece.ravel())
+    return np.concatenate(pieces), shape
+
+
+def unpacked(recipe: Recipe, theta: np.ndarray, shape: Shape) -> dict[str, Tensor]:
+    """The weights by name, without padding."""
+    weights, start = {}, 0
+    plain = weight_shapes(recipe, shape.features, shape.classes)
+    for name in _order(recipe):
+        rows, columns = _padded_size(name, shape)
+        piece = theta[start : start + rows * columns].reshape(rows, columns)
+        size = plain[name]
+        piece = piece[: size[0], : size[1]] if len(size) == 2 else piece[0, : size[0]]
+        weights[name] = torch.from_numpy(piece.copy())
+        start += rows * columns
+    return weights
+
+
+def _order(recipe: Recipe) -> tuple[str, ...]:
+    if recipe.architecture == "sgc":
+        return ("w", "b")
+    return ("w1", "r1", "b1", "w2", "r2", "b2") if recipe.architecture == "sage" else ("w1", "b1", "w2", "b2")
+
+
+def _padded_size(name: str, shape: Shape) -> tuple[int, int]:
+    """Rows and columns of a weight in the padded vector."""
+    if name in ("w", "b"):
+        return (shape.features if name == "w" else 1), shape.padded
+    columns = shape.hidden if name.endswith("1") else shape.padded
+    if name.startswith("b"):
+        return 1, columns
+    return (shape.features if name.endswith("1") else shape.hidden), columns
+
+
+def _padded(size: int) -> int:
+    return -(-size // LANES) * LANES

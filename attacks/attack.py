@@ -1,7 +1,7 @@
 """What an attack is: a view and declared prior knowledge in, one score per subject out."""
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from typing import Any, ClassVar, Literal, final
 
 import numpy as np
@@ -11,19 +11,28 @@ from torch import Tensor
 from ..targets.defense import Settings
 from ..targets.errors import InputError
 from ..targets.randomness import branch, seeded
+from ..targets.recipe import Recipe
 from ..targets.transcript import View
 
-Neighbours = Literal["true", "partial", "none"]
+Neighbours = Literal["true", "partial", "none", "apart"]
+SMALLEST_SHADOW = 8
+QUERIES = {
+    "true": "all edges",
+    "partial": "a random half of the edges",
+    "none": "no edge",
+    "apart": "the edges that do not cross between members and non-members, as only the model's owner can,",
+}
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Knowledge:
     """What the adversary knows beforehand. Node ids are drawn anew for each trial and say nothing.
 
     Attributes:
         x: features of all nodes that it can query, [n, d].
         edges: the edges that it puts into its queries, both directions [2, e].
-        neighbours: what these are: the true ones, a random half of them, or none.
+        neighbours: what these are: the true ones, a random half of them, or none; ``apart`` where it is the
+            owner who asks, leaving out edges between members and non-members.
         labels: labels that it knows, -1 elsewhere, [n].
         subjects: the nodes in question, [s].
         shadow: nodes of its own, disjoint from the target's train and test nodes, labels known.
@@ -31,6 +40,13 @@ class Knowledge:
         members: how many subjects are members (their number, not which).
         classes: number of classes.
         knows_defense: whether it adapts to the defense in place.
+        game: the game that is played.
+        recipe: how the target's models are trained, where that is known.
+        auditor: whether it knows the labels of the subjects and all edges, as an auditor does who trains shadow
+            models on the very nodes in question. Which of them are members it does not know.
+        population: nodes of its own that no shadow model is trained on; never members, [z].
+        all_edges: every edge, for an auditor; else none, [2, e].
+        coins: randomness that its attacks share, so that they share shadow models too.
     """
 
     x: Tensor
@@ -43,6 +59,12 @@ class Knowledge:
     members: int
     classes: int
     knows_defense: bool = False
+    game: str = "label-membership"
+    recipe: Recipe | None = None
+    auditor: bool = False
+    population: Tensor = field(default_factory=lambda: torch.empty(0, dtype=torch.long))
+    all_edges: Tensor = field(default_factory=lambda: torch.empty((2, 0), dtype=torch.long))
+    coins: np.random.SeedSequence = field(default_factory=lambda: np.random.SeedSequence(0))
 
     def to(self, device: str) -> "Knowledge":
         """The same on another device."""
@@ -52,14 +74,10 @@ class Knowledge:
 
     def sentence(self) -> str:
         """What the report prints: the adversary's prior knowledge in words."""
-        neighbours = {
-            "true": "all edges",
-            "partial": "a random half of the edges",
-            "none": "no edge",
-        }[self.neighbours]
+        labels = ", the labels of all of these and every edge" if self.auditor else ""
         return (
-            f"knows the features of all {len(self.x)} nodes and {neighbours}, knows that {self.members} of "
-            f"{len(self.subjects)} nodes are members, "
+            f"knows the features of all {len(self.x)} nodes and asks with {QUERIES[self.neighbours]}, "
+            f"knows that {self.members} of {len(self.subjects)} nodes are members{labels}, "
             f"owns {len(self.shadow)} labelled nodes of the same distribution, "
             f"{'knows' if self.knows_defense else 'does not know'} the defense"
         )
@@ -78,15 +96,23 @@ class Attack(ABC):
 
     Attributes:
         name: the name in the registry.
-        game: the game that it plays.
-        needs: message kinds that it reads, which the transcript must keep.
+        games: the games that it plays.
+        needs: message kinds that it reads, all of them.
+        any_of: message kinds of which it reads one.
         observer: the weakest observer that can mount it.
+        auditor: whether it needs an auditor's `Knowledge`.
+        own_data: whether it needs labelled nodes of its own.
+        ranks_as: another attack that orders subjects the same way; the two are one finding.
     """
 
     name: ClassVar[str]
-    game: ClassVar[str]
+    games: ClassVar[tuple[str, ...]] = ("label-membership", "node-presence")
     needs: ClassVar[tuple[str, ...]] = ()
+    any_of: ClassVar[tuple[str, ...]] = ()
     observer: ClassVar[str] = "public"
+    auditor: ClassVar[bool] = False
+    own_data: ClassVar[bool] = False
+    ranks_as: ClassVar[str | None] = None
     Settings: ClassVar[type[Settings]] = Settings
 
     def __init__(self, **settings: Any) -> None:
@@ -101,11 +127,26 @@ class Attack(ABC):
         """Settings that a preset changes."""
         return {}
 
-    def why_not(self, view: View) -> str | None:
-        """Why this attack cannot be mounted from a view, or None if it can."""
+    @classmethod
+    def kinds(cls) -> tuple[str, ...]:
+        """Message kinds that the transcript must keep for it."""
+        return (*cls.needs, *cls.any_of)
+
+    def why_not(self, view: View, knowledge: Knowledge) -> str | None:
+        """Why this attack cannot be mounted from a view with some knowledge, or None if it can."""
         for kind in self.needs:
             if not view.of_kind(kind):
                 return f"the observer '{view.observer}' sees no '{kind}' message"
+        if self.any_of and not any(view.of_kind(kind) for kind in self.any_of):
+            kinds = ", ".join(f"'{kind}'" for kind in self.any_of)
+            return f"the observer '{view.observer}' sees no message of any of the kinds {kinds}"
+        if knowledge.game not in self.games:
+            return f"it plays {' and '.join(self.games)}, not {knowledge.game}"
+        if self.own_data and len(knowledge.shadow) < SMALLEST_SHADOW:
+            return (
+                f"only {len(knowledge.shadow)} nodes are neither members nor non-members in question, a shadow "
+                f"model needs {SMALLEST_SHADOW}: leave more nodes out of the masks"
+            )
         return None
 
     @final
@@ -115,7 +156,7 @@ class Attack(ABC):
         Raises:
             InputError: the view does not hold what the attack needs.
         """
-        reason = self.why_not(view)
+        reason = self.why_not(view, knowledge)
         if reason is not None:
             raise InputError(f"the attack '{self.name}' does not apply: {reason}")
         with seeded(branch(seed, self.name)):

@@ -13,7 +13,7 @@ class Blind(ShadowMIA):
     """The shadow attack without the release: what members and non-members give away by themselves."""
 
     name = "blind"
-    needs: ClassVar[tuple[str, ...]] = ()
+    any_of: ClassVar[tuple[str, ...]] = ()
 
     def score(self, view: View, knowledge: Knowledge) -> Tensor:
         return self.blind_score(knowledge)

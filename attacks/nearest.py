@@ -20,7 +20,6 @@ class Nearest(Attack):
     """
 
     name = "nearest"
-    game = "label-membership"
     needs: ClassVar[tuple[str, ...]] = (KIND,)
 
     def score(self, view: View, knowledge: Knowledge) -> Tensor:

@@ -1,5 +1,6 @@
-"""Membership inference with one shadow model on a condensed graph (FedGC, section 2 and appendix E)."""
+"""Membership inference by a classifier of posteriors (Shokri et al. 2017; Salem et al. 2019; FedGC, appendix E)."""
 
+from dataclasses import replace
 from typing import ClassVar, Literal
 
 import torch
@@ -7,60 +8,69 @@ from pydantic import Field
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from ..targets.backbone import Backbone
-from ..targets.condensed import KIND, CondensedGraph
-from ..targets.defense import Settings
+from ..targets.condensed import KIND
 from ..targets.encoder import ENCODER_KIND, encoded
 from ..targets.training import fit
 from ..targets.transcript import View
 from .attack import Attack, Knowledge
-from .query import ModelSettings, asked, query_graph, shadow_graph, trained_gcn, trained_on_release
+from .calibrated import AskingSettings, combined, query, shadow_recipe
+from .query import asked, query_graph, shadow_graph, trained_gcn
+from .shadows import shadows
+from .victim import ARTEFACT_KINDS, victim
+
+Examples = tuple[Tensor, Tensor, Tensor]
+"""Posteriors of nodes of its own [m, C], whether each was trained on [m], posteriors of the subjects [s, C]."""
 
 
-class ShadowSettings(Settings):
-    """Settings of `ShadowMIA`. The paper gives the models' kinds; widths and steps of the attack model are ours."""
+class ShadowSettings(AskingSettings):
+    """Settings of `ShadowMIA`. The papers give the models' kinds; widths and steps of the attack model are ours."""
 
-    model: ModelSettings = ModelSettings()
     features: Literal["posterior", "sorted"] = Field("posterior", description="what the attack model reads")
+    per_class: bool = Field(False, description="let it read the predicted class too (Shokri's model per class)")
+    shadows: int = Field(4, ge=2, description="shadow models where the target's recipe is known; on a release one")
     hidden: int = Field(64, ge=1, description="width of the attack model's two hidden layers")
     epochs: int = Field(200, ge=1, description="of the attack model")
     lr: float = Field(0.01, gt=0)
 
 
 class ShadowMIA(Attack):
-    """Shadow-model membership inference on posteriors (label membership).
+    """Shadow-model membership inference on posteriors, without labels of the nodes in question.
 
-    The adversary trains a GCN on data of its own (the shadow), and a 3-layer perceptron that tells
-    the shadow's training nodes from others by their posteriors. It trains a target GCN on the condensed
-    graph, without tuning, asks it for the nodes in question, and lets the perceptron judge.
+    The adversary trains models on data of its own (the shadow), and a 3-layer perceptron that tells the shadows'
+    training nodes from others by their posteriors. It asks the target (or a GCN that it trains on a condensed
+    graph, without tuning) about the nodes in question, and lets the perceptron judge.
     """
 
     name = "mia"
-    game = "label-membership"
-    needs: ClassVar[tuple[str, ...]] = (KIND,)
+    own_data = True
+    any_of: ClassVar[tuple[str, ...]] = ARTEFACT_KINDS
     Settings = ShadowSettings
     settings: ShadowSettings
 
     def score(self, view: View, knowledge: Knowledge) -> Tensor:
-        x = self.seen_features(view, knowledge)
-        _, judge = self._shadow(knowledge, x)
-        release = CondensedGraph.from_tensors(
-            view.last(KIND).tensors, features=x.shape[1], classes=knowledge.classes
-        )
-        target = trained_on_release(release, knowledge.classes, self.settings.model)
-        return self._judged(judge, target, knowledge, x)
+        s, seen = self.settings, replace(knowledge, x=self.seen_features(view, knowledge))
+        posterior, member, _ = self._examples(seen)
+        judge = self._judge(self._read(posterior), member)
+        answers = victim(view, seen, s.artefact, shadow_recipe(seen, s.model), s.model, models=1)
+        told = answers.ask(seen.x, seen.edges, seen.subjects).softmax(-1)
+        scores = torch.stack([self._judged(judge, one) for one in told])
+        return torch.from_numpy(combined(scores.cpu().numpy(), answers.sources))
 
     def blind_score(self, knowledge: Knowledge) -> Tensor:
-        """The shadow model is asked in place of the target: posteriors that no release has shaped."""
-        shadow, judge = self._shadow(knowledge, knowledge.x)
-        return self._judged(judge, shadow, knowledge, knowledge.x)
+        """A shadow model is asked in place of the target: posteriors that no release has shaped."""
+        posterior, member, told = self._examples(knowledge)
+        return self._judged(self._judge(self._read(posterior), member), told)
 
     def seen_features(self, view: View, knowledge: Knowledge) -> Tensor:
         """The features that the adversary feeds into models, [n, d]."""
         return knowledge.x
 
-    def _shadow(self, knowledge: Knowledge, x: Tensor) -> tuple[Backbone, nn.Module]:
-        """A shadow model, and the attack model that learned from it."""
+    def _examples(self, knowledge: Knowledge) -> Examples:
+        return self._from_release(knowledge) if knowledge.recipe is None else self._from_recipe(knowledge)
+
+    def _from_release(self, knowledge: Knowledge) -> Examples:
+        """One shadow GCN on the adversary's own graph, as FedGC has it."""
+        x = knowledge.x
         near = shadow_graph(knowledge, x, knowledge.shadow_edges)
         y = knowledge.labels[knowledge.shadow]
         share = knowledge.members / len(knowledge.subjects)
@@ -68,10 +78,21 @@ class ShadowMIA(Attack):
         inside = order[: max(round(share * len(y)), 1)]
         shadow = trained_gcn(near.of(inside).compact(), y[inside], knowledge.classes, self.settings.model)
         edges = knowledge.shadow_edges if knowledge.neighbours != "none" else knowledge.shadow_edges[:, :0]
-        posterior = asked(shadow, shadow_graph(knowledge, x, edges))
         member = torch.zeros(len(y), device=y.device)
         member[inside] = 1
-        return shadow, self._judge(self._read(posterior), member)
+        subjects = asked(shadow, query_graph(knowledge, x))[knowledge.subjects]
+        return asked(shadow, shadow_graph(knowledge, x, edges)), member, subjects
+
+    def _from_recipe(self, knowledge: Knowledge) -> Examples:
+        """Several shadow models trained as the target is, on the adversary's own nodes."""
+        pool = shadows(
+            knowledge, shadow_recipe(knowledge, self.settings.model), self.settings.shadows, offline=True
+        )
+        posterior = pool.ask(query(knowledge, pool.pool)).softmax(-1).flatten(0, 1)
+        member = torch.from_numpy(pool.inside[:, pool.pool.numpy()]).flatten().float()
+        subjects = pool.ask_stranger(query(knowledge, knowledge.subjects))[0].softmax(-1)
+        device = knowledge.x.device
+        return posterior.to(device), member.to(device), subjects.to(device)
 
     def _judge(self, features: Tensor, member: Tensor) -> nn.Module:
         """A 3-layer perceptron trained to tell members; both sides weigh the same."""
@@ -90,10 +111,15 @@ class ShadowMIA(Attack):
         return model
 
     def _read(self, posterior: Tensor) -> Tensor:
-        return posterior.sort(1, descending=True).values if self.settings.features == "sorted" else posterior
+        """What the perceptron reads of posteriors [m, C]."""
+        predicted = F.one_hot(posterior.argmax(1), posterior.shape[1]).to(posterior)
+        if self.settings.labels_only:
+            return predicted
+        if self.settings.features == "sorted":
+            posterior = posterior.sort(1, descending=True).values
+        return torch.cat([posterior, predicted], dim=1) if self.settings.per_class else posterior
 
-    def _judged(self, judge: nn.Module, model: Backbone, knowledge: Knowledge, x: Tensor) -> Tensor:
-        posterior = asked(model, query_graph(knowledge, x))[knowledge.subjects]
+    def _judged(self, judge: nn.Module, posterior: Tensor) -> Tensor:
         with torch.no_grad():
             return judge(self._read(posterior)).squeeze(1)  # type: ignore[no-any-return]
 

@@ -9,14 +9,14 @@ import numpy as np
 import torch
 from torch_geometric.data import Data
 
-from ..attacks.attack import Attack, Neighbours
+from ..attacks.attack import Attack, Knowledge, Neighbours
 from ..targets.defense import Defense
 from ..targets.errors import InputError
 from ..targets.randomness import branch
 from ..targets.registry import find
-from ..targets.target import Progress, Run, Target, Utility, no_progress
+from ..targets.target import Progress, Run, Secrets, Target, Utility, no_progress
 from ..targets.transcript import Exposure, Message, sees
-from .knowledge import grant
+from .knowledge import Grant, grant
 from .metrics import Judged
 from .referee import group, in_question, judge
 
@@ -64,7 +64,7 @@ class TrialPlan:
 
     def keeps(self) -> Callable[[Message], bool]:
         """The retention rule: the kinds that the attacks read, where their observers see them."""
-        wanted = {(kind, plan.observer) for plan in self.attacks for kind in plan.make().needs}
+        wanted = {(kind, plan.observer) for plan in self.attacks for kind in plan.make().kinds()}
         return lambda m: any(m.kind == kind and sees(o, m.sender, m.receiver) for kind, o in wanted)
 
 
@@ -78,6 +78,7 @@ class Attacked:
     blind: Judged
     groups: dict[str, np.ndarray]
     knowledge: str
+    game: str = "label-membership"
 
 
 @dataclass(frozen=True)
@@ -117,17 +118,17 @@ def attacks_on(
     plan: TrialPlan, run: Run, data: Data, seed: np.random.SeedSequence, progress: Progress = no_progress
 ) -> TrialResult:
     """All attacks of a plan on one run; those that its views do not allow are noted with the reason."""
-    attacked, refused = [], {}
+    attacked: list[Attacked] = []
+    refused: dict[str, str] = {}
+    grants = _Grants(run, data, seed, plan.device)
     for done, attack_plan in enumerate(plan.attacks):
+        attack = attack_plan.make()
         view = run.transcript.seen_by(attack_plan.observer).until(run.utility.round)
-        reason = attack_plan.make().why_not(view)
+        reason = attack.why_not(view, grants.for_attack(attack, attack_plan)[1])
         if reason is not None:
             refused[attack_plan.name] = reason
             continue
-        attacked += [
-            _attacked(attack_plan, run, data, round_, branch(seed, "attack", attack_plan.neighbours), plan.device)
-            for round_ in _rounds(plan, run)
-        ]
+        attacked += [_attacked(attack, attack_plan, run, round_, grants) for round_ in _rounds(plan, run)]
         progress("attacking", done + 1, len(plan.attacks))
     observers = dict.fromkeys(["public", "server", "client:0", *(a.observer for a in plan.attacks)])
     return TrialResult(
@@ -148,18 +149,45 @@ def _rounds(plan: TrialPlan, run: Run) -> list[int]:
     return [u.round for u in run.utilities] if plan.timeline else [run.utility.round]
 
 
-def _attacked(
-    plan: AttackPlan, run: Run, data: Data, round_: int, seed: np.random.SeedSequence, device: str
-) -> Attacked:
-    attack = plan.make()
-    if attack.game not in run.secrets:
-        raise InputError(
-            f"the attack '{plan.name}' plays the game '{attack.game}', the target offers {', '.join(run.secrets)}"
-        )
-    secrets = run.secrets[attack.game]
-    given = grant(data, secrets, plan.neighbours, knows_defense="client:" in plan.observer, seed=seed)
-    knowledge = given.knowledge.to(device)
-    scores = attack(run.transcript.seen_by(plan.observer).until(round_), knowledge, seed)
+@dataclass
+class _Grants:
+    """Each adversary's knowledge, made once: attacks with the same knowledge share their shadow models."""
+
+    run: Run
+    data: Data
+    seed: np.random.SeedSequence
+    device: str
+    made: dict[tuple[object, ...], tuple[Grant, Knowledge]] = field(default_factory=dict)
+
+    def for_attack(self, attack: Attack, plan: AttackPlan) -> tuple[Grant, Knowledge, Secrets]:
+        game = next((g for g in attack.games if g in self.run.secrets), None)
+        if game is None:
+            raise InputError(
+                f"the attack '{attack.name}' plays {' or '.join(attack.games)}, the target offers "
+                f"{', '.join(self.run.secrets)}"
+            )
+        secrets, adapts = self.run.secrets[game], "client:" in plan.observer
+        key = (game, plan.neighbours, adapts, attack.auditor)
+        if key not in self.made:
+            seed = branch(self.seed, "attack", plan.neighbours)
+            given = grant(
+                self.data,
+                secrets,
+                plan.neighbours,
+                adapts,
+                seed,
+                auditor=attack.auditor,
+                recipe=self.run.recipe,
+            )
+            self.made[key] = (given, given.knowledge.to(self.device))
+        return (*self.made[key], secrets)
+
+
+def _attacked(attack: Attack, plan: AttackPlan, run: Run, round_: int, grants: _Grants) -> Attacked:
+    given, knowledge, secrets = grants.for_attack(attack, plan)
+    seed = branch(grants.seed, "attack", plan.neighbours)
+    view = given.renamed(run.transcript.seen_by(plan.observer).until(round_))
+    scores = attack(view, knowledge, seed)
     blind = attack.blind(knowledge, seed)
     asked = in_question(secrets, plan.observer)
     return Attacked(
@@ -169,6 +197,7 @@ def _attacked(
         judge(blind, given, secrets).where(asked),
         {name: group(secrets, name)[asked] for name in secrets.groups},
         given.knowledge.sentence(),
+        secrets.game,
     )
 
 

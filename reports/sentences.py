@@ -35,7 +35,7 @@ def last_line(outcomes: Sequence[DefenseOutcome], release: str) -> str:
 
 def _about(attack: AttackOutcome, base: DefenseOutcome, others: Sequence[DefenseOutcome], release: str) -> str:
     start = "" if base.defense == "none" else f"{_capital(base.phrase)}, "
-    if attack.plan.make().needs:
+    if attack.plan.make().kinds():
         actor = f"{who(attack.plan.observer)} who holds {release}"
     else:
         actor = "Someone who sees no message at all"
@@ -74,7 +74,7 @@ def blind_warning(attack: AttackOutcome) -> str | None:
     """What to say where the attack does no better than its blind baseline."""
     low = attack.beyond_blind.low
     better = low is not None and low > 0 and attack.auc.low is not None and attack.auc.low > 0.5
-    if better or not attack.plan.make().needs:
+    if better or not attack.plan.make().kinds():
         return None
     return (
         f"{attack.plan.name}: no better than chance or the blind baseline "

@@ -45,6 +45,18 @@ def batch_size(task: Task, memory: int) -> int:
     return int(max(1, memory // (4 * floats)))
 
 
+def asked_in_batches(
+    task: Task, queries: Sequence[Query], weights: Sequence[Weights], device: str, memory: int
+) -> Iterator[list[Tensor]]:
+    """Asks models that are trained already, batch by batch."""
+    size, nobody = batch_size(task, memory), np.random.SeedSequence(0)
+    for start in range(0, len(weights), size):
+        some = range(start, min(start + size, len(weights)))
+        batch = _Batch(task, [weights[k] for k in some], [nobody] * len(some), some, device)
+        answers = [batch.asked(query) for query in queries]
+        yield from ([answer[k].cpu() for answer in answers] for k in range(len(some)))
+
+
 @dataclass(frozen=True)
 class Blocks:
     """g graphs on n nodes each, side by side: edges [2, e] with self-loops where the layer wants them."""
@@ -70,7 +82,7 @@ class _Batch:
     def trained(self, queries: Sequence[Query]) -> Iterator[One]:
         edges = self.task.data.edge_index.to(self.device)
         epochs = self._train(self._blocks(edges, within=self.task.induced))
-        answers = [self._asked(query) for query in queries]
+        answers = [self.asked(query) for query in queries]
         for k in range(len(self.members)):
             kept = {name: weight[k].detach().cpu() for name, weight in self.weights.items()}
             yield [answer[k].cpu() for answer in answers], int(epochs[k]), kept
@@ -116,10 +128,12 @@ class _Batch:
         mine = every.view(len(logits), -1) * self.members
         return (mine.sum(1) / self.members.sum(1)).sum()
 
-    def _asked(self, query: Query) -> Tensor:
+    def asked(self, query: Query) -> Tensor:
+        """Logits [g, s, C]."""
         edges = torch.empty((2, 0), dtype=torch.long) if query.edges is None else query.edges
+        x = self.x if query.x is None else query.x.float().to(self.device)
         with torch.no_grad():
-            logits = self._logits(self._blocks(edges.to(self.device), apart=query.apart))
+            logits = self._logits(self._blocks(edges.to(self.device), apart=query.apart), x=x)
         return logits[:, query.nodes.to(self.device)]
 
     def _validation_blocks(self, watch: Tensor) -> Blocks:
@@ -147,15 +161,15 @@ class _Batch:
         operator = None if self.recipe.architecture == "mlp" else gcn_operator(beside, total)
         return Blocks(beside, operator, total)
 
-    def _logits(self, blocks: Blocks, training: bool = False) -> Tensor:
+    def _logits(self, blocks: Blocks, training: bool = False, x: Tensor | None = None) -> Tensor:
         """[g, n, C]."""
-        w = self.weights
+        w, x = self.weights, self.x if x is None else x
         if self.recipe.architecture == "sgc":
-            out = self._projected(self.x, w["w"])
+            out = self._projected(x, w["w"])
             for _ in range(self.recipe.hops):
                 out = self._propagated(blocks, out)
             return out + w["b"][:, None]
-        hidden = self._layer(blocks, self.x, "1")
+        hidden = self._layer(blocks, x, "1")
         hidden = F.elu(hidden) if self.recipe.architecture == "gat" else torch.relu(hidden)
         if training:
             hidden = self._dropped(hidden)

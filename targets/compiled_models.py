@@ -22,11 +22,9 @@ TrainOne = Callable[[int, dict[str, Tensor], np.random.SeedSequence], One]
 
 def trainer(task: Task, queries: Sequence[Query]) -> TrainOne:
     """A function that trains model k from its first weights with its own randomness, and asks it."""
-    x = sp.csr_matrix(task.data.x.numpy().astype(np.float32, copy=False))
-    labels = task.data.y.numpy().astype(np.int64, copy=False)
+    x, labels = _features(task.data.x), _labels(task)
     whole = None if task.induced else Sight.of(x, task.data.edge_index, task.recipe)
-    asked = [None if q.apart else Sight.of(x, q.edges, task.recipe).reads(q.nodes.numpy()) for q in queries]
-    watched = _watched(task, x)
+    watched, ask = _watched(task, x), asker(task, queries)
 
     def train_one(k: int, first: dict[str, Tensor], coins: np.random.SeedSequence) -> One:
         members = task.members[k].numpy()
@@ -34,13 +32,43 @@ def trainer(task: Task, queries: Sequence[Query]) -> TrainOne:
         sight, inside = (whole, nodes) if whole else (_induced(x, task, members), np.arange(len(nodes)))
         theta, shape = packed(task.recipe, first, sight.nodes, len(nodes), task.classes)
         epochs = _trained(task.recipe, sight, inside, labels[nodes], watched, theta, shape, coins)
-        answered = []
-        for query, known in zip(queries, asked, strict=True):
-            reads = known or _apart(x, query, task, members)
-            answered.append(_answered(task.recipe, reads, theta, shape))
-        return answered, epochs, unpacked(task.recipe, theta, shape)
+        trained = unpacked(task.recipe, theta, shape)
+        return ask(k, trained), epochs, trained
 
     return train_one
+
+
+def asker(task: Task, queries: Sequence[Query]) -> Callable[[int, dict[str, Tensor]], list[Tensor]]:
+    """A function that asks model k, given by its weights, all queries."""
+    x = _features(task.data.x)
+    known = [None if query.apart else _reads(query, x, task, None) for query in queries]
+
+    def ask(k: int, weights: dict[str, Tensor]) -> list[Tensor]:
+        theta, shape = packed(task.recipe, weights, 0, 0, task.classes)
+        members = task.members[k].numpy()
+        pairs = zip(queries, known, strict=True)
+        return [_answered(task.recipe, reads or _reads(q, x, task, members), theta, shape) for q, reads in pairs]
+
+    return ask
+
+
+def _features(x: Tensor) -> sp.csr_matrix:
+    return sp.csr_matrix(x.numpy().astype(np.float32, copy=False))
+
+
+def _labels(task: Task) -> np.ndarray:
+    labels: np.ndarray = task.data.y.numpy().astype(np.int64, copy=False)
+    return labels
+
+
+def _reads(query: Query, x: sp.csr_matrix, task: Task, members: np.ndarray | None) -> Reads:
+    """What it takes to answer a query; its edges may depend on who the model's members are."""
+    edges = query.edges
+    if edges is not None and members is not None:
+        ends = edges.numpy()
+        edges = edges[:, torch.from_numpy(members[ends[0]] == members[ends[1]])]
+    asked_with = x if query.x is None else _features(query.x)
+    return Sight.of(asked_with, edges, task.recipe).reads(query.nodes.numpy())
 
 
 @dataclass(frozen=True)
@@ -103,16 +131,9 @@ def _induced(x: sp.csr_matrix, task: Task, members: np.ndarray) -> Sight:
     return Sight.of(x[members], torch.from_numpy(place[inside]), task.recipe)
 
 
-def _apart(x: sp.csr_matrix, query: Query, task: Task, members: np.ndarray) -> Reads:
-    """A query whose edges depend on who the model's members are."""
-    edges = np.zeros((2, 0), dtype=np.int64) if query.edges is None else query.edges.numpy()
-    kept = torch.from_numpy(edges[:, members[edges[0]] == members[edges[1]]])
-    return Sight.of(x, kept, task.recipe).reads(query.nodes.numpy())
-
-
 def _watched(task: Task, x: sp.csr_matrix) -> tuple[Reads, np.ndarray]:
     """Validation nodes: on the whole graph, or, where models are trained on subgraphs, on their own."""
-    labels = task.data.y.numpy().astype(np.int64, copy=False)
+    labels = _labels(task)
     if task.validation is None:
         nobody = np.zeros(0, dtype=np.int64)
         return Sight.of(x[:0], None, task.recipe).reads(nobody), labels[nobody]

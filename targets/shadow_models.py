@@ -45,7 +45,7 @@ def train_models(
     seed: np.random.SeedSequence,
     *,
     device: str = "cpu",
-    workers: int = 1,
+    workers: int | None = None,
     memory: int = MEMORY,
     first: Sequence[dict[str, Tensor]] | None = None,
     keep_weights: bool = False,
@@ -60,7 +60,7 @@ def train_models(
         queries: what to ask, each of all models.
         seed: root of the models' randomness.
         device: cpu, or where to train batches.
-        workers: threads, one model each at a time (CPU kernels).
+        workers: threads, one model each at a time (CPU kernels); by default as joblib's context says, else one.
         memory: bytes that a batch may take where models are trained in batches.
         first: each model's first weights, by default drawn.
         keep_weights: return the trained weights too.
@@ -72,7 +72,7 @@ def train_models(
         initial_weights(task.recipe, features, task.classes, branch(seed, "weights", k)) for k in range(count)
     ]
     coins = [branch(seed, "dropout", k) for k in range(count)]
-    if device == "cpu" and task.recipe.architecture != "gat":
+    if _has_kernels(task, device):
         from .compiled_models import trainer
 
         train = trainer(task, queries)
@@ -83,6 +83,38 @@ def train_models(
 
     found = batches(task, queries, begin, coins, device, memory)
     return _stacked(_counted(found, progress), len(queries), keep_weights)
+
+
+def ask_models(
+    task: Task,
+    queries: Sequence[Query],
+    weights: dict[str, Tensor],
+    *,
+    device: str = "cpu",
+    workers: int | None = None,
+    memory: int = MEMORY,
+) -> tuple[Tensor, ...]:
+    """Logits [K, s, C] of trained models, given by their stacked weights [K, ...], for each query.
+
+    ``task`` says what they were trained for; its members matter to queries whose edges are kept apart.
+    """
+    count = len(next(iter(weights.values())))
+    models = [{name: weight[k] for name, weight in weights.items()} for k in range(count)]
+    if _has_kernels(task, device):
+        from .compiled_models import asker
+
+        ask = asker(task, queries)
+        jobs = (delayed(ask)(k, model) for k, model in enumerate(models))
+        found = Parallel(n_jobs=workers, prefer="threads", return_as="generator")(jobs)
+    else:
+        from .batched_models import asked_in_batches
+
+        found = asked_in_batches(task, queries, models, device, memory)
+    return tuple(torch.stack(answers) for answers in zip(*found, strict=True))
+
+
+def _has_kernels(task: Task, device: str) -> bool:
+    return device == "cpu" and task.recipe.architecture != "gat"
 
 
 def _counted(found: Iterator[One], progress: Step | None) -> Iterator[One]:

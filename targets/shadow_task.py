@@ -20,11 +20,13 @@ class Query:
         nodes: [s] int64.
         edges: both directions [2, e]; None leaves all nodes alone (0-hop).
         apart: keep only edges between two members or two non-members of the model that is asked.
+        x: features of all nodes to ask with, where they are not the graph's own.
     """
 
     nodes: Tensor
     edges: Tensor | None
     apart: bool = False
+    x: Tensor | None = None
 
 
 @dataclass(frozen=True)

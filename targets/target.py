@@ -10,6 +10,7 @@ from torch_geometric.data import Data
 
 from .channel import Retention
 from .defense import Defense, Settings
+from .recipe import Recipe
 from .transcript import Transcript
 
 Progress = Callable[[str, int, int], None]
@@ -62,6 +63,7 @@ class Run:
         chosen: index of the release with the best validation accuracy.
         notes: sentences that a reader of the result must know.
         transfer: test accuracy of other architectures trained on the chosen release, if asked for.
+        recipe: how the released model was trained, where one is released; an adversary may know it.
     """
 
     transcript: Transcript
@@ -70,6 +72,7 @@ class Run:
     chosen: int
     notes: tuple[str, ...] = ()
     transfer: dict[str, float] = field(default_factory=dict)
+    recipe: Recipe | None = None
 
     @property
     def utility(self) -> Utility:

@@ -1,16 +1,21 @@
 """What an adversary is granted, and how the referee puts the truth beside its guesses."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
 from torch_geometric.data import Data
 
-from gaudit.attacks.attack import Scores
-from gaudit.audit.knowledge import SMALLEST_SHADOW, Grant, grant
+from gaudit.attacks.attack import SMALLEST_SHADOW, Scores
+from gaudit.attacks.shadow import ShadowMIA
+from gaudit.audit.knowledge import Grant, grant
 from gaudit.audit.referee import group, judge
+from gaudit.targets.condensed import KIND
 from gaudit.targets.errors import InputError
 from gaudit.targets.graph import check_graph
 from gaudit.targets.target import Secrets
+from gaudit.targets.transcript import Message, View
 
 NODES, SIDE = 90, 15
 
@@ -34,6 +39,11 @@ def secrets_of(data: Data) -> Secrets:
 def granted(neighbours="true", seed=0, data=None) -> Grant:
     data = graph() if data is None else data
     return grant(data, secrets_of(data), neighbours, False, np.random.SeedSequence(seed))
+
+
+def seeing_everything() -> View:
+    """A view with a release in it."""
+    return View("public", (Message(KIND, "server", "public", 1, {"x": torch.zeros(1, 1)}),))
 
 
 def ours(given: Grant, theirs: torch.Tensor) -> np.ndarray:
@@ -72,6 +82,7 @@ def test_shadow_is_disjoint_from_subjects_and_alone_has_labels(seed):
     np.testing.assert_array_equal(known.labels[known.shadow].numpy(), data.y.numpy()[shadow])
     rest = torch.ones(NODES, dtype=torch.bool)
     rest[known.shadow] = False
+    rest[known.population] = False
     assert bool((known.labels[rest] == -1).all())
 
 
@@ -141,8 +152,49 @@ def test_too_few_nodes_for_a_shadow_are_refused(left):
     if left == SMALLEST_SHADOW:
         assert len(granted(data=data).knowledge.shadow) == left
         return
-    with pytest.raises(InputError, match=f"only {left} nodes"):
-        granted(data=data)
+    reason = ShadowMIA().why_not(seeing_everything(), granted(data=data).knowledge)
+    assert reason is not None
+    assert f"only {left} nodes" in reason
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_population_is_its_own_and_apart_from_subjects(seed):
+    data, given = graph(), granted(seed=seed)
+    known = given.knowledge
+    assert len(known.population) > 0
+    assert not set(ours(given, known.population)) & set(secrets_of(data).subjects)
+    np.testing.assert_array_equal(
+        known.labels[known.population].numpy(), data.y.numpy()[ours(given, known.population)]
+    )
+
+
+def test_an_auditor_knows_the_labels_in_question_and_all_edges_but_not_who_is_a_member():
+    data, told = graph(), secrets_of(graph())
+    flipped = Secrets(told.game, told.unit, told.subjects, ~told.truth)
+    one, other = (
+        grant(data, s, "none", False, np.random.SeedSequence(0), auditor=True).knowledge for s in (told, flipped)
+    )
+    assert bool((one.labels[one.subjects] >= 0).all())
+    assert one.all_edges.shape == data.edge_index.shape
+    assert one.edges.shape == (2, 0)
+    for name in ("x", "edges", "labels", "subjects", "shadow", "population", "all_edges"):
+        assert torch.equal(getattr(one, name), getattr(other, name))
+    assert "labels of all of these" in one.sentence()
+
+
+def test_tables_are_renamed_and_their_order_says_nothing():
+    given = granted()
+    rows = torch.tensor([5, 3, 40])
+    table = Message("posteriors-full", "server", "public", 1, {"nodes": rows, "posteriors": rows[:, None] / 60})
+    (seen,) = given.renamed(View("public", (table,))).messages
+    named = seen.tensors["nodes"]
+    assert bool((named.diff() > 0).all())
+    assert ours(given, named).tolist() == (60 * seen.tensors["posteriors"][:, 0]).round().long().tolist()
+    for bad in (torch.tensor([NODES]), torch.tensor([-1])):
+        with pytest.raises(InputError, match="names nodes that the graph does not have"):
+            given.renamed(View("public", (replace(table, tensors={"nodes": bad}),)))
+    with pytest.raises(InputError, match="one row for each of its 3 nodes"):
+        given.renamed(View("public", (replace(table, tensors={"nodes": rows, "posteriors": torch.ones(2, 3)}),)))
 
 
 @pytest.mark.parametrize("seed", range(10))

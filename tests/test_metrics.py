@@ -6,12 +6,11 @@ it with probability 2.5 %, were the seeds not fixed.
 """
 
 import json
-from functools import partial
 
 import numpy as np
 import pytest
 from scipy.stats import beta, norm
-from sklearn.metrics import roc_auc_score
+from sklearn.metrics import average_precision_score, roc_auc_score
 
 from gaudit.audit.finding import Finding
 from gaudit.audit.metrics import (
@@ -20,9 +19,9 @@ from gaudit.audit.metrics import (
     auc,
     auc_difference,
     auc_finding,
+    average_precision,
+    average_precision_finding,
     mean_difference,
-    tpr_at_fpr,
-    tpr_at_fpr_finding,
 )
 
 
@@ -50,10 +49,6 @@ def world(
 
 def true_auc(shift, drift=0.0):
     return norm.cdf(shift / np.sqrt(2 + drift**2))
-
-
-def true_tpr(shift, fpr, drift=0.0):
-    return norm.cdf((shift - norm.isf(fpr)) / np.sqrt(1 + drift**2))
 
 
 def assert_covers(make, truth, simulations, seed=0, level=0.95):
@@ -176,10 +171,19 @@ def test_constant_scores_give_chance_and_a_proper_interval():
     assert found.estimate == 0.5
     assert 0.38 < found.low < 0.47
     assert 0.53 < found.high < 0.62
-    tpr = tpr_at_fpr_finding([run], 0.01)
-    assert (tpr.estimate, tpr.low) == (0.0, 0.0)
-    assert tpr.high == pytest.approx(1 - 0.025 ** (1 / 140))
-    assert "achieved FPR only 0" in tpr.note
+    found = average_precision_finding([run])
+    assert found.estimate == pytest.approx(140 / 1140)
+    assert found.low < 140 / 1140 < found.high
+
+
+def test_scrambling_that_permutes_nothing():
+    """An error of an audited tool: its permutation rebound local names, so the control measured the attack."""
+    (run,) = world(np.random.default_rng(18), shift=3.0)
+    fakes = [run.scrambled(np.random.default_rng(k)) for k in range(40)]
+    assert auc(run.truth, run.score) > 0.97
+    assert np.mean([auc(fake.truth, fake.score) for fake in fakes]) == pytest.approx(0.5, abs=0.02)
+    assert all((fake.truth != run.truth).any() for fake in fakes)
+    assert run.truth[:140].all()  # the original is left alone
 
 
 def test_scrambled_truth_is_the_null():
@@ -203,7 +207,7 @@ def test_findings_do_not_depend_on_row_order_or_on_the_scale_of_the_scores():
     for run in runs:
         shuffled.append(run.where(rng.permutation(len(run.truth))))
         stretched.append(Judged(run.subjects, np.exp(3 * run.score) - 5, run.truth))
-    for measure in (auc_finding, partial(tpr_at_fpr_finding, fpr=0.01, resamples=200)):
+    for measure in (auc_finding, average_precision_finding):
         plain = measure(runs)
         for other in (measure(shuffled), measure(stretched)):
             assert (other.estimate, other.low, other.high) == pytest.approx(
@@ -211,78 +215,73 @@ def test_findings_do_not_depend_on_row_order_or_on_the_scale_of_the_scores():
             )
 
 
-def test_order_of_the_rows_cannot_break_ties():
-    """Constant scores with the members first: a sort that keeps the order would call this perfect."""
-    truth = np.arange(2000) < 1000
+@pytest.mark.parametrize("members_first", [True, False])
+def test_order_of_the_rows_breaks_ties(members_first):
+    """An error of an audited tool: it sorted constant scores stably, so members in front looked perfect."""
+    truth = (np.arange(2000) < 1000) == members_first
     assert auc(truth, np.zeros(2000)) == 0.5
-    assert tpr_at_fpr(truth, np.zeros(2000), 0.01) == 0.0
+    assert average_precision(truth, np.zeros(2000)) == 0.5
 
 
-# --- TPR at a fixed FPR
+# --- average precision
 
 
-def brute_tpr(truth, score, fpr):
-    best = 0.0
-    for threshold in [-np.inf, *score]:
-        if (score[~truth] > threshold).mean() <= fpr + 1e-12:
-            best = max(best, float((score[truth] > threshold).mean()))
-    return best
+@pytest.mark.parametrize("seed", range(5))
+def test_average_precision_equals_brute_force_and_sklearn_with_ties(seed):
+    truth, score = tied(np.random.default_rng(seed))
+    precision = [truth[score >= value].mean() for value in score[truth]]
+    assert average_precision(truth, score) == pytest.approx(np.mean(precision), abs=1e-12)
+    assert average_precision(truth, score) == pytest.approx(average_precision_score(truth, score), abs=1e-12)
 
 
-@pytest.mark.parametrize("ties", [True, False])
-def test_tpr_is_the_best_achievable_one(ties):
-    rng = np.random.default_rng(7)
-    for _ in range(20):
-        truth = np.arange(340) < 40
-        score = rng.normal(size=340) + truth
-        if ties:
-            score = np.round(score * 2)
-        assert tpr_at_fpr(truth, score, 0.05) == pytest.approx(brute_tpr(truth, score, 0.05))
+def test_average_precision_of_guesses_without_ties_is_as_documented():
+    """(1/N) sum over ranks k of (1 + (k - 1)(m - 1)/(N - 1)) / k."""
+    rank = np.arange(1, 1141)
+    assert np.mean((1 + (rank - 1) * 139 / 1139) / rank) == pytest.approx(0.128, abs=5e-4)
+    rng = np.random.default_rng(19)
+    drawn = [average_precision(rng.permutation(np.arange(1140) < 140), rng.random(1140)) for _ in range(400)]
+    assert np.mean(drawn) == pytest.approx(0.128, abs=3 * np.std(drawn) / 20)
 
 
-def test_tpr_needs_ten_false_positives():
-    truth = np.arange(200) < 100
-    score = np.random.default_rng(8).normal(size=200)
-    assert tpr_at_fpr(truth, score, 0.01) is None
-    assert tpr_at_fpr(truth, score, 0.1) is not None
-    found = tpr_at_fpr_finding([Judged(np.arange(200), score, truth)], 0.01)
-    assert (found.estimate, found.low, found.high) == (None, None, None)
-    assert "needs at least 1000 non-members" in found.note
-    assert found.text() == "not measurable"
-
-
-def test_tpr_at_the_resolution_limit_is_measurable_in_spite_of_rounding():
-    for fpr, others in ((0.01, 1000), (0.001, 10_000), (0.07, 143), (0.003, 3334)):
-        truth = np.arange(10 + others) < 10
-        assert tpr_at_fpr(truth, np.arange(10.0 + others)[::-1], fpr) == 1.0
-
-
-def test_tpr_interval_repeats_with_its_seed():
-    runs = world(np.random.default_rng(9), seeds=2)
-    first, again = (tpr_at_fpr_finding(runs, 0.01, resamples=100, seed=3) for _ in range(2))
-    assert first == again
-    assert first != tpr_at_fpr_finding(runs, 0.01, resamples=100, seed=4)
+def test_one_run_of_average_precision_has_the_variance_of_the_bootstrap():
+    rng = np.random.default_rng(20)
+    (run,) = world(rng, members=300, others=900)
+    inside, outside, drawn = run.score[run.truth], run.score[~run.truth], []
+    for _ in range(600):
+        # jittered: the bootstrap's ties would raise the precision
+        score = np.concatenate([rng.choice(part, len(part)) for part in (inside, outside)])
+        drawn.append(average_precision(run.truth, score + 1e-9 * rng.random(len(score))))
+    assert half_width(average_precision_finding([run])) / 1.97 == pytest.approx(np.std(drawn), rel=0.12)
 
 
 @pytest.mark.parametrize(
-    ("name", "shift", "drift", "options", "simulations"),
+    ("name", "shift", "drift", "options"),
     [
-        ("null", 0.0, 0.0, {}, 150),
-        ("weak", 1.0, 0.0, {}, 150),
-        ("strong", 2.5, 0.0, {}, 150),
-        ("five seeds, same subjects", 1.0, 0.2, {"seeds": 5}, 150),
-        ("five seeds, new subjects", 1.0, 0.2, {"seeds": 5, "subjects": "fresh"}, 150),
+        ("null", 0.0, 0.0, {}),
+        ("one run", 0.9, 0.0, {}),
+        ("strong", 2.5, 0.0, {}),
+        ("balanced", 0.9, 0.0, {"members": 600, "others": 600}),
+        ("same subjects", 0.9, 0.2, {"seeds": 5}),
+        ("membership redrawn", 0.9, 0.2, {"seeds": 5, "subjects": "redrawn"}),
     ],
 )
-def test_tpr_interval_covers_the_population_tpr_at_the_population_threshold(
-    name, shift, drift, options, simulations
-):
-    def make(rng):
-        runs = world(rng, shift=shift, drift=drift, **options)
-        return tpr_at_fpr_finding(runs, 0.01, resamples=200, seed=int(rng.integers(2**31)))
-
-    found = assert_covers(make, true_tpr(shift, 0.01, drift), simulations, seed=len(name))
+def test_average_precision_interval_covers_its_mean(name, shift, drift, options):
+    simulations = 400
+    rng = np.random.default_rng(len(name))
+    found = [average_precision_finding(world(rng, shift=shift, drift=drift, **options)) for _ in range(simulations)]
+    truth = np.mean([f.estimate for f in found])
+    covered = np.mean([f.low <= truth <= f.high for f in found])
+    assert covered >= 0.95 - 2 * np.sqrt(0.95 * 0.05 / simulations), covered
     assert {f.validity for f in found} == {"heuristic"}
+
+
+def test_average_precision_says_how_many_are_members():
+    found = average_precision_finding(world(np.random.default_rng(21), seeds=2))
+    assert (found.metric, found.note) == ("average precision", "12.3 % of those asked are members")
+    assert average_precision_finding(world(np.random.default_rng(21), members=5)).validity == "indicative"
+    perfect = np.arange(60) < 20
+    found = average_precision_finding([Judged(np.arange(60), perfect.astype(float), perfect)])
+    assert (found.estimate, found.low, found.high) == (1.0, pytest.approx(0.025 ** (1 / 20)), 1.0)
 
 
 # --- differences
@@ -387,7 +386,7 @@ def test_unusable_scores_are_refused(truth, score, words):
     with pytest.raises(ValueError, match=words):
         auc(truth, score)
     run = Judged(np.arange(len(truth)), np.array(score), np.array(truth))
-    for measure in (auc_finding, partial(tpr_at_fpr_finding, fpr=0.1)):
+    for measure in (auc_finding, average_precision_finding):
         with pytest.raises(ValueError, match=words):
             measure([run])
         with pytest.raises(ValueError, match="at least one run"):
@@ -397,8 +396,6 @@ def test_unusable_scores_are_refused(truth, score, words):
 def test_unequal_lengths_and_bad_settings_are_refused():
     with pytest.raises(ValueError, match="one length"):
         Judged(np.arange(3), np.zeros(3), np.zeros(2, dtype=bool))
-    with pytest.raises(ValueError, match="between 0 and 1"):
-        tpr_at_fpr([True, False], [1.0, 0.0], 1.0)
     with pytest.raises(ValueError, match="accuracies"):
         accuracy_finding([81.0], 1000)
     with pytest.raises(ValueError, match="accuracies"):
@@ -417,12 +414,11 @@ def test_a_finding_says_what_it_covers():
     fresh = auc_finding(world(rng, seeds=2, subjects="fresh"))
     assert (fresh.members, fresh.non_members, fresh.seeds, fresh.note) == (280, 2000, 2, "")
     assert auc_finding(world(rng, members=5)).validity == "indicative"
-    assert tpr_at_fpr_finding(world(rng), 0.01, resamples=50).metric == "tpr@fpr=0.01"
 
 
 def test_a_higher_level_is_wider():
     runs = world(np.random.default_rng(15), seeds=3)
-    for measure in (auc_finding, partial(tpr_at_fpr_finding, fpr=0.05, resamples=100)):
+    for measure in (auc_finding, average_precision_finding):
         narrow, wide = measure(runs, level=0.8), measure(runs, level=0.99)
         assert wide.low < narrow.low < narrow.high < wide.high
 

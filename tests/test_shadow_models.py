@@ -10,7 +10,7 @@ from torch_geometric.nn import GATConv, GCNConv, SAGEConv, SGConv
 from torch_geometric.utils import subgraph, to_undirected
 
 from gaudit.targets.recipe import Recipe, initial_weights
-from gaudit.targets.shadow_models import train_models
+from gaudit.targets.shadow_models import ask_models, train_models
 from gaudit.targets.shadow_task import Query, Task
 
 SEED = np.random.SeedSequence(5)
@@ -223,3 +223,15 @@ def test_bad_tasks_are_refused(graph: Data, members: torch.Tensor) -> None:
         Task(graph, members[:, :-1], recipe("gcn"), CLASSES)
     with pytest.raises(Exception, match="no member"):
         Task(graph, torch.zeros_like(members), recipe("gcn"), CLASSES)
+
+
+@pytest.mark.parametrize("architecture", ARCHITECTURES)
+def test_trained_models_answer_again(graph: Data, members: torch.Tensor, architecture: str) -> None:
+    task = Task(graph, members, recipe(architecture, epochs=10), CLASSES)
+    blank = torch.zeros_like(graph.x)
+    queries = [everybody(graph), Query(torch.arange(9), graph.edge_index, apart=True), Query(torch.arange(9), None)]
+    trained = train_models(task, queries, SEED, keep_weights=True)
+    again = ask_models(task, [*queries, Query(torch.arange(9), None, x=blank)], trained.weights)
+    for before, after in zip(trained.answers, again, strict=False):
+        assert torch.allclose(before, after, atol=1e-5)
+    assert torch.allclose(again[3], again[3][:, :1].expand_as(again[3]), atol=1e-6)  # nothing tells them apart

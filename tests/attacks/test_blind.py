@@ -46,8 +46,8 @@ def test_a_release_changes_nothing(world, publish):
     np.testing.assert_array_equal(one.score, world.judged(Blind(**SMALL), NOTHING).score)
 
 
-def test_it_applies_to_an_empty_view():
-    assert Blind().why_not(View("public", ())) is None
+def test_it_applies_to_an_empty_view(world):
+    assert Blind().why_not(View("public", ()), world.given().knowledge) is None
 
 
 def test_truth_does_not_reach_the_scores(world):

@@ -55,9 +55,9 @@ def test_null_scrambled_truth_is_chance(world, publish, bend, attack, at_chance)
 def test_it_needs_the_encoder(world, publish, bend, attack):
     encoder, z = bend(world)
     transcript = publish(world.release(world.members, z), encoder)
-    assert attack.why_not(transcript.seen_by("client:0")) is None
+    assert attack.why_not(transcript.seen_by("client:0"), world.given().knowledge) is None
     for observer in ("public", "server"):
-        assert "'ib-encoder'" in attack.why_not(transcript.seen_by(observer))
+        assert "'ib-encoder'" in attack.why_not(transcript.seen_by(observer), world.given().knowledge)
         with pytest.raises(InputError, match="does not apply"):
             world.judged(attack, transcript, observer)
 

@@ -1,0 +1,165 @@
+"""What an adversary puts its questions to: a published model, uploads, a released graph, or a table of answers."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping
+from typing import Literal
+
+import torch
+from torch import Tensor
+from torch_geometric.data import Data
+
+from ..targets.answers import MODEL_KIND, QUERY_NAMES, TABLE_KINDS, UPDATE_KIND, labels_kind, posteriors_kind
+from ..targets.condensed import KIND as RELEASE_KIND
+from ..targets.condensed import CondensedGraph
+from ..targets.errors import InputError
+from ..targets.propagation import gcn_operator, whole_graph
+from ..targets.recipe import Recipe, weight_shapes
+from ..targets.shadow_models import ask_models
+from ..targets.shadow_task import Query, Task
+from ..targets.transcript import Message, View
+from .attack import Knowledge
+from .query import ModelSettings, asked, trained_on_release
+
+Artefact = Literal["auto", "model", "updates", "posteriors", "labels", "release"]
+ARTEFACT_KINDS = (MODEL_KIND, UPDATE_KIND, *TABLE_KINDS, RELEASE_KIND)
+WRONG_LABEL = 0.01  # the posterior that stands for "not this label" where labels alone are told
+
+
+class Victim(ABC):
+    """Something that answers.
+
+    Attributes:
+        sources: client of each of the R models that answer; all the same where there is one owner.
+        fixed: whether it answers about fixed nodes with a fixed query alone.
+    """
+
+    sources: tuple[str, ...]
+    fixed: bool = False
+
+    @abstractmethod
+    def ask(self, x: Tensor, edges: Tensor, nodes: Tensor) -> Tensor:
+        """Logits, up to a constant per row, of nodes [s] among ``x`` [n, d] with ``edges`` [2, e]: [R, s, C]."""
+
+    def covers(self, nodes: Tensor) -> bool:
+        """Whether it can answer about all of these nodes."""
+        return True
+
+
+class _Weights(Victim):
+    """One model or several, by their weights."""
+
+    def __init__(self, messages: Iterable[Message], recipe: Recipe, knowledge: Knowledge) -> None:
+        found = tuple(messages)
+        self.recipe, self.classes = recipe, knowledge.classes
+        self.sources = tuple(m.sender for m in found)
+        shapes = weight_shapes(recipe, knowledge.x.shape[1], knowledge.classes)
+        for message in found:
+            _check_weights(message, shapes)
+        self.weights = {name: torch.stack([m.tensors[name].float() for m in found]) for name in shapes}
+
+    def ask(self, x: Tensor, edges: Tensor, nodes: Tensor) -> Tensor:
+        everybody = torch.ones((len(self.sources), len(x)), dtype=torch.bool)
+        data = Data(x=x.cpu(), edge_index=edges.cpu(), y=torch.zeros(len(x), dtype=torch.long))
+        task = Task(data, everybody, self.recipe, self.classes)
+        weights = {name: w.cpu() for name, w in self.weights.items()}
+        (logits,) = ask_models(task, [Query(nodes.cpu(), edges.cpu())], weights, device=_kind(x))
+        return logits.to(x.device)
+
+
+class _Release(Victim):
+    """A condensed graph: the adversary trains models on it and asks these."""
+
+    def __init__(self, release: CondensedGraph, classes: int, settings: ModelSettings, models: int) -> None:
+        self.models = [trained_on_release(release, classes, settings) for _ in range(models)]
+        self.sources = ("public",) * models
+
+    def ask(self, x: Tensor, edges: Tensor, nodes: Tensor) -> Tensor:
+        near = whole_graph(x, gcn_operator(edges, len(x)))
+        return torch.stack([asked(model, near)[nodes].clamp_min(1e-30).log() for model in self.models])
+
+
+class _Table(Victim):
+    """Answers that are known already, for some nodes."""
+
+    fixed = True
+
+    def __init__(self, nodes: Tensor, logits: Tensor, total: int) -> None:
+        self.sources = ("public",)
+        self.row = torch.full((total,), -1, dtype=torch.long, device=nodes.device)
+        self.row[nodes] = torch.arange(len(nodes), device=nodes.device)
+        self.logits = logits
+
+    def covers(self, nodes: Tensor) -> bool:
+        return bool((self.row[nodes] >= 0).all())
+
+    def ask(self, x: Tensor, edges: Tensor, nodes: Tensor) -> Tensor:
+        return self.logits[self.row[nodes]][None]
+
+
+def victim(
+    view: View, knowledge: Knowledge, artefact: Artefact, recipe: Recipe, settings: ModelSettings, models: int
+) -> Victim:
+    """What answers in a view: the artefact that is named, or the one that says most.
+
+    Args:
+        view: what the observer sees.
+        knowledge: what it knows; ``neighbours`` chooses among tables.
+        artefact: which to take; ``auto`` takes a model before uploads, posteriors, labels and a released graph.
+        recipe: of published weights.
+        settings: of models trained on a release.
+        models: how many of these; their answers are judged one by one and averaged.
+
+    Raises:
+        InputError: the view does not hold it, or holds something misshapen.
+    """
+    query = QUERY_NAMES.get(knowledge.neighbours)
+    if artefact in ("auto", "model") and view.of_kind(MODEL_KIND) and knowledge.neighbours != "apart":
+        return _Weights(view.of_kind(MODEL_KIND)[-1:], recipe, knowledge)
+    if artefact in ("auto", "updates") and view.of_kind(UPDATE_KIND) and knowledge.neighbours != "apart":
+        return _Weights(view.of_kind(UPDATE_KIND), recipe, knowledge)
+    if artefact in ("auto", "posteriors") and query and view.of_kind(posteriors_kind(query)):
+        return _table(view.last(posteriors_kind(query)), knowledge)
+    if artefact in ("auto", "labels") and query and view.of_kind(labels_kind(query)):
+        return _table(view.last(labels_kind(query)), knowledge)
+    if artefact in ("auto", "release") and view.of_kind(RELEASE_KIND):
+        tensors = view.last(RELEASE_KIND).tensors
+        release = CondensedGraph.from_tensors(tensors, features=knowledge.x.shape[1], classes=knowledge.classes)
+        return _Release(release, knowledge.classes, settings, models)
+    raise InputError(
+        f"the observer '{view.observer}' sees nothing that answers ({artefact}) to queries with neighbours "
+        f"'{knowledge.neighbours}': choose another observer, artefact or --neighbours"
+    )
+
+
+def _check_weights(message: Message, shapes: Mapping[str, tuple[int, ...]]) -> None:
+    for name, shape in shapes.items():
+        part = message.tensors.get(name)
+        if part is None or tuple(part.shape) != shape:
+            got = "nothing" if part is None else f"shape {tuple(part.shape)}"
+            raise InputError(f"the weights in '{message.kind}' do not fit: expected '{name}' {shape}, got {got}")
+        if not bool(torch.isfinite(part).all()):
+            raise InputError(f"the weights '{name}' in '{message.kind}' are not finite")
+
+
+def _table(message: Message, knowledge: Knowledge) -> _Table:
+    tensors, total, classes = message.tensors, len(knowledge.x), knowledge.classes
+    nodes = tensors.get("nodes")
+    if nodes is None:
+        raise InputError(f"the table '{message.kind}' lacks 'nodes': say whom each row is about")
+    if "labels" in tensors:
+        labels = tensors["labels"].long()
+        if bool(((labels < 0) | (labels >= classes)).any()):
+            raise InputError(f"the table '{message.kind}' holds labels outside 0 to {classes - 1}")
+        told = torch.full((len(labels), classes), WRONG_LABEL / max(classes - 1, 1), device=labels.device)
+        told[torch.arange(len(labels)), labels] = 1 - WRONG_LABEL
+    else:
+        told = tensors["posteriors"].float()
+        if told.dim() != 2 or told.shape != (len(nodes), classes) or not bool(torch.isfinite(told).all()):
+            raise InputError(f"the table '{message.kind}' must hold finite posteriors [{len(nodes)}, {classes}]")
+        if bool((told < 0).any()) or not torch.allclose(told.sum(1), torch.ones(len(told)).to(told), atol=1e-3):
+            raise InputError(f"the table '{message.kind}': posteriors must not be negative and must sum to 1")
+    return _Table(nodes, told.clamp_min(1e-30).log(), total)
+
+
+def _kind(x: Tensor) -> str:
+    return str(x.device)

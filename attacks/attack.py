@@ -20,7 +20,7 @@ QUERIES = {
     "true": "all edges",
     "partial": "a random half of the edges",
     "none": "no edge",
-    "apart": "the edges that do not cross between members and non-members, as only the model's owner can,",
+    "apart": "the edges that do not cross between members and non-members, as only the model's owner can",
 }
 
 
@@ -142,6 +142,8 @@ class Attack(ABC):
             return f"the observer '{view.observer}' sees no message of any of the kinds {kinds}"
         if knowledge.game not in self.games:
             return f"it plays {' and '.join(self.games)}, not {knowledge.game}"
+        if self.auditor and not knowledge.auditor:
+            return "it needs an auditor's knowledge: the labels of the nodes in question and all edges"
         if self.own_data and len(knowledge.shadow) < SMALLEST_SHADOW:
             return (
                 f"only {len(knowledge.shadow)} nodes are neither members nor non-members in question, a shadow "

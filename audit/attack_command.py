@@ -13,7 +13,7 @@ from .. import __version__
 from ..attacks.attack import Attack, Neighbours
 from ..targets.datasets import load_dataset
 from ..targets.defense import Defense
-from ..targets.errors import InputError
+from ..targets.errors import InputError, unknown_name
 from ..targets.graphfile import read_graph
 from ..targets.randomness import branch
 from ..targets.registry import find, registered
@@ -43,6 +43,7 @@ class AttackRequest:
     ratio: float | None = None
     ratio_of: str | None = None
     settings: dict[str, Any] | None = None
+    attack_settings: dict[str, Any] | None = None
     seed: int = 0
     device: str = "cpu"
     observer: str | None = None
@@ -73,6 +74,15 @@ class AttackAudit:
         runs = f"{self.seeds} seed{'s' if self.seeds != 1 else ''}"
         return f"{self.request.target} on {self.dataset}, preset {self.request.preset}, {runs}"
 
+    def per_node(self) -> str:
+        """How exposed each member is, as CSV; the most exposed first within each attack."""
+        lines = ["defense,attack,observer,neighbours,node,mean_fpr,runs,flagged_at_1_percent_fpr,mean_fpr_outside"]
+        for outcome in self.outcomes:
+            for a in outcome.attacks:
+                who = (outcome.defense, a.plan.name, a.plan.observer, a.plan.neighbours)
+                lines += [",".join(map(_cell, (*who, *vars(v).values()))) for v in a.exposed]
+        return "\n".join(lines) + "\n"
+
     def to_json(self, summary: str) -> str:
         """All results with their summary in words; the same request gives the same bytes."""
         content = {
@@ -84,11 +94,14 @@ class AttackAudit:
             "settings": self.target_settings,
             "seed": self.request.seed,
             "seeds": self.seeds,
-            "game": "label-membership",
             "outcomes": [o.as_dict() for o in self.outcomes],
             "summary": summary,
         }
         return json.dumps(content, indent=2, sort_keys=True, allow_nan=False) + "\n"
+
+
+def _cell(value: object) -> str:
+    return "" if value is None else f"{value:.6g}" if isinstance(value, float) else str(value)
 
 
 def run_attack(request: AttackRequest, report: Report) -> AttackAudit:
@@ -237,12 +250,25 @@ def _attack_plans(request: AttackRequest) -> tuple[AttackPlan, ...]:
     asked: tuple[Neighbours, ...] = (
         ("true", "partial", "none") if request.neighbours == "all" else (request.neighbours,)  # type: ignore[assignment]
     )
+    given = request.attack_settings or {}
+    known = {key for name in names for key in find("attacks", name).Settings.model_fields}
+    for key in given:
+        if key not in known:
+            raise unknown_name("attack setting", key, sorted(known))
     plans = []
     for name in names:
         kind: type[Attack] = find("attacks", name)
         observer = request.observer or kind.observer
-        plans += [AttackPlan(name, kind.preset(request.preset), observer, n) for n in asked]
+        settings = {**kind.preset(request.preset), **_asked_for(kind, given)}
+        plans += [AttackPlan(name, settings, observer, n) for n in asked]
+    for plan in plans:
+        plan.make()
     return tuple(plans)
+
+
+def _asked_for(kind: type[Attack], given: dict[str, Any]) -> dict[str, Any]:
+    """The settings that are meant for one attack: those that it has."""
+    return {key: value for key, value in given.items() if key in kind.Settings.model_fields}
 
 
 def _trial_plans(

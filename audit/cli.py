@@ -109,10 +109,13 @@ _pipeline = _options(
 @click.option("--observer", metavar="WHO", help="public, server, client:3, or several joined by +.")
 @click.option(
     "--neighbours",
-    type=click.Choice(["true", "partial", "none", "all"]),
+    type=click.Choice(["true", "partial", "none", "apart", "all"]),
     default="true",
     show_default=True,
-    help="Neighbours of queried nodes that the adversary knows.",
+    help="Edges to ask with: all, half, none (0-hop), or none across members and non-members.",
+)
+@click.option(
+    "--attack-set", "attack_settings", multiple=True, metavar="KEY=VALUE", help="Any attack setting: shadows=64."
 )
 @click.option("--seeds", type=click.IntRange(1), help="Repetitions. Default: 1 for quick, 5 for paper.")
 @click.option("--timeline", is_flag=True, help="Attack every release, not only the one validation chose.")
@@ -120,6 +123,12 @@ _pipeline = _options(
 @click.option("--transcript", type=click.Path(), metavar="FILE", help="Attack a recorded run instead.")
 @click.option("--save-transcripts", type=click.Path(), metavar="FOLDER", help="Record what was sent.")
 @click.option("--workers", type=click.IntRange(1), help="Trials at a time. Default: one per core.")
+@click.option(
+    "--per-node",
+    type=click.Path(),
+    metavar="FILE",
+    help="Write how exposed each member is (CSV; itself sensitive).",
+)
 @click.option("--json", "json_file", type=click.Path(), metavar="FILE", help="Write all results.")
 @_clear_errors
 def attack(**options: Any) -> None:
@@ -129,10 +138,11 @@ def attack(**options: Any) -> None:
     """
     from .attack_command import AttackRequest, run_attack
 
-    json_file = options.pop("json_file")
+    json_file, per_node = options.pop("json_file"), options.pop("per_node")
     options["settings"] = _pairs(options["settings"])
-    if json_file is not None:
-        _check_writable(Path(json_file))
+    options["attack_settings"] = _pairs(options["attack_settings"])
+    for file in filter(None, (json_file, per_node)):
+        _check_writable(Path(file))
     console = _console()
     request: AttackRequest = AttackRequest(**options)
     with _progress() as report:
@@ -142,10 +152,14 @@ def attack(**options: Any) -> None:
 
     if json_file is not None:
         _write(Path(json_file), audit.to_json(last_line(audit.outcomes, audit.release_phrase)))
+    if per_node is not None:
+        _write(Path(per_node), audit.per_node())
     console.print(audit.headline(), highlight=False, soft_wrap=True, markup=False)
     print_outcomes(console, audit.outcomes, audit.release_phrase)
     if json_file is not None:
         click.echo(f"Results written to {json_file}", err=True)
+    if per_node is not None:
+        click.echo(f"Written to {per_node}: how exposed each member is. Keep it as safe as the graph.", err=True)
 
 
 @main.command()

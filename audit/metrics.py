@@ -17,7 +17,7 @@ Assumptions: subjects are independent of each other and seeds are independent dr
 not quite independent; the intervals do not know about edges.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
@@ -30,12 +30,12 @@ from .finding import Finding
 
 Counts: TypeAlias = tuple[int, int, int]  # distinct members, distinct non-members, seeds
 Floats: TypeAlias = NDArray[np.float64]
+Components: TypeAlias = Callable[[NDArray[np.bool_], Floats], tuple[Floats, Floats]]  # members', non-members'
 
 ONE_SEED = "one seed: training randomness not covered"
 FEW_ERRORS = 5.0  # fewer effective errors than this: no normal approximation
 NOTHING = 1e-12  # an interval shorter than this comes from no variation at all
 FEW_SUBJECTS = 20  # fewer members or non-members than this: "indicative"
-CELLS = 2_000_000  # bootstrap weights held in memory at once
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,7 +66,7 @@ class Judged:
 
 def auc(truth: ArrayLike, score: ArrayLike) -> float:
     """P(score of a member > score of a non-member), ties counting half (midranks)."""
-    return float(_placements(*_checked(truth, score))[0].mean())
+    return float(_placements(*checked(truth, score))[0].mean())
 
 
 def auc_finding(runs: Sequence[Judged], level: float = 0.95) -> Finding:
@@ -77,17 +77,34 @@ def auc_finding(runs: Sequence[Judged], level: float = 0.95) -> Finding:
     a class carry the errors (nearly perfect separation), or nothing varies, the interval also includes that
     of a proportion with min(members, non-members) trials, so it is never a point.
     """
-    runs = [_run(run) for run in _several(runs)]
-    estimates, reach, counts = _auc_reach([runs], level)
-    mean, low, high = float(estimates.mean()), 1.0, 0.0
-    if 0 < mean < 1:
-        step = reach / (mean * (1 - mean))
-        low, high = (float(expit(logit(mean) + sign * step)) for sign in (-1, 1))
-    if reach < NOTHING or _few_errors(runs, upper=mean > 0.5):
-        wide = _beta_interval(mean, 0.0, _fewest(runs), level)
-        low, high = min(low, wide[0]), max(high, wide[1])
-    method = "DeLong over subjects and seeds, logit t"
-    return _finding("auc", mean, (low, high), level=level, method=method, counts=counts)
+    return _logit_finding("auc", runs, _placements, level, "DeLong over subjects and seeds, logit t")
+
+
+def average_precision(truth: ArrayLike, score: ArrayLike) -> float:
+    """The mean over members of the precision among all who score at least as high as the member.
+
+    Nothing is interpolated and tied scores are taken together, whatever the order of the rows. It depends on
+    the share of members: constant scores give exactly that share, and untied guesses a little more (with 140
+    members among 1140: 0.128 instead of 0.123).
+    """
+    return float(_precisions(*checked(truth, score))[0].mean())
+
+
+def average_precision_finding(runs: Sequence[Judged], level: float = 0.95) -> Finding:
+    """Mean average precision over seeds, at each run's own share of members.
+
+    The target is what samples of this size give on average: average precision counts a member among those
+    that score as high as itself, so it lies a little above its limit for infinitely many subjects. Infinitesimal
+    jackknife per run (each subject's derivative; Efron 1982, chapter 6), combined per subject over the
+    runs and turned into an interval as for the AUC. Heuristic: its coverage is measured by simulation
+    (benchmarks/coverage.py).
+    """
+    method = "infinitesimal jackknife over subjects and seeds, logit t"
+    found = _logit_finding("average precision", runs, _precisions, level, method)
+    share = float(np.mean([np.mean(run.truth) for run in runs]))
+    prior = f"{100 * share:.3g} % of those asked are members"
+    validity = "heuristic" if found.validity == "valid" else found.validity
+    return replace(found, validity=validity, note="; ".join(filter(None, (prior, found.note))))
 
 
 def auc_difference(
@@ -101,57 +118,14 @@ def auc_difference(
     """
     if len(runs) != len(others):
         raise ValueError(f"paired by seed: {len(runs)} runs beside {len(others)}")
-    sides = [[_run(run) for run in _several(side)] for side in (runs, others)]
-    estimates, reach, counts = _auc_reach(sides, level)
+    sides = [checked_runs(side) for side in (runs, others)]
+    estimates, reach, counts = _spread(sides, _placements, level)
     if reach < NOTHING:
         reach = float(1 - ((1 - level) / 2) ** (1 / _fewest([*sides[0], *sides[1]])))
     mean = float(estimates.mean())
     interval = (max(-1.0, mean - reach), min(1.0, mean + reach))
     method = "paired DeLong over subjects and seeds, t"
-    return _finding(metric, mean, interval, level=level, method=method, counts=counts)
-
-
-def tpr_at_fpr(truth: ArrayLike, score: ArrayLike, fpr: float) -> float | None:
-    """The share of members above the threshold of the largest achievable FPR <= ``fpr``.
-
-    Nothing is interpolated, and a score tied with the threshold is not flagged: a member counts when at most
-    a share ``fpr`` of the non-members scores as high. None when fpr * non-members < 10.
-    """
-    truth, score = _checked(truth, score)
-    if not _resolves(int((~truth).sum()), fpr):
-        return None
-    rank, _ = _above(truth, score)
-    return float((rank <= fpr * (~truth).sum() + 1e-9).mean())
-
-
-def tpr_at_fpr_finding(
-    runs: Sequence[Judged], fpr: float, level: float = 0.95, resamples: int = 1000, seed: int = 0
-) -> Finding:
-    """Mean over seeds of TPR@FPR. The target is the population TPR at the population threshold.
-
-    Bayesian bootstrap (Rubin 1981): one exponential weight per subject, shared by all runs that judge it, and
-    weights normalised within members and non-members of a run; the threshold is chosen anew each time. Its
-    covariance between runs enters the variance over seeds and subjects (a bootstrap of a few seeds would be
-    too narrow), and the interval is Clopper-Pearson's for the effective number of members
-    (Korn and Graubard 1998). Heuristic: its coverage is measured by simulation, see the tests.
-    """
-    runs = [_run(run) for run in _several(runs)]
-    metric, counts = f"tpr@fpr={fpr:g}", _counts([runs])
-    fewest = min(int((~run.truth).sum()) for run in runs)
-    if not _resolves(fewest, fpr):
-        needed = int(np.ceil(10 / fpr - 1e-6))
-        note = f"not measurable, needs at least {needed} non-members in each run, not {fewest}"
-        return Finding(metric, None, None, None, level, "none", "indicative", note, *counts)
-    estimates = np.array([tpr_at_fpr(run.truth, run.score, fpr) for run in runs], dtype=float)
-    drawn = _reweighted_tpr(runs, fpr, resamples, np.random.default_rng(seed))
-    reach = _reach(estimates, np.atleast_2d(np.cov(drawn)), np.inf, level)
-    mean, trials = float(estimates.mean()), min(int(run.truth.sum()) for run in runs)
-    interval = _beta_interval(mean, reach, trials, level)
-    method = "Bayesian bootstrap of subjects, seeds by t, effective Clopper-Pearson"
-    found = _finding(metric, mean, interval, level=level, method=method, counts=counts)
-    achieved = float(np.mean([_achieved_fpr(run, fpr) for run in runs]))
-    tied = f"tied scores: achieved FPR only {achieved:.4g}" if achieved < 0.9 * fpr else ""
-    return replace(found, validity="heuristic", note="; ".join(filter(None, (found.note, tied))))
+    return with_interval(metric, mean, interval, level=level, method=method, counts=counts)
 
 
 def accuracy_finding(values: Sequence[float], subjects: int, level: float = 0.95) -> Finding:
@@ -168,10 +142,10 @@ def accuracy_finding(values: Sequence[float], subjects: int, level: float = 0.95
         raise ValueError(f"accuracy needs at least one test subject, not {subjects}")
     mean = float(estimates.mean())
     covariance = np.full((len(estimates),) * 2, mean * (1 - mean) / subjects)
-    interval = _beta_interval(mean, _reach(estimates, covariance, np.inf, level), subjects, level)
+    interval = share_interval(mean, reach_of(estimates, covariance, np.inf, level), subjects, level)
     counts = (0, 0, len(estimates))
     method = "seed variance plus binomial bound, effective Clopper-Pearson"
-    found = _finding("accuracy", mean, interval, level=level, method=method, counts=counts)
+    found = with_interval("accuracy", mean, interval, level=level, method=method, counts=counts)
     return replace(found, validity="valid")
 
 
@@ -192,7 +166,8 @@ def mean_difference(
     return Finding(metric, mean, mean - step, mean + step, level, "paired t over seeds", "valid", note, seeds=seeds)
 
 
-def _checked(truth: ArrayLike, score: ArrayLike) -> tuple[NDArray[np.bool_], Floats]:
+def checked(truth: ArrayLike, score: ArrayLike) -> tuple[NDArray[np.bool_], Floats]:
+    """Truth as bool and scores as float64; ValueError for NaN, other shapes, or one class only."""
     labels, values = np.asarray(truth), np.asarray(score, dtype=np.float64)
     if labels.ndim != 1 or labels.shape != values.shape:
         raise ValueError(f"truth and score must be vectors of one length, not {labels.shape}, {values.shape}")
@@ -206,15 +181,12 @@ def _checked(truth: ArrayLike, score: ArrayLike) -> tuple[NDArray[np.bool_], Flo
     return labels, values
 
 
-def _run(run: Judged) -> Judged:
-    truth, score = _checked(run.truth, run.score)
-    return Judged(np.asarray(run.subjects), score, truth)
-
-
-def _several(runs: Sequence[Judged]) -> Sequence[Judged]:
+def checked_runs(runs: Sequence[Judged]) -> list[Judged]:
+    """Every run `checked`; ValueError if there is none."""
     if not len(runs):
         raise ValueError("at least one run is needed")
-    return runs
+    parts = [checked(run.truth, run.score) for run in runs]
+    return [Judged(np.asarray(run.subjects), score, truth) for run, (truth, score) in zip(runs, parts, strict=True)]
 
 
 def _fewest(runs: Iterable[Judged]) -> int:
@@ -228,29 +200,64 @@ def _placements(truth: NDArray[np.bool_], score: Floats) -> tuple[Floats, Floats
     return (ranks[truth] - rankdata(members)) / len(others), 1 - beaten
 
 
-def _few_errors(runs: Sequence[Judged], upper: bool) -> bool:
+def _precisions(truth: NDArray[np.bool_], score: Floats) -> tuple[Floats, Floats]:
+    """The derivatives of average precision by the weight of each member and of each non-member.
+
+    Times the number of the class, and shifted so that the members' mean is average precision itself.
+    """
+    level = np.unique(-score, return_inverse=True)[1]  # 0 is the highest score
+    own = np.bincount(level[truth], minlength=level.max() + 1)
+    true, false = np.cumsum(own), np.cumsum(np.bincount(level[~truth], minlength=len(own)))
+    slope = own / (true + false) ** 2
+    # a subject counts at its own score and at all below
+    gain, loss = (np.cumsum((slope * part)[::-1])[::-1] for part in (false, true))
+    gained = gain[level[truth]]
+    precision = (true / (true + false))[level[truth]]
+    return precision + gained - gained.mean(), -loss[level[~truth]] * len(level[~truth]) / len(gained)
+
+
+def _few_errors(runs: Sequence[Judged]) -> bool:
     """Whether too few subjects carry the errors: Kish's effective number per class, mean over the runs."""
     parts = [_placements(run.truth, run.score) for run in runs]
+    upper = np.mean([part[0].mean() for part in parts]) > 0.5
     losses = [[1 - part[kind] if upper else part[kind] for part in parts] for kind in (0, 1)]
     kish = [np.mean([x.sum() ** 2 / max((x**2).sum(), NOTHING**2) for x in kind]) for kind in losses]
     return float(min(kish)) < FEW_ERRORS
 
 
-def _auc_reach(sides: Sequence[Sequence[Judged]], level: float) -> tuple[Floats, float, Counts]:
-    """Per-seed AUC (first side minus second), the half-width of its mean's t interval, and the counts."""
-    where = _positions([run.subjects for runs in sides for run in runs])
+def _logit_finding(
+    metric: str, runs: Sequence[Judged], components: Components, level: float, method: str
+) -> Finding:
+    """Mean over seeds of a number between 0 and 1, with Student's t interval on the logit scale."""
+    runs = checked_runs(runs)
+    estimates, reach, counts = _spread([runs], components, level)
+    mean, low, high = float(estimates.mean()), 1.0, 0.0
+    if 0 < mean < 1:
+        step = reach / (mean * (1 - mean))
+        low, high = (float(expit(logit(mean) + sign * step)) for sign in (-1, 1))
+    if reach < NOTHING or _few_errors(runs):
+        wide = share_interval(mean, 0.0, _fewest(runs), level)
+        low, high = min(low, wide[0]), max(high, wide[1])
+    return with_interval(metric, mean, (low, high), level=level, method=method, counts=counts)
+
+
+def _spread(
+    sides: Sequence[Sequence[Judged]], components: Components, level: float
+) -> tuple[Floats, float, Counts]:
+    """Per-seed values (first side minus second), the half-width of their mean's t interval, and the counts."""
+    where = columns_of([run.subjects for runs in sides for run in runs])
     influence = np.zeros((2, len(sides[0]), 1 + max(int(p.max()) for p in where)))  # class, seed, subject
     estimates = np.zeros(len(sides[0]))
     for sign, runs in zip((1, -1), sides, strict=False):
         for seed, run in enumerate(runs):
-            columns, placed = where.pop(0), _placements(run.truth, run.score)
+            columns, placed = where.pop(0), components(run.truth, run.score)
             estimates[seed] += sign * placed[0].mean()
             for kind, (mask, part) in enumerate(zip((run.truth, ~run.truth), placed, strict=True)):
                 scale = sign / np.sqrt(len(part) * max(len(part) - 1, 1))  # sqrt(n / (n - 1)) / n
                 np.add.at(influence[kind, seed], columns[mask], scale * (part - part.mean()))
-    counts, both = _counts(sides), influence.sum(0)
+    counts, both = counts_of(sides), influence.sum(0)
     freedom = _freedom(influence.mean(1), counts)
-    return estimates, _reach(estimates, both @ both.T, freedom, level), counts
+    return estimates, reach_of(estimates, both @ both.T, freedom, level), counts
 
 
 def _freedom(influence: Floats, counts: Counts) -> float:
@@ -266,7 +273,7 @@ def _freedom(influence: Floats, counts: Counts) -> float:
     return total**2 / loss if loss > 0 else np.inf
 
 
-def _reach(estimates: Floats, covariance: Floats, freedom: float, level: float) -> float:
+def reach_of(estimates: Floats, covariance: Floats, freedom: float, level: float) -> float:
     """Half-width of the interval of the mean over seeds.
 
     ``covariance`` [seeds, seeds] is that of the per-seed values through their subjects only, ``freedom`` its
@@ -281,7 +288,7 @@ def _reach(estimates: Floats, covariance: Floats, freedom: float, level: float) 
     return float(np.sqrt(max(alone, between + step**2 * shared)))
 
 
-def _beta_interval(share: float, reach: float, trials: int, level: float) -> tuple[float, float]:
+def share_interval(share: float, reach: float, trials: int, level: float) -> tuple[float, float]:
     """Clopper and Pearson's interval with as many trials as a normal interval of half-width ``reach`` has."""
     tail, size = (1 - level) / 2, float(trials)
     if 0 < share < 1 and reach > NOTHING:
@@ -292,60 +299,25 @@ def _beta_interval(share: float, reach: float, trials: int, level: float) -> tup
     return low, high
 
 
-def _resolves(non_members: int, fpr: float) -> bool:
-    if not 0 < fpr < 1:
-        raise ValueError(f"a false positive rate lies between 0 and 1, not {fpr}")
-    return fpr * non_members + 1e-9 >= 10
-
-
-def _above(truth: NDArray[np.bool_], score: Floats) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """For each member the number of non-members that score as high, and the non-members from the top down."""
-    others = score[~truth]
-    order = np.argsort(-others, kind="stable")
-    return np.searchsorted(-others[order], -score[truth], side="right"), order
-
-
-def _achieved_fpr(run: Judged, fpr: float) -> float:
-    """The largest achievable FPR <= ``fpr``: thresholds are the non-members' own scores."""
-    others = np.sort(-run.score[~run.truth])
-    above = np.searchsorted(others, others, side="left")
-    return float(above[above <= fpr * len(others) + 1e-9].max() / len(others))
-
-
-def _reweighted_tpr(runs: Sequence[Judged], fpr: float, resamples: int, rng: np.random.Generator) -> Floats:
-    """TPR@FPR [seeds, resamples] under exponential weights of the subjects."""
-    where = _positions([run.subjects for run in runs])
-    subjects, out = 1 + max(int(p.max()) for p in where), np.empty((len(runs), resamples))
-    step = max(1, CELLS // subjects)
-    for start in range(0, resamples, step):
-        weights = rng.standard_exponential((min(step, resamples - start), subjects))
-        for seed, (run, columns) in enumerate(zip(runs, where, strict=True)):
-            rank, order = _above(run.truth, run.score)
-            mass = np.cumsum(weights[:, columns[~run.truth][order]], axis=1)
-            mass = np.pad(mass / mass[:, -1:], ((0, 0), (1, 0)))
-            members = weights[:, columns[run.truth]]
-            flagged = (members * (mass[:, rank] <= fpr)).sum(1) / members.sum(1)
-            out[seed, start : start + len(weights)] = flagged
-    return out
-
-
-def _positions(ids: Iterable[NDArray[np.generic]]) -> list[NDArray[np.intp]]:
+def columns_of(ids: Iterable[NDArray[np.generic]]) -> list[NDArray[np.intp]]:
     """The column of every subject of every run; equal ids share a column."""
     parts = list(ids)
     inverse = np.unique(np.concatenate(parts), return_inverse=True)[1]
     return np.split(inverse, np.cumsum([len(part) for part in parts])[:-1])
 
 
-def _counts(sides: Sequence[Sequence[Judged]]) -> Counts:
+def counts_of(sides: Sequence[Sequence[Judged]]) -> Counts:
+    """Distinct members and distinct non-members of all runs, and the number of seeds."""
     runs = [run for side in sides for run in side]
     members = np.unique(np.concatenate([run.subjects[run.truth] for run in runs]))
     others = np.unique(np.concatenate([run.subjects[~run.truth] for run in runs]))
     return len(members), len(others), len(sides[0])
 
 
-def _finding(
+def with_interval(
     metric: str, estimate: float, interval: tuple[float, float], *, level: float, method: str, counts: Counts
 ) -> Finding:
+    """A finding that says where its interval ends: one seed, or too few subjects."""
     low, high = map(float, interval)
     validity = "valid" if min(counts[:2]) >= FEW_SUBJECTS else "indicative"
     note = ONE_SEED if counts[2] == 1 else ""

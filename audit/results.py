@@ -2,26 +2,41 @@
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from ..targets.transcript import Exposure
+from .epsilon import epsilon_of_runs
 from .finding import Finding
 from .metrics import (
     Judged,
     accuracy_finding,
     auc_difference,
     auc_finding,
+    average_precision_finding,
     mean_difference,
-    tpr_at_fpr_finding,
 )
+from .rates import Roc, advantage_finding, balanced_accuracy_finding, roc, tpr_at_fpr_finding
 from .trial import Attacked, AttackPlan, TrialResult
+from .vulnerability import Vulnerability, by_group, vulnerabilities
 
 SCHEMA = "gaudit-attack/1"
-LOW_FPR = (0.01, 0.001)
+LOW_FPR = (0.01, 0.001, 0.05)
 NULL_LEVEL = 0.999  # a control that fails one sound audit in twenty would be no control
+
+
+@dataclass(frozen=True)
+class Baseline:
+    """What the public graph alone tells of membership by one kind of column, and what an attack adds to it."""
+
+    auc: Finding
+    beyond: Finding
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain JSON types."""
+        return {"auc": self.auc.as_dict(), "auc_beyond": self.beyond.as_dict()}
 
 
 @dataclass(frozen=True)
@@ -38,6 +53,12 @@ class AttackOutcome:
         tpr: true-positive rates at low false-positive rates.
         null: auc against scrambled truth; 0.5 must lie within.
         groups: auc with the non-members of one group only.
+        game: the game that was played.
+        more: average precision, balanced accuracy, advantage and the lower bound of epsilon.
+        baselines: what the public graph alone tells, and how far the attack goes beyond it.
+        risk: auc among subjects of one degree, class, homophily or client, by attribute and value.
+        roc: the ROC curve of all seeds.
+        exposed: subjects one by one, the most exposed first: an attack's product itself, written where asked for.
     """
 
     plan: AttackPlan
@@ -49,16 +70,33 @@ class AttackOutcome:
     tpr: tuple[Finding, ...]
     null: Finding
     groups: dict[str, Finding]
+    game: str = "label-membership"
+    more: dict[str, Finding] = field(default_factory=dict)
+    baselines: dict[str, Baseline] = field(default_factory=dict)
+    risk: dict[str, dict[str, Finding]] = field(default_factory=dict)
+    roc: Roc | None = None
+    exposed: tuple[Vulnerability, ...] = ()
 
     @property
     def valid(self) -> bool:
         """Whether the scoring is sound: with the truth permuted the AUC must be 0.5 within its interval."""
         return self.null.low is not None and self.null.high is not None and self.null.low <= 0.5 <= self.null.high
 
+    @property
+    def unexplained(self) -> bool:
+        """Whether it tells more than chance, the same attack without the release, and every blind baseline.
+
+        All of them must be beaten, so testing each at its own level is enough (an intersection-union test).
+        """
+        gaps = [self.beyond_blind, *(b.beyond for b in self.baselines.values())]
+        above = self.auc.low is not None and self.auc.low > 0.5
+        return above and all(gap.low is not None and gap.low > 0 for gap in gaps)
+
     def as_dict(self) -> dict[str, Any]:
-        """Plain JSON types."""
+        """Plain JSON types; no subject by itself."""
         return {
             "attack": self.plan.name,
+            "game": self.game,
             "observer": self.plan.observer,
             "neighbours": self.plan.neighbours,
             "settings": self.plan.settings,
@@ -70,8 +108,21 @@ class AttackOutcome:
             "tpr": [f.as_dict() for f in self.tpr],
             "null_auc": self.null.as_dict(),
             "valid": self.valid,
+            "beyond_all_baselines": self.unexplained,
             "groups": {name: f.as_dict() for name, f in self.groups.items()},
+            **{name: f.as_dict() for name, f in self.more.items()},
+            "baselines": {name: b.as_dict() for name, b in self.baselines.items()},
+            "risk": {by: {v: f.as_dict() for v, f in part.items()} for by, part in self.risk.items()},
+            "roc": None if self.roc is None else _curve(self.roc),
         }
+
+
+def _curve(roc: Roc) -> dict[str, Any]:
+    return {
+        "fpr": [round(float(v), 6) for v in roc.fpr],
+        "tpr": [round(float(v), 6) for v in roc.tpr],
+        "measurable_from_fpr": round(roc.measurable, 6),
+    }
 
 
 @dataclass(frozen=True)
@@ -211,7 +262,27 @@ def attack_outcome(attacked: Sequence[Attacked]) -> AttackOutcome:
         tuple(tpr_at_fpr_finding(runs, fpr) for fpr in LOW_FPR),
         auc_finding([run.scrambled(np.random.default_rng(i)) for i, run in enumerate(runs)], NULL_LEVEL),
         {name: _in_group(attacked, name) for name in first.groups},
+        first.game,
+        {
+            "average_precision": average_precision_finding(runs),
+            "balanced_accuracy": balanced_accuracy_finding(runs),
+            "advantage": advantage_finding(runs),
+            "epsilon": epsilon_of_runs(runs),
+        },
+        {name: _baseline(runs, [a.baselines[name] for a in attacked]) for name in first.baselines},
+        {name: _risk(attacked, name) for name in first.attributes},
+        roc(runs),
+        tuple(vulnerabilities(runs)),
     )
+
+
+def _baseline(runs: list[Judged], blind: list[Judged]) -> Baseline:
+    return Baseline(auc_finding(blind), auc_difference(runs, blind))
+
+
+def _risk(attacked: Sequence[Attacked], attribute: str) -> dict[str, Finding]:
+    found = by_group([a.judged for a in attacked], [a.attributes[attribute] for a in attacked])
+    return {str(value): finding for value, finding in found.items()}
 
 
 def _in_group(attacked: Sequence[Attacked], name: str) -> Finding:

@@ -16,9 +16,11 @@ from ..targets.randomness import branch
 from ..targets.registry import find
 from ..targets.target import Progress, Run, Secrets, Target, Utility, no_progress
 from ..targets.transcript import Exposure, Message, sees
+from .blind import blind_baselines
 from .knowledge import Grant, grant
 from .metrics import Judged
 from .referee import group, in_question, judge
+from .subjects import attributes
 
 
 @dataclass(frozen=True)
@@ -70,7 +72,19 @@ class TrialPlan:
 
 @dataclass(frozen=True)
 class Attacked:
-    """One attack at one release: guesses with truth, the blind baseline's, and the groups among the subjects."""
+    """One attack at one release: guesses with truth, and what belongs to the subjects.
+
+    Attributes:
+        plan: the attack.
+        round: of the release.
+        judged: its guesses with the truth.
+        blind: those of the same attack without the release.
+        groups: named subsets of the subjects that are reported apart, masks [s].
+        knowledge: what the adversary knew, in words.
+        game: the game that was played.
+        baselines: how well the public graph alone tells members, see `blind_baselines`.
+        attributes: by which risk is broken down, one label per subject [s] each.
+    """
 
     plan: AttackPlan
     round: int
@@ -79,6 +93,8 @@ class Attacked:
     groups: dict[str, np.ndarray]
     knowledge: str
     game: str = "label-membership"
+    baselines: dict[str, Judged] = field(default_factory=dict)
+    attributes: dict[str, np.ndarray] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -123,8 +139,7 @@ def attacks_on(
     grants = _Grants(run, data, seed, plan.device)
     for done, attack_plan in enumerate(plan.attacks):
         attack = attack_plan.make()
-        view = run.transcript.seen_by(attack_plan.observer).until(run.utility.round)
-        reason = attack.why_not(view, grants.for_attack(attack, attack_plan)[1])
+        reason = _why_not(attack, attack_plan, run, grants)
         if reason is not None:
             refused[attack_plan.name] = reason
             continue
@@ -139,7 +154,7 @@ def attacks_on(
         refused,
         tuple(run.transcript.exposure(observers)),
         run.notes,
-        int(data.test_mask.sum()),
+        int(data.test_mask.sum()) if run.tested is None else run.tested,
         run.transfer,
     )
 
@@ -158,14 +173,17 @@ class _Grants:
     seed: np.random.SeedSequence
     device: str
     made: dict[tuple[object, ...], tuple[Grant, Knowledge]] = field(default_factory=dict)
+    blind: dict[str, dict[str, Judged]] = field(default_factory=dict)
+
+    def baselines(self, secrets: Secrets) -> dict[str, Judged]:
+        """What the public graph alone tells, once per game; trials with the same members get the same."""
+        if secrets.game not in self.blind:
+            root = np.random.SeedSequence(self.seed.entropy)
+            self.blind[secrets.game] = blind_baselines(self.data.cpu(), secrets, branch(root, "baselines"))
+        return self.blind[secrets.game]
 
     def for_attack(self, attack: Attack, plan: AttackPlan) -> tuple[Grant, Knowledge, Secrets]:
-        game = next((g for g in attack.games if g in self.run.secrets), None)
-        if game is None:
-            raise InputError(
-                f"the attack '{attack.name}' plays {' or '.join(attack.games)}, the target offers "
-                f"{', '.join(self.run.secrets)}"
-            )
+        game = next(g for g in attack.games if g in self.run.secrets)
         secrets, adapts = self.run.secrets[game], "client:" in plan.observer
         key = (game, plan.neighbours, adapts, attack.auditor)
         if key not in self.made:
@@ -183,6 +201,19 @@ class _Grants:
         return (*self.made[key], secrets)
 
 
+def _why_not(attack: Attack, plan: AttackPlan, run: Run, grants: _Grants) -> str | None:
+    """Why an attack does not apply to a run, or None. An observer that the user named must exist."""
+    if not set(attack.games) & set(run.secrets):
+        return f"it plays {' or '.join(attack.games)}, the target offers {', '.join(run.secrets)}"
+    try:
+        view = run.transcript.seen_by(plan.observer)
+    except InputError as error:
+        if plan.observer != attack.observer:
+            raise
+        return str(error)
+    return attack.why_not(view.until(run.utility.round), grants.for_attack(attack, plan)[1])
+
+
 def _attacked(attack: Attack, plan: AttackPlan, run: Run, round_: int, grants: _Grants) -> Attacked:
     given, knowledge, secrets = grants.for_attack(attack, plan)
     seed = branch(grants.seed, "attack", plan.neighbours)
@@ -198,6 +229,8 @@ def _attacked(attack: Attack, plan: AttackPlan, run: Run, round_: int, grants: _
         {name: group(secrets, name)[asked] for name in secrets.groups},
         given.knowledge.sentence(),
         secrets.game,
+        {name: baseline.where(asked) for name, baseline in grants.baselines(secrets).items()},
+        {name: labels[asked] for name, labels in attributes(grants.data, secrets).items()},
     )
 
 

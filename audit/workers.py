@@ -7,7 +7,7 @@ from multiprocessing import Manager
 from queue import Queue
 from typing import Any
 
-from joblib import Parallel, delayed
+from joblib import Parallel, delayed, parallel_config
 from torch_geometric.data import Data
 
 from .trial import TrialPlan, TrialResult, run_trial, use_one_thread
@@ -30,10 +30,11 @@ def run_trials(
     Raises:
         InputError: as `run_trial` does.
     """
-    workers = min(workers or os.cpu_count() or 1, len(plans))
+    asked, workers = workers, min(workers or os.cpu_count() or 1, len(plans))
     if workers == 1:
         use_one_thread()
-        return [run_trial(plan, data, _reporter(place, report)) for place, plan in enumerate(plans)]
+        with parallel_config(n_jobs=1 if asked == 1 else os.cpu_count() or 1):  # shadow models side by side
+            return [run_trial(plan, data, _reporter(place, report)) for place, plan in enumerate(plans)]
     with Manager() as manager:
         events = manager.Queue()
         reader = threading.Thread(target=_read, args=(events, report), daemon=True)

@@ -5,14 +5,26 @@ from collections.abc import Sequence
 from rich.console import Console
 from rich.table import Table
 
+from ..audit.finding import Finding
 from ..audit.results import AttackOutcome, DefenseOutcome
+from ..targets.registry import find
 from ..targets.transcript import Exposure
 from .sentences import blind_warning, last_line
+
+GAMES = {
+    "label-membership": "Label membership: was this node's label trained on?",
+    "node-presence": "Node presence: were this node, its features and its edges there at all?",
+}
+
+
+ASKS_WITH = {"true": "all edges", "partial": "half of them", "none": "no edge", "apart": "edges kept apart"}
 
 
 def print_outcomes(console: Console, outcomes: Sequence[DefenseOutcome], release: str) -> None:
     """Tables of an audit, warnings, and the plain last lines."""
     console.print(_main_table(outcomes))
+    if any(a.baselines for o in outcomes for a in o.attacks):
+        console.print(_baseline_table(outcomes))
     if any(a.groups for o in outcomes for a in o.attacks):
         console.print(_group_table(outcomes))
     for outcome in outcomes:
@@ -26,35 +38,60 @@ def print_outcomes(console: Console, outcomes: Sequence[DefenseOutcome], release
 
 
 def _main_table(outcomes: Sequence[DefenseOutcome]) -> Table:
-    table = Table(title="Label membership: was this node's label trained on?", title_justify="left")
+    games = dict.fromkeys(GAMES[a.game] for o in outcomes for a in o.attacks)
+    table = Table(title=" ".join(games) or None, title_justify="left")
     table.add_column("defense")
     table.add_column("accuracy %")
     table.add_column("attack")
     table.add_column("observer")
+    table.add_column("asks with")
     table.add_column("AUC")
     table.add_column("blind AUC")
     table.add_column("TPR at 1 % FPR")
+    table.add_column("epsilon at least")
     for outcome in outcomes:
         head = (outcome.defense, outcome.accuracy.text(1, percent=True))
         for i, attack in enumerate(outcome.attacks):
             table.add_row(*(head if i == 0 else ("", "")), *_cells(attack))
         if not outcome.attacks:
-            table.add_row(*head, *[""] * 5)
+            table.add_row(*head, *[""] * 7)
         table.add_section()
     return table
 
 
 def _cells(attack: AttackOutcome) -> tuple[str, ...]:
-    name = attack.plan.name
-    if attack.plan.neighbours != "true":
-        name += f" ({attack.plan.neighbours} neighbours)"
     return (
-        name,
+        attack.plan.name,
         attack.plan.observer,
+        ASKS_WITH[attack.plan.neighbours],
         attack.auc.text(3),
         attack.blind.text(3),
         attack.tpr[0].text(3),
+        _bound(attack.more.get("epsilon")),
     )
+
+
+def _bound(epsilon: Finding | None) -> str:
+    return "" if epsilon is None or epsilon.low is None else f"{epsilon.low:.2f}"
+
+
+def _baseline_table(outcomes: Sequence[DefenseOutcome]) -> Table:
+    """The public graph is the same for all attacks and defenses: one row for each baseline."""
+    title = "Without any release: what the public graph alone tells of membership"
+    table = Table(title=title, title_justify="left")
+    table.add_column("by")
+    table.add_column("AUC")
+    table.add_column("attacks that do not tell more")
+    first = next(a for o in outcomes for a in o.attacks if a.baselines)
+    for name, baseline in first.baselines.items():
+        behind = [
+            f"{a.plan.name} ({o.defense})"
+            for o in outcomes
+            for a in o.attacks
+            if name in a.baselines and not (a.baselines[name].beyond.low or 0) > 0
+        ]
+        table.add_row(name, baseline.auc.text(3), ", ".join(behind) or "none")
+    return table
 
 
 def _group_table(outcomes: Sequence[DefenseOutcome]) -> Table:
@@ -101,10 +138,24 @@ def _remarks(outcomes: Sequence[DefenseOutcome]) -> list[str]:
     attacks = [a for o in outcomes for a in o.attacks]
     if attacks:
         remarks.append(_null_control(attacks))
+        remarks += _same_finding(attacks)
         remarks += [f"Adversary of {names}: {what}." for what, names in _adversaries(attacks).items()]
+        remarks += [f"Epsilon: {note}." for note in dict.fromkeys(_epsilon_notes(attacks))]
         if attacks[0].auc.note:
             remarks.append(f"Intervals: {attacks[0].auc.note}.")
     return remarks
+
+
+def _epsilon_notes(attacks: Sequence[AttackOutcome]) -> list[str]:
+    found = [a.more["epsilon"] for a in attacks if "epsilon" in a.more]
+    return [f"{f.validity}, {f.note}" if f.note else f.validity for f in found]
+
+
+def _same_finding(attacks: Sequence[AttackOutcome]) -> list[str]:
+    """Attacks that rank alike are one finding, however many names they have."""
+    names = dict.fromkeys(a.plan.name for a in attacks)
+    pairs = [(name, find("attacks", name).ranks_as) for name in names]
+    return [f"{name} ranks nodes as {other} does: one finding, not two." for name, other in pairs if other in names]
 
 
 def _adversaries(attacks: Sequence[AttackOutcome]) -> dict[str, str]:

@@ -72,11 +72,11 @@ def _capital(text: str) -> str:
 
 def blind_warning(attack: AttackOutcome) -> str | None:
     """What to say where the attack does no better than its blind baseline."""
-    low = attack.beyond_blind.low
-    better = low is not None and low > 0 and attack.auc.low is not None and attack.auc.low > 0.5
-    if better or not attack.plan.make().kinds():
+    if attack.unexplained or not attack.plan.make().kinds():
         return None
+    best = max(attack.baselines, key=lambda name: attack.baselines[name].auc.estimate or 0, default=None)
+    public = "" if best is None else f", {attack.baselines[best].auc.text(2)} from the public graph by {best}"
     return (
-        f"{attack.plan.name}: no better than chance or the blind baseline "
-        f"({attack.blind.text(2)} without the release); this AUC is not evidence of a leak"
+        f"{attack.plan.name}: no better than chance or a blind baseline "
+        f"({attack.blind.text(2)} without the release{public}); this AUC is not evidence of a leak"
     )

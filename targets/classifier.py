@@ -1,5 +1,6 @@
 """A trained node classifier: published, asked, or trained by several clients who upload their weights."""
 
+from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
@@ -91,12 +92,12 @@ class Classifier(Target):
     ) -> Run:
         _refuse(defense)
         s, channel = self.settings, Channel(retain=retain)
-        secrets = self._secrets(data, seed)
+        secrets = self._dealt_out(self._secrets(data, seed), branch(seed, "clients"))
         members = torch.zeros(data.num_nodes, dtype=torch.bool)
         members[torch.from_numpy(secrets.subjects[secrets.truth])] = True
         classes = int(data.y.max()) + 1
         task = Task(data.cpu(), members[None], s.recipe, classes, s.game == "node-presence")
-        weights = self._trained(task, channel, branch(seed, "training"), progress)
+        weights = self._trained(task, secrets.owners, channel, branch(seed, "training"), progress)
         answers = self._publish(task, weights, channel)
         test = torch.from_numpy(secrets.subjects[~secrets.truth])
         told = answers["apart" if task.induced else "full"].argmax(1)
@@ -104,7 +105,7 @@ class Classifier(Target):
         utility = Utility(s.rounds if s.clients > 1 else 1, float("nan"), accuracy, accuracy)
         fitted = float((told[members] == data.y.cpu()[members]).float().mean())
         note = f"accuracy {100 * fitted:.1f} % on members, {100 * accuracy:.1f} % on non-members"
-        return Run(channel.transcript, {s.game: secrets}, (utility,), 0, (note,), recipe=s.recipe)
+        return Run(channel.transcript, {s.game: secrets}, (utility,), 0, (note,), tested=len(test), recipe=s.recipe)
 
     def _secrets(self, data: Data, seed: np.random.SeedSequence) -> Secrets:
         s, rng = self.settings, np.random.default_rng(branch(seed, "members"))
@@ -121,22 +122,37 @@ class Classifier(Target):
         subjects = np.sort(drawn)
         return Secrets(s.game, UNITS[s.game], subjects, np.isin(subjects, inside))
 
+    def _dealt_out(self, secrets: Secrets, seed: np.random.SeedSequence) -> Secrets:
+        """Members dealt out to the clients at random, equally many each; nobody holds the others (-1)."""
+        s, count = self.settings, int(secrets.truth.sum())
+        if s.clients == 1:
+            return secrets
+        if count < s.clients:
+            raise InputError(f"{count} members cannot be dealt out to {s.clients} clients: use fewer clients")
+        owners = np.full(len(secrets.subjects), -1)
+        owners[secrets.truth] = np.random.default_rng(seed).permutation(np.arange(count) % s.clients)
+        return replace(secrets, owners=owners)
+
     def _trained(
-        self, task: Task, channel: Channel, seed: np.random.SeedSequence, progress: Progress
+        self,
+        task: Task,
+        owners: np.ndarray | None,
+        channel: Channel,
+        seed: np.random.SeedSequence,
+        progress: Progress,
     ) -> dict[str, Tensor]:
         s = self.settings
-        if s.clients > 1:
-            return self._averaged(task, channel, seed, progress)
+        if owners is not None:
+            return self._averaged(task, torch.from_numpy(owners[owners >= 0]), channel, seed, progress)
         trained = train_models(task, [], seed, device=s.device, keep_weights=True)
         progress("training", 1, 1)
         return {name: weight[0] for name, weight in trained.weights.items()}
 
     def _averaged(
-        self, task: Task, channel: Channel, seed: np.random.SeedSequence, progress: Progress
+        self, task: Task, owner: Tensor, channel: Channel, seed: np.random.SeedSequence, progress: Progress
     ) -> dict[str, Tensor]:
         """Federated averaging (McMahan et al. 2017): local Adam from the common weights, then the weighted mean."""
         s, nodes = self.settings, task.members[0].nonzero().flatten()
-        owner = torch.from_numpy(np.random.default_rng(branch(seed, "clients")).integers(0, s.clients, len(nodes)))
         local = torch.zeros((s.clients, task.data.num_nodes), dtype=torch.bool)
         local[owner, nodes] = True
         recipe = s.recipe.model_copy(update={"epochs": max(1, s.recipe.epochs // s.rounds)})

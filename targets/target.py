@@ -63,6 +63,7 @@ class Run:
         chosen: index of the release with the best validation accuracy.
         notes: sentences that a reader of the result must know.
         transfer: test accuracy of other architectures trained on the chosen release, if asked for.
+        tested: nodes that the test accuracy is about; the dataset's test nodes where it is None.
         recipe: how the released model was trained, where one is released; an adversary may know it.
     """
 
@@ -72,6 +73,7 @@ class Run:
     chosen: int
     notes: tuple[str, ...] = ()
     transfer: dict[str, float] = field(default_factory=dict)
+    tested: int | None = None
     recipe: Recipe | None = None
 
     @property

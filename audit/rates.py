@@ -1,0 +1,307 @@
+"""Metrics that need a threshold: true positives at a low false positive rate, ROC, advantage, balanced accuracy.
+
+Rates are fractions, not percents. No threshold is interpolated, and a score tied with the threshold is not
+flagged. A false positive rate is measured only where at least ten false positives make it up; the threshold of
+the advantage and the balanced accuracy is never chosen on the subjects that it is measured on.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from .finding import Finding
+from .metrics import (
+    Floats,
+    Judged,
+    auc_finding,
+    checked,
+    checked_runs,
+    columns_of,
+    counts_of,
+    reach_of,
+    share_interval,
+    with_interval,
+)
+
+FALSE_POSITIVES = 10  # fewer than these do not measure a rate
+FEW_FLAGS = 10  # fewer flagged (or not flagged) members or non-members than this: no normal approximation
+REPETITIONS = 5  # fewer than these are not pooled: their spread would be a guess
+VERTICES = 200  # of a thinned ROC curve
+CELLS = 2_000_000  # bootstrap weights held in memory at once
+ROUNDING = 1e-9  # 0.07 * 100 non-members are 7, whatever the last bit says
+
+
+def tpr_at_fpr(truth: ArrayLike, score: ArrayLike, fpr: float) -> float | None:
+    """The share of members above the threshold of the largest achievable FPR <= ``fpr``.
+
+    Nothing is interpolated, and a score tied with the threshold is not flagged: a member counts when at most
+    a share ``fpr`` of the non-members scores as high. None when fpr * non-members < 10.
+    """
+    truth, score = checked(truth, score)
+    return _flagged_share(truth, score, fpr) if _resolves(int((~truth).sum()), fpr) else None
+
+
+def tpr_at_fpr_finding(
+    runs: Sequence[Judged], fpr: float, level: float = 0.95, resamples: int = 1000, seed: int = 0
+) -> Finding:
+    """TPR@FPR over all runs. The target is the population TPR at the population threshold.
+
+    Where each run has 10 / fpr non-members, it is the mean of the runs' own TPR@FPR. Where only all runs
+    together have as many, and there are at least five, one threshold is taken over the non-members of all runs
+    (the note says so: this threshold does not follow a run whose scores lie higher); each run then counts with
+    its jackknife pseudo-value (the delete-a-group jackknife; Shao and Tu 1995, section 2.3). Otherwise the
+    finding is not measurable.
+
+    Interval: Bayesian bootstrap (Rubin 1981) with one exponential weight per subject, shared by all rows of the
+    subject, weights normalised within members and within non-members, and the threshold chosen anew each time.
+    Its covariance between runs enters the variance over seeds and subjects of `metrics` (so runs are clusters,
+    and subjects that all runs share are not taken for new ones); the interval is Clopper-Pearson's for the
+    effective number of members (Korn and Graubard 1998). Heuristic: its coverage is measured by simulation
+    (benchmarks/coverage.py).
+    """
+    runs = checked_runs(runs)
+    metric, counts = f"tpr@fpr={fpr:g}", counts_of([runs])
+    numbers = [int((~run.truth).sum()) for run in runs]
+    apart = _resolves(min(numbers), fpr)
+    if not apart and not (_resolves(sum(numbers), fpr) and len(runs) >= REPETITIONS):
+        return Finding(metric, None, None, None, level, "none", "indicative", _needed(numbers, fpr), *counts)
+    rng = np.random.default_rng(seed)
+    mean, values, covariance = (_one_by_one if apart else _together)(runs, fpr, resamples, rng)
+    reach = reach_of(values, covariance, np.inf, level)
+    interval = share_interval(mean, reach, min(int(run.truth.sum()) for run in runs), level)
+    method = "Bayesian bootstrap of subjects, runs by t, effective Clopper-Pearson"
+    method += "" if apart else "; one threshold for all runs, jackknife by run"
+    found = with_interval(metric, mean, interval, level=level, method=method, counts=counts)
+    notes = (found.note, "" if apart else "scores pooled over runs", _tied(runs if apart else [_pooled(runs)], fpr))
+    return replace(found, validity="heuristic", note="; ".join(filter(None, notes)))
+
+
+@dataclass(frozen=True, eq=False)
+class Roc:
+    """A ROC curve over all runs: ``fpr`` and ``tpr``, both ascending [v], v <= 200, from (0, .) to (1, 1).
+
+    Each vertex is a threshold that exists, with the highest TPR of its FPR. Draw them as steps (a TPR holds up
+    to the next FPR): the thinned curve then never lies above the full one. What lies left of ``measurable``
+    rests on fewer than ten false positives; it is above 1 where there are fewer than ten non-members.
+    """
+
+    fpr: Floats
+    tpr: Floats
+    measurable: float
+    members: int
+    non_members: int
+
+
+def roc(runs: Sequence[Judged]) -> Roc:
+    """The ROC curve of the pooled scores of all runs, thinned for logarithmic axes.
+
+    ``members`` and ``non_members`` count rows of all runs.
+    """
+    pool = _pooled(checked_runs(runs))
+    level = np.unique(-pool.score, return_inverse=True)[1]  # 0 is the highest score
+    false, true = (np.cumsum(np.bincount(level[c], minlength=level.max() + 1)) for c in (~pool.truth, pool.truth))
+    false, true = np.append(0, false), np.append(0, true)
+    top = np.append(false[1:] > false[:-1], True)  # the highest TPR of each FPR
+    false, true, others = false[top], true[top], int(false[-1])
+    grid = np.union1d(np.geomspace(1, others, VERTICES // 2), np.linspace(0, others, VERTICES // 2 - 1))
+    kept = np.unique(np.searchsorted(false, grid + ROUNDING, side="right") - 1)
+    return Roc(false[kept] / others, true[kept] / true[-1], FALSE_POSITIVES / others, int(true[-1]), others)
+
+
+def balanced_accuracy_finding(
+    runs: Sequence[Judged], threshold: float | None = None, level: float = 0.95, seed: int = 0
+) -> Finding:
+    """Mean over seeds of (TPR + TNR) / 2, when scores >= threshold are flagged; 0.5 is chance.
+
+    A ``threshold`` that was fixed on other data is used as it is. Without one, the subjects are split at random
+    into halves (the same for all runs); the best threshold of each half is measured on the other, and the two
+    are averaged. The target is the population's balanced accuracy at the thresholds used, which lies below the
+    maximum over thresholds: whoever has only half of the truth cannot do better. The balanced accuracy is the
+    AUC of the 0-1 guesses, and has its interval; where fewer than ten members or non-members are flagged, or are
+    not, the interval also includes the one made of both rates' Clopper-Pearson intervals in one run (Newcombe,
+    Statistics in Medicine 1998, method 10, with these in the place of Wilson's).
+    """
+    runs = checked_runs(runs)
+    set_before = None if threshold is None else [np.full(len(run.truth), threshold) for run in runs]
+    thresholds = set_before or crossed_thresholds(runs, seed)
+    if thresholds is None:
+        note = "not measurable, needs members and non-members in either half of the subjects"
+        counts = counts_of([runs])
+        return Finding("balanced accuracy", None, None, None, level, "none", "indicative", note, *counts)
+    guesses = [
+        Judged(run.subjects, (run.score >= cut).astype(float), run.truth)
+        for run, cut in zip(runs, thresholds, strict=True)
+    ]
+    found = _widened(auc_finding(guesses, level), guesses)
+    chosen = "from the other half of the subjects" if threshold is None else "set beforehand"
+    return replace(found, metric="balanced accuracy", method=f"threshold {chosen}; {found.method}")
+
+
+def advantage_finding(
+    runs: Sequence[Judged], threshold: float | None = None, level: float = 0.95, seed: int = 0
+) -> Finding:
+    """Mean over seeds of TPR - FPR (Yeom et al., CSF 2018, definition 4), when scores >= threshold are flagged.
+
+    2 * balanced accuracy - 1, with its choice of thresholds; 0 is chance. It is not the maximum over thresholds.
+    """
+    found = balanced_accuracy_finding(runs, threshold, level, seed)
+    estimate, low, high = (None if x is None else 2 * x - 1 for x in (found.estimate, found.low, found.high))
+    return replace(found, metric="advantage", estimate=estimate, low=low, high=high)
+
+
+def crossed_thresholds(runs: Sequence[Judged], seed: int = 0) -> list[Floats] | None:
+    """For each row of each run [s] the best threshold of the half of the subjects that the row is not in.
+
+    None where a half of a run lacks members or non-members.
+    """
+    out = []
+    for run, half in zip(runs, halves(runs, seed), strict=True):
+        cut = np.empty(len(half))
+        for chosen_on in (half, ~half):
+            truth = run.truth[chosen_on]
+            if truth.all() or not truth.any():
+                return None
+            cut[~chosen_on] = _best_threshold(truth, run.score[chosen_on])
+        out.append(cut)
+    return out
+
+
+def halves(runs: Sequence[Judged], seed: int) -> list[NDArray[np.bool_]]:
+    """A random half of the subjects, as one mask [s] per run; all rows of a subject are on one side.
+
+    Subjects that are members where they first appear are halved, and so are the others.
+    """
+    columns = columns_of([run.subjects for run in runs])
+    first = np.unique(np.concatenate(columns), return_index=True)[1]
+    truth = np.concatenate([run.truth for run in runs])[first]
+    order = np.random.default_rng(seed).permutation(len(first))
+    order = order[np.argsort(truth[order], kind="stable")]  # in random order within each class
+    side = np.empty(len(first), dtype=bool)
+    side[order] = np.arange(len(first)) % 2 == 0
+    return [side[column] for column in columns]
+
+
+def _resolves(non_members: int, fpr: float) -> bool:
+    if not 0 < fpr < 1:
+        raise ValueError(f"a false positive rate is a fraction between 0 and 1, not {fpr:g}")
+    return fpr * non_members + ROUNDING >= FALSE_POSITIVES
+
+
+def _needed(non_members: Sequence[int], fpr: float) -> str:
+    needed, runs = int(np.ceil(FALSE_POSITIVES / fpr - 1e-6)), len(non_members)
+    has = f"has {sum(non_members)} in {runs} run{'s' if runs > 1 else ''}"
+    return (
+        f"not measurable, needs at least {needed} non-members in each run or in {REPETITIONS} runs together, {has}"
+    )
+
+
+def _pooled(runs: Sequence[Judged]) -> Judged:
+    return Judged(
+        *(np.concatenate([getattr(run, part) for run in runs]) for part in ("subjects", "score", "truth"))
+    )
+
+
+def _one_by_one(
+    runs: Sequence[Judged], fpr: float, resamples: int, rng: np.random.Generator
+) -> tuple[float, Floats, Floats]:
+    """Mean TPR@FPR, that of each run, and their covariance through their subjects."""
+    values = np.array([_flagged_share(run.truth, run.score, fpr) for run in runs])
+    return float(values.mean()), values, np.atleast_2d(np.cov(_reweighted_tpr(runs, fpr, resamples, rng)))
+
+
+def _together(
+    runs: Sequence[Judged], fpr: float, resamples: int, rng: np.random.Generator
+) -> tuple[float, Floats, Floats]:
+    """TPR at the FPR of all runs, pseudo-values of the runs, and their covariance through their subjects.
+
+    What runs share is what the variance of the pooled TPR has beyond that of subjects which are new in each
+    run. (Bootstrapping the pseudo-values would magnify the jumps of the threshold by the number of runs.)
+    """
+    pool, count = _pooled(runs), len(runs)
+    left = [_pooled([*runs[:k], *runs[k + 1 :]]) for k in range(count)]
+    total, *without = (_flagged_share(part.truth, part.score, fpr) for part in (pool, *left))
+    values = count * total - (count - 1) * np.array(without)
+    columns = columns_of([run.subjects for run in runs])
+    new = np.concatenate([column * count + k for k, column in enumerate(columns)])
+    shared, apart = (
+        float(_reweighted_tpr([Judged(ids, pool.score, pool.truth)], fpr, resamples, rng).var(ddof=1))
+        for ids in (pool.subjects, new)
+    )
+    covariance = np.full((count, count), (shared - apart) * count / (count - 1))
+    np.fill_diagonal(covariance, count * apart)
+    return total, values, covariance
+
+
+def _flagged_share(truth: NDArray[np.bool_], score: Floats, fpr: float) -> float:
+    rank, order = _above(truth, score)
+    return float((rank <= fpr * len(order) + ROUNDING).mean())
+
+
+def _above(truth: NDArray[np.bool_], score: Floats) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """For each member the number of non-members that score as high, and the non-members from the top down."""
+    others = score[~truth]
+    order = np.argsort(-others, kind="stable")
+    return np.searchsorted(-others[order], -score[truth], side="right"), order
+
+
+def _tied(runs: Sequence[Judged], fpr: float) -> str:
+    """What ties have done to the flags."""
+    if all((run.score == run.score[0]).all() for run in runs):
+        return "all scores equal: nobody is flagged"
+    achieved = float(np.mean([_achieved_fpr(run, fpr) for run in runs]))
+    return f"tied scores: achieved FPR only {achieved:.4g}" if achieved < 0.9 * fpr else ""
+
+
+def _achieved_fpr(run: Judged, fpr: float) -> float:
+    """The largest achievable FPR <= ``fpr``: thresholds are the non-members' own scores."""
+    others = np.sort(-run.score[~run.truth])
+    above = np.searchsorted(others, others, side="left")
+    return float(above[above <= fpr * len(others) + ROUNDING].max() / len(others))
+
+
+def _reweighted_tpr(runs: Sequence[Judged], fpr: float, resamples: int, rng: np.random.Generator) -> Floats:
+    """TPR@FPR [runs, resamples] under exponential weights of the subjects."""
+    where = columns_of([run.subjects for run in runs])
+    subjects, out = 1 + max(int(p.max()) for p in where), np.empty((len(runs), resamples))
+    step = max(1, CELLS // max(len(column) for column in where))
+    for start in range(0, resamples, step):
+        weights = rng.standard_exponential((min(step, resamples - start), subjects))
+        for seed, (run, columns) in enumerate(zip(runs, where, strict=True)):
+            rank, order = _above(run.truth, run.score)
+            mass = np.cumsum(weights[:, columns[~run.truth][order]], axis=1)
+            mass = np.pad(mass / mass[:, -1:], ((0, 0), (1, 0)))
+            members = weights[:, columns[run.truth]]
+            flagged = (members * (mass[:, rank] <= fpr)).sum(1) / members.sum(1)
+            out[seed, start : start + len(weights)] = flagged
+    return out
+
+
+def _widened(found: Finding, guesses: Sequence[Judged]) -> Finding:
+    """Balanced accuracy with a wider interval where too few are flagged, or not, for a normal approximation."""
+    low, high = found.low, found.high
+    classes = [[run.score[run.truth == kind] for run in guesses] for kind in (True, False)]
+    counts = [
+        (np.mean([part.sum() for part in parts]), np.mean([(1 - part).sum() for part in parts]))
+        for parts in classes
+    ]
+    if low is None or high is None or min(map(min, counts)) >= FEW_FLAGS:
+        return found
+    down, up = [], []
+    for parts, sign in zip(classes, (1, -1), strict=True):
+        rate = float(np.mean([part.mean() for part in parts]))
+        bounds = share_interval(rate, 0.0, min(map(len, parts)), found.level)
+        reach = [rate - bounds[0], bounds[1] - rate][::sign]
+        down.append(reach[0])
+        up.append(reach[1])
+    middle = found.estimate or 0.0
+    return replace(found, low=min(low, middle - np.hypot(*down) / 2), high=max(high, middle + np.hypot(*up) / 2))
+
+
+def _best_threshold(truth: NDArray[np.bool_], score: Floats) -> float:
+    """The score from which on TPR - FPR is largest; the highest of several, NaN (nobody) if nothing is gained."""
+    levels, level = np.unique(-score, return_inverse=True)
+    rates = [np.cumsum(np.bincount(level[c], minlength=len(levels))) / c.sum() for c in (truth, ~truth)]
+    gain = np.append(0.0, rates[0] - rates[1])
+    return float(np.append(np.nan, -levels)[np.argmax(gain)])

@@ -1,0 +1,37 @@
+"""Attributes of the subjects by which risk is broken down."""
+
+import numpy as np
+from torch_geometric.data import Data
+
+from ..targets.target import Secrets
+
+THIRDS = np.array(["low", "middle", "high"])
+
+
+def attributes(data: Data, secrets: Secrets) -> dict[str, np.ndarray]:
+    """What is told of each subject, in ascending order of id: one label each, [s].
+
+    ``degree`` and ``homophily`` (share of neighbours with the same label) in thirds of the subjects, ``class``, and
+    ``client`` where there are several.
+    """
+    order = np.argsort(secrets.subjects)
+    nodes = secrets.subjects[order]
+    row, col = data.edge_index.cpu().numpy()
+    labels = data.y.cpu().numpy()
+    degree = np.bincount(row, minlength=data.num_nodes)
+    same = np.bincount(row, weights=labels[row] == labels[col], minlength=data.num_nodes)
+    found = {
+        "degree": in_thirds(degree[nodes]),
+        "homophily": in_thirds(same[nodes] / np.maximum(degree[nodes], 1)),
+        "class": labels[nodes].astype(str),
+    }
+    if secrets.owners is not None:
+        found["client"] = secrets.owners[order].astype(str)
+    return found
+
+
+def in_thirds(values: np.ndarray) -> np.ndarray:
+    """``low``, ``middle`` or ``high`` for each value; equal values are in one third, so thirds may be unequal."""
+    lower, upper = np.quantile(values, [1 / 3, 2 / 3])
+    named: np.ndarray = THIRDS[(values > lower).astype(int) + (values > upper)]
+    return named

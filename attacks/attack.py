@@ -99,6 +99,7 @@ class Attack(ABC):
         games: the games that it plays.
         needs: message kinds that it reads, all of them.
         any_of: message kinds of which it reads one.
+        uses: message kinds that it reads if they are there.
         observer: the weakest observer that can mount it.
         auditor: whether it needs an auditor's `Knowledge`.
         own_data: whether it needs labelled nodes of its own.
@@ -109,6 +110,7 @@ class Attack(ABC):
     games: ClassVar[tuple[str, ...]] = ("label-membership", "node-presence")
     needs: ClassVar[tuple[str, ...]] = ()
     any_of: ClassVar[tuple[str, ...]] = ()
+    uses: ClassVar[tuple[str, ...]] = ()
     observer: ClassVar[str] = "public"
     auditor: ClassVar[bool] = False
     own_data: ClassVar[bool] = False
@@ -130,7 +132,7 @@ class Attack(ABC):
     @classmethod
     def kinds(cls) -> tuple[str, ...]:
         """Message kinds that the transcript must keep for it."""
-        return (*cls.needs, *cls.any_of)
+        return (*cls.needs, *cls.any_of, *cls.uses)
 
     def why_not(self, view: View, knowledge: Knowledge) -> str | None:
         """Why this attack cannot be mounted from a view with some knowledge, or None if it can."""

@@ -10,9 +10,11 @@ from pydantic import Field
 from torch import Tensor
 
 from ..targets.defense import Settings
+from ..targets.encoder import ENCODER_KIND
 from ..targets.recipe import Recipe
 from ..targets.shadow_task import Query
 from ..targets.transcript import View
+from .adapted import adapted
 from .attack import SMALLEST_SHADOW, Attack, Knowledge
 from .query import ModelSettings
 from .shadows import Shadows, shadows
@@ -85,6 +87,7 @@ class Calibrated(Attack):
     """
 
     any_of = ARTEFACT_KINDS
+    uses = (ENCODER_KIND,)
     auditor = True
     offline: ClassVar[bool] = False
     Settings = CalibratedSettings
@@ -105,7 +108,7 @@ class Calibrated(Attack):
         return reason
 
     def score(self, view: View, knowledge: Knowledge) -> Tensor:
-        s = self.settings
+        s, knowledge = self.settings, adapted(view, knowledge)
         recipe = shadow_recipe(knowledge, s.model)
         asked = victim(view, knowledge, s.artefact, recipe, s.model, s.release_models)
         nodes = knowledge.subjects

@@ -4,8 +4,10 @@ import torch
 from pydantic import Field
 from torch import Tensor
 
+from ..targets.encoder import ENCODER_KIND
 from ..targets.shadow_task import Query
 from ..targets.transcript import View
+from .adapted import adapted
 from .attack import Attack, Knowledge
 from .calibrated import CalibratedSettings, combined, query, shadow_recipe
 from .shadows import Shadows, shadows
@@ -30,6 +32,7 @@ class LabelOnly(Attack):
 
     name = "label-only"
     any_of = ARTEFACT_KINDS
+    uses = (ENCODER_KIND,)
     auditor = True
     Settings = LabelOnlySettings
     settings: LabelOnlySettings
@@ -39,7 +42,7 @@ class LabelOnly(Attack):
         return {"shadows": 64} if preset == "paper" else {}
 
     def score(self, view: View, knowledge: Knowledge) -> Tensor:
-        s = self.settings
+        s, knowledge = self.settings, adapted(view, knowledge)
         recipe = shadow_recipe(knowledge, s.model)
         asked = victim(view, knowledge, s.artefact, recipe, s.model, s.release_models)
         pool = self._shadows(knowledge)

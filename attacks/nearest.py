@@ -7,8 +7,9 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from ..targets.condensed import KIND, CondensedGraph
-from ..targets.encoder import ENCODER_KIND, encoded
+from ..targets.encoder import ENCODER_KIND
 from ..targets.transcript import View
+from .adapted import adapted
 from .attack import Attack, Knowledge
 
 
@@ -21,11 +22,10 @@ class Nearest(Attack):
 
     name = "nearest"
     needs: ClassVar[tuple[str, ...]] = (KIND,)
+    uses: ClassVar[tuple[str, ...]] = (ENCODER_KIND,)
 
     def score(self, view: View, knowledge: Knowledge) -> Tensor:
-        x = knowledge.x
-        if knowledge.knows_defense and view.of_kind(ENCODER_KIND):
-            x = encoded(x, knowledge.edges, view.last(ENCODER_KIND).tensors)
+        x = adapted(view, knowledge).x
         release = CondensedGraph.from_tensors(view.last(KIND).tensors, features=x.shape[1])
         return largest_cosine(x[knowledge.subjects], release.x)
 

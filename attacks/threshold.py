@@ -4,7 +4,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from ..targets.encoder import ENCODER_KIND
 from ..targets.transcript import View
+from .adapted import adapted
 from .attack import Attack, Knowledge
 from .calibrated import AskingSettings, Calibrated, Evidence, combined, query, shadow_recipe
 from .shadows import shadows
@@ -17,12 +19,13 @@ class Loss(Attack):
 
     name = "loss"
     any_of = ARTEFACT_KINDS
+    uses = (ENCODER_KIND,)
     auditor = True
     Settings = AskingSettings
     settings: AskingSettings
 
     def score(self, view: View, knowledge: Knowledge) -> Tensor:
-        s = self.settings
+        s, knowledge = self.settings, adapted(view, knowledge)
         asked = victim(view, knowledge, s.artefact, shadow_recipe(knowledge, s.model), s.model, s.release_models)
         told = asked.ask(knowledge.x, knowledge.edges, knowledge.subjects)
         return torch.from_numpy(combined(self._read(told, knowledge), asked.sources))

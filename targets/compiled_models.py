@@ -1,7 +1,7 @@
 """The CPU's way to train one model of many: sparse matrices in, compiled training, answers out."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -17,6 +17,7 @@ from .shadow_task import One, Query, Task
 
 PARTS = {"gcn": (True,), "sgc": (True,), "sage": (True, False), "mlp": (False,)}
 """Which parts of a layer are propagated."""
+TILE_BYTES = 2**19  # half of a usual second-level cache
 TrainOne = Callable[[int, dict[str, Tensor], np.random.SeedSequence], One]
 
 
@@ -40,7 +41,8 @@ def trainer(task: Task, queries: Sequence[Query]) -> TrainOne:
 
 def asker(task: Task, queries: Sequence[Query]) -> Callable[[int, dict[str, Tensor]], list[Tensor]]:
     """A function that asks model k, given by its weights, all queries."""
-    x = _features(task.data.x)
+    own = any(query.x is None for query in queries)  # else nobody reads the graph's own
+    x = _features(task.data.x if own else task.data.x[:0])
     known = [None if query.apart else _reads(query, x, task, None) for query in queries]
 
     def ask(k: int, weights: dict[str, Tensor]) -> list[Tensor]:
@@ -53,6 +55,9 @@ def asker(task: Task, queries: Sequence[Query]) -> Callable[[int, dict[str, Tens
 
 
 def _features(x: Tensor) -> sp.csr_matrix:
+    if x.layout == torch.sparse_csr:
+        values, columns, starts = x.values().numpy(), x.col_indices().numpy(), x.crow_indices().numpy()
+        return sp.csr_matrix((values, columns, starts), shape=(x.shape[0], x.shape[1]), dtype=np.float32)
     return sp.csr_matrix(x.numpy().astype(np.float32, copy=False))
 
 
@@ -77,6 +82,7 @@ class Sight:
 
     x: sp.csr_matrix
     operator: sp.csr_matrix
+    kept: dict[int, tuple[Csr, Csr]] = field(default_factory=dict)
 
     @classmethod
     def of(cls, x: sp.csr_matrix, edges: Tensor | None, recipe: Recipe) -> "Sight":
@@ -91,16 +97,19 @@ class Sight:
     def compiled(self) -> tuple[Csr, Csr]:
         return _csr(self.x), _csr(self.operator)
 
-    @cached_property
-    def turned(self) -> tuple[Csr, Csr]:
-        return _csr(self.x.T), _csr(self.operator.T)
+    def turned(self, width: int) -> tuple[Csr, Csr]:
+        if width not in self.kept:
+            rows = max(TILE_BYTES // (4 * width), 1)
+            self.kept[width] = _tiles(self.x, rows), _csr(self.operator.T)
+        return self.kept[width]
 
     def reads(self, asked: np.ndarray) -> Reads:
         """What it takes to answer for some nodes."""
         return Reads(*self.compiled, _csr(self.operator[asked]), asked)
 
-    def turned_for(self, asked: np.ndarray) -> Turned:
-        return Turned(*self.turned, _csr(self.operator[asked].T))
+    def turned_for(self, asked: np.ndarray, width: int) -> Turned:
+        """The transposed matrices for a first layer of some width."""
+        return Turned(*self.turned(width), _csr(self.operator[asked].T))
 
 
 def propagation(recipe: Recipe, edges: Tensor | None, nodes: int) -> sp.csr_matrix:
@@ -116,6 +125,16 @@ def propagation(recipe: Recipe, edges: Tensor | None, nodes: int) -> sp.csr_matr
     adjacency = adjacency + sp.identity(nodes, dtype=np.float32, format="csr")
     scale = sp.diags(1 / np.sqrt(np.asarray(adjacency.sum(1)).ravel())).astype(np.float32)
     return sp.csr_matrix(scale @ adjacency @ scale)
+
+
+def _tiles(x: sp.csr_matrix, rows: int) -> Csr:
+    """The transpose of ``x`` [n, F] in tiles of so many nodes, one below the other."""
+    parts = [sp.csr_matrix(x[first : first + rows].T) for first in range(0, max(x.shape[0], 1), rows)]
+    entries = np.cumsum([0, *(p.nnz for p in parts)])
+    starts = [p.indptr[:-1].astype(np.int64) + before for p, before in zip(parts, entries, strict=False)]
+    columns = [p.indices.astype(np.int32) + k * rows for k, p in enumerate(parts)]
+    values = np.concatenate([p.data for p in parts]).astype(np.float32)
+    return Csr(np.append(np.concatenate(starts), entries[-1]), np.concatenate(columns).astype(np.int32), values)
 
 
 def _csr(matrix: Any) -> Csr:
@@ -159,7 +178,7 @@ def _trained(
         train(
             np.array(PARTS[recipe.architecture]),
             sight.reads(inside),
-            sight.turned_for(inside),
+            sight.turned_for(inside, shape.hidden or shape.padded),
             shape,
             labels,
             *watched,

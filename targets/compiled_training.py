@@ -31,6 +31,7 @@ from .kernels import (
     right_answers,
     spread,
     through_relu,
+    tiled_product,
 )
 
 
@@ -48,7 +49,7 @@ class Reads(NamedTuple):
 
 
 class Turned(NamedTuple):
-    """The transposed matrices of a `Reads`."""
+    """The transposed matrices of a `Reads`; that of ``x`` in tiles of nodes, see `tiled_product`."""
 
     x: Csr
     first: Csr
@@ -178,7 +179,7 @@ def linear_slope(reads, turned, theta, shape, labels, part, other, logits, error
     for _ in range(shape.hops - 1):
         product(turned.first, part, other, n, q, False)
         part[:] = other
-    product(turned.x, part, slope[: shape.features * q], shape.features, q, False)
+    tiled_product(turned.x, part, slope[: shape.features * q], shape.features, q)
 
 
 @compiled
@@ -211,9 +212,9 @@ def slope_of(
     for p in range(shape.parts):
         if propagated[p]:
             product(turned.first, other, part, n, h, False)
-            product(turned.x, part, first_weight(slope, shape, p), shape.features, h, False)
+            tiled_product(turned.x, part, first_weight(slope, shape, p), shape.features, h)
         else:
-            product(turned.x, other, first_weight(slope, shape, p), shape.features, h, False)
+            tiled_product(turned.x, other, first_weight(slope, shape, p), shape.features, h)
 
 
 @compiled

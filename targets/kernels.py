@@ -190,6 +190,26 @@ def product(matrix, dense, out, rows, width, add):
 
 
 @compiled
+def tiled_product(matrix, dense, out, rows, width):
+    """``out`` [rows, width] = sum over tiles of sparse [rows, m] times ``dense`` [m, width].
+
+    ``matrix`` holds the tiles one below the other; each reads a part of ``dense`` that fits into the cache.
+    """
+    start, column, value = matrix.start, matrix.column, matrix.value
+    for j in range(start.shape[0] - 1):
+        first, last, at = start[j], start[j + 1], (j % rows) * width
+        if first == last and j >= rows:
+            continue
+        h = 0
+        while h + 4 * LANES <= width:
+            _gather_wide(dense, h, width, column, value, first, last, out, at + h, j >= rows)
+            h += 4 * LANES
+        while h < width:
+            _gather_narrow(dense, h, width, column, value, first, last, out, at + h, j >= rows)
+            h += LANES
+
+
+@compiled
 def dense_product(a, b, out, rows, inner, outer):
     """``out`` [rows, outer] = ``a`` [rows, inner] times ``b`` [inner, outer]."""
     for q in range(0, outer, LANES):

@@ -1,4 +1,4 @@
-"""The adversary that adapts: one who holds a client's feature transformation feeds transformed features to models."""
+"""The adaptive adversary: one who holds a client's feature transformation feeds transformed features to models."""
 
 from dataclasses import replace
 from weakref import WeakKeyDictionary

@@ -25,7 +25,9 @@ from .victim import ARTEFACT_KINDS, Artefact, victim
 class AskingSettings(Settings):
     """Settings of attacks that ask a model."""
 
-    artefact: Artefact = Field("auto", description="what answers: model, updates, posteriors, labels or release")
+    artefact: Artefact = Field(
+        "auto", description="what answers: model, updates, posteriors, labels, release (the last) or releases"
+    )
     labels_only: bool = Field(False, description="use nothing of an answer but its label")
     model: ModelSettings = Field(ModelSettings(), description="of models trained on a released graph")
     release_models: int = Field(4, ge=1, description="how many of these")

@@ -4,6 +4,7 @@ from typing import ClassVar
 
 import numpy as np
 from pydantic import Field
+from scipy.stats import rankdata
 
 from .base import log_mean
 from .calibrated import Calibrated, CalibratedSettings, Evidence
@@ -45,7 +46,7 @@ class RMIA(Calibrated):
             return ratio
         others = self._ratio(*evidence.population.log_confidences(), evidence.population.inside, a)
         beaten = np.searchsorted(np.sort(others), ratio - np.log(self.settings.gamma), side="right")
-        within = np.argsort(np.argsort(ratio)) / len(ratio)
+        within = (rankdata(ratio) - 1) / len(ratio)
         share: np.ndarray = (beaten + within) / (len(others) + 1)
         return share
 

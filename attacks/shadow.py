@@ -48,7 +48,8 @@ class ShadowMIA(Attack):
     settings: ShadowSettings
 
     def score(self, view: View, knowledge: Knowledge) -> Tensor:
-        s, seen = self.settings, replace(knowledge, x=self.seen_features(view, knowledge))
+        s, x = self.settings, self.seen_features(view, knowledge)
+        seen = knowledge if x is knowledge.x else replace(knowledge, x=x)  # the same knowledge shares its models
         posterior, member, _ = self._examples(seen)
         judge = self._judge(self._read(posterior), member)
         answers = victim(view, seen, s.artefact, shadow_recipe(seen, s.model), s.model, models=1)

@@ -33,8 +33,9 @@ class Shadows:
         inside: whose labels each trained on, [K, n] bool.
         round: the round of masks that each belongs to, [K].
         pool: the nodes that masks are drawn from, [p].
-        stranger: weights of one more model, trained on a draw of its own from the pool: what a target that
+        strange: what one more model was trained for, on a draw of its own from the pool: what a target that
             knows nothing of the true members would answer.
+        stranger: its weights.
         device: where they answer.
     """
 
@@ -43,6 +44,7 @@ class Shadows:
     inside: np.ndarray
     round: np.ndarray
     pool: Tensor
+    strange: Task
     stranger: dict[str, Tensor]
     device: str
 
@@ -52,7 +54,7 @@ class Shadows:
 
     def ask_stranger(self, query: Query) -> Tensor:
         """Logits [1, s, C]."""
-        return ask_models(self.task, [query], self.stranger, device=self.device)[0]
+        return ask_models(self.strange, [query], self.stranger, device=self.device)[0]
 
     def __len__(self) -> int:
         return len(self.inside)
@@ -61,12 +63,15 @@ class Shadows:
 def cut_in_rounds(
     pool: np.ndarray, size: int, count: int, rng: np.random.Generator
 ) -> tuple[list[np.ndarray], list[int]]:
-    """At least ``count`` masks of about ``size`` of the pool's nodes, in whole rounds; and each one's round."""
+    """At least ``count`` masks of about ``size`` of the pool's nodes, in whole rounds; and each one's round.
+
+    There are two rounds at least: what is tuned on a model that plays the target needs the models of another.
+    """
     outside = len(pool) - size
     turned = outside < size  # more than half are members: cut into parts that are left out
     parts = max(2, round(len(pool) / max(outside if turned else size, 1)))
     masks: list[np.ndarray] = []
-    while len(masks) < count:
+    while len(masks) < max(count, 2 * parts):
         for part in np.array_split(rng.permutation(pool), parts):
             masks.append(np.setdiff1d(pool, part) if turned else np.sort(part))
     return masks, [k // parts for k in range(len(masks))]
@@ -120,6 +125,7 @@ def _trained(knowledge: Knowledge, recipe: Recipe, count: int, offline: bool) ->
         inside[:-1],
         np.array(rounds),
         torch.from_numpy(pool),
+        Task(task.data, task.members[-1:], recipe, task.classes, task.induced),
         {name: w[-1:] for name, w in trained.weights.items()},
         device,
     )

@@ -20,7 +20,7 @@ from ..targets.transcript import Message, View
 from .attack import Knowledge
 from .query import ModelSettings, asked, trained_on_release
 
-Artefact = Literal["auto", "model", "updates", "posteriors", "labels", "release"]
+Artefact = Literal["auto", "model", "updates", "posteriors", "labels", "release", "releases"]
 ARTEFACT_KINDS = (MODEL_KIND, UPDATE_KIND, *TABLE_KINDS, RELEASE_KIND)
 WRONG_LABEL = 0.01  # the posterior that stands for "not this label" where labels alone are told
 
@@ -67,11 +67,15 @@ class _Weights(Victim):
 
 
 class _Release(Victim):
-    """A condensed graph: the adversary trains models on it and asks these."""
+    """Condensed graphs: the adversary trains models on each and asks these."""
 
-    def __init__(self, release: CondensedGraph, classes: int, settings: ModelSettings, models: int) -> None:
-        self.models = [trained_on_release(release, classes, settings) for _ in range(models)]
-        self.sources = ("public",) * models
+    def __init__(
+        self, messages: tuple[Message, ...], knowledge: Knowledge, settings: ModelSettings, models: int
+    ) -> None:
+        size = {"features": knowledge.x.shape[1], "classes": knowledge.classes}
+        releases = [CondensedGraph.from_tensors(m.tensors, **size) for m in messages]
+        self.models = [trained_on_release(r, knowledge.classes, settings) for r in releases for _ in range(models)]
+        self.sources = ("public",) * len(self.models)
 
     def ask(self, x: Tensor, edges: Tensor, nodes: Tensor) -> Tensor:
         near = whole_graph(x, gcn_operator(edges, len(x)))
@@ -83,8 +87,8 @@ class _Table(Victim):
 
     fixed = True
 
-    def __init__(self, nodes: Tensor, logits: Tensor, total: int) -> None:
-        self.sources = ("public",)
+    def __init__(self, kind: str, nodes: Tensor, logits: Tensor, total: int) -> None:
+        self.kind, self.sources = kind, ("public",)
         self.row = torch.full((total,), -1, dtype=torch.long, device=nodes.device)
         self.row[nodes] = torch.arange(len(nodes), device=nodes.device)
         self.logits = logits
@@ -93,6 +97,9 @@ class _Table(Victim):
         return bool((self.row[nodes] >= 0).all())
 
     def ask(self, x: Tensor, edges: Tensor, nodes: Tensor) -> Tensor:
+        if not self.covers(nodes):
+            lacking = int((self.row[nodes] < 0).sum())
+            raise InputError(f"the table '{self.kind}' lacks {lacking} of the {len(nodes)} nodes in question")
         return self.logits[self.row[nodes]][None]
 
 
@@ -104,7 +111,8 @@ def victim(
     Args:
         view: what the observer sees.
         knowledge: what it knows; ``neighbours`` chooses among tables.
-        artefact: which to take; ``auto`` takes a model before uploads, posteriors, labels and a released graph.
+        artefact: which to take; ``auto`` takes a model before uploads, posteriors, labels and the
+            last released graph. ``releases`` takes all of these so far: what is learned from many is averaged.
         recipe: of published weights.
         settings: of models trained on a release.
         models: how many of these; their answers are judged one by one and averaged.
@@ -121,10 +129,9 @@ def victim(
         return _table(view.last(posteriors_kind(query)), knowledge)
     if artefact in ("auto", "labels") and query and view.of_kind(labels_kind(query)):
         return _table(view.last(labels_kind(query)), knowledge)
-    if artefact in ("auto", "release") and view.of_kind(RELEASE_KIND):
-        tensors = view.last(RELEASE_KIND).tensors
-        release = CondensedGraph.from_tensors(tensors, features=knowledge.x.shape[1], classes=knowledge.classes)
-        return _Release(release, knowledge.classes, settings, models)
+    if artefact in ("auto", "release", "releases") and view.of_kind(RELEASE_KIND):
+        seen = view.of_kind(RELEASE_KIND)
+        return _Release(seen if artefact == "releases" else seen[-1:], knowledge, settings, models)
     raise InputError(
         f"the observer '{view.observer}' sees nothing that answers ({artefact}) to queries with neighbours "
         f"'{knowledge.neighbours}': choose another observer, artefact or --neighbours"
@@ -146,19 +153,27 @@ def _table(message: Message, knowledge: Knowledge) -> _Table:
     nodes = tensors.get("nodes")
     if nodes is None:
         raise InputError(f"the table '{message.kind}' lacks 'nodes': say whom each row is about")
+    if nodes.dim() != 1 or nodes.is_floating_point() or len(nodes.unique()) != len(nodes):
+        raise InputError(f"the table '{message.kind}' must name each node once, by whole numbers in 'nodes'")
+    if bool(((nodes < 0) | (nodes >= total)).any()):
+        raise InputError(f"the table '{message.kind}' names nodes outside 0 to {total - 1}")
     if "labels" in tensors:
-        labels = tensors["labels"].long()
+        labels = tensors["labels"]
+        if labels.shape != nodes.shape or labels.is_floating_point():
+            raise InputError(f"the table '{message.kind}' must hold whole numbers as labels, [{len(nodes)}]")
         if bool(((labels < 0) | (labels >= classes)).any()):
             raise InputError(f"the table '{message.kind}' holds labels outside 0 to {classes - 1}")
         told = torch.full((len(labels), classes), WRONG_LABEL / max(classes - 1, 1), device=labels.device)
-        told[torch.arange(len(labels)), labels] = 1 - WRONG_LABEL
+        told[torch.arange(len(labels)), labels.long()] = 1 - WRONG_LABEL
+    elif "posteriors" not in tensors:
+        raise InputError(f"the table '{message.kind}' holds neither 'posteriors' nor 'labels'")
     else:
         told = tensors["posteriors"].float()
         if told.dim() != 2 or told.shape != (len(nodes), classes) or not bool(torch.isfinite(told).all()):
             raise InputError(f"the table '{message.kind}' must hold finite posteriors [{len(nodes)}, {classes}]")
         if bool((told < 0).any()) or not torch.allclose(told.sum(1), torch.ones(len(told)).to(told), atol=1e-3):
             raise InputError(f"the table '{message.kind}': posteriors must not be negative and must sum to 1")
-    return _Table(nodes, told.clamp_min(1e-30).log(), total)
+    return _Table(message.kind, nodes.long(), told.clamp_min(1e-30).log(), total)
 
 
 def _kind(x: Tensor) -> str:

@@ -137,7 +137,7 @@ def _attack_recorded(
     unused = {
         "--defense": request.defenses,
         "--strength": request.strength is not None,
-        "--set": request.settings,
+        "--set": request.settings and not hasattr(target.settings, "recipe"),
         "--ratio": request.ratio is not None,
         "--seeds": request.seeds is not None,
         "--timeline": request.timeline,
@@ -148,7 +148,7 @@ def _attack_recorded(
         if given:
             raise InputError(f"{option} has no meaning with --transcript, which runs nothing: leave it out")
     use_one_thread()
-    result = attack_recorded(str(request.transcript), attacks, data, request.target, request.seed)
+    result = attack_recorded(str(request.transcript), attacks, data, target, request.seed)
     (found,) = outcomes([result])
     recorded = replace(
         found,
@@ -295,6 +295,11 @@ def _trial_plans(
             )
     for plan in plans[: len(names)]:
         plan.make_defense()
+    if request.save_transcripts is not None and getattr(target.settings, "split", "dataset") != "dataset":
+        raise InputError(
+            "--save-transcripts: members are drawn at random and a transcript does not say who they are: "
+            "add --set split=dataset"
+        )
     return list(_recording(plans, request.save_transcripts))
 
 

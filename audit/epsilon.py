@@ -6,7 +6,7 @@ edge); it says nothing about a promise for another unit or another adjacency.
 It is a proof, up to the stated confidence, only where the coins were real: many independent runs of the
 mechanism, each with or without the unit (`epsilon_lower_bound`), or one run with many units, each put in by an
 independent fair coin (`one_run_epsilon`). Many records of one model with a natural split are the heuristic that
-Zanella-Béguelin et al. (ICML 2023, section 1) warn of: their guesses depend on each other, and members may
+Zanella-Béguelin et al. (ICML 2023) warn of: their guesses depend on each other, and members may
 differ from non-members for other reasons. The caller knows which it was and says so by ``validity``.
 
 Nothing is maximised on the data that the bound is computed from. A bound that is the best of many thresholds, or
@@ -63,7 +63,7 @@ def epsilon_lower_bound(
     Raises:
         ValueError: scores are missing or NaN, or a setting is out of its range.
 
-    Source: Jagielski, Ullman and Oprea (NeurIPS 2020, section 4); Nasr et al. (S&P 2021, section IV).
+    Source: Jagielski, Ullman and Oprea (NeurIPS 2020); Nasr et al. (S&P 2021).
     """
     parts = [np.asarray(part, dtype=float).ravel() for part in (inside, outside)]
     truth, score = checked(np.repeat([True, False], [len(part) for part in parts]), np.concatenate(parts))

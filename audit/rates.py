@@ -51,7 +51,7 @@ def tpr_at_fpr_finding(
     Where each run has 10 / fpr non-members, it is the mean of the runs' own TPR@FPR. Where only all runs
     together have as many, and there are at least five, one threshold is taken over the non-members of all runs
     (the note says so: this threshold does not follow a run whose scores lie higher); each run then counts with
-    its jackknife pseudo-value (the delete-a-group jackknife; Shao and Tu 1995, section 2.3). Otherwise the
+    its jackknife pseudo-value (the delete-a-group jackknife; Shao and Tu 1995, chapter 2). Otherwise the
     finding is not measurable.
 
     Interval: Bayesian bootstrap (Rubin 1981) with one exponential weight per subject, shared by all rows of the
@@ -59,7 +59,7 @@ def tpr_at_fpr_finding(
     Its covariance between runs enters the variance over seeds and subjects of `metrics` (so runs are clusters,
     and subjects that all runs share are not taken for new ones); the interval is Clopper-Pearson's for the
     effective number of members (Korn and Graubard 1998). Heuristic: its coverage is measured by simulation
-    (benchmarks/coverage.py).
+    (benchmarks/interval_coverage.py).
     """
     runs = checked_runs(runs)
     metric, counts = f"tpr@fpr={fpr:g}", counts_of([runs])
@@ -279,24 +279,18 @@ def _reweighted_tpr(runs: Sequence[Judged], fpr: float, resamples: int, rng: np.
 
 
 def _widened(found: Finding, guesses: Sequence[Judged]) -> Finding:
-    """Balanced accuracy with a wider interval where too few are flagged, or not, for a normal approximation."""
-    low, high = found.low, found.high
-    classes = [[run.score[run.truth == kind] for run in guesses] for kind in (True, False)]
-    counts = [
-        (np.mean([part.sum() for part in parts]), np.mean([(1 - part).sum() for part in parts]))
-        for parts in classes
-    ]
-    if low is None or high is None or min(map(min, counts)) >= FEW_FLAGS:
+    """Balanced accuracy with a wider interval where too few guesses are right, or wrong, to be called normal."""
+    sides, few = [], False
+    for kind in (True, False):
+        right = [(run.score == run.truth)[run.truth == kind] for run in guesses]
+        rate, trials = float(np.mean([part.mean() for part in right])), min(map(len, right))
+        low, high = share_interval(rate, 0.0, trials, found.level)
+        sides.append((rate - low, high - rate))
+        few |= min(rate, 1 - rate) * trials < FEW_FLAGS
+    if not few or found.estimate is None or found.low is None or found.high is None:
         return found
-    down, up = [], []
-    for parts, sign in zip(classes, (1, -1), strict=True):
-        rate = float(np.mean([part.mean() for part in parts]))
-        bounds = share_interval(rate, 0.0, min(map(len, parts)), found.level)
-        reach = [rate - bounds[0], bounds[1] - rate][::sign]
-        down.append(reach[0])
-        up.append(reach[1])
-    middle = found.estimate or 0.0
-    return replace(found, low=min(low, middle - np.hypot(*down) / 2), high=max(high, middle + np.hypot(*up) / 2))
+    down, up = (float(np.hypot(*side)) / 2 for side in zip(*sides, strict=True))
+    return replace(found, low=min(found.low, found.estimate - down), high=max(found.high, found.estimate + up))
 
 
 def _best_threshold(truth: NDArray[np.bool_], score: Floats) -> float:

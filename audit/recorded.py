@@ -5,16 +5,18 @@ from torch_geometric.data import Data
 
 from ..targets.errors import InputError
 from ..targets.randomness import branch
-from ..targets.target import Run, Secrets, Utility
+from ..targets.target import UNITS, Run, Secrets, Target, Utility
 from ..targets.transcript import Transcript
 from .trial import AttackPlan, TrialPlan, TrialResult, attacks_on
 
 
-def attack_recorded(path: str, attacks: tuple[AttackPlan, ...], data: Data, target: str, seed: int) -> TrialResult:
-    """Plays label membership on a transcript: the dataset's masks are the truth.
+def attack_recorded(
+    path: str, attacks: tuple[AttackPlan, ...], data: Data, target: Target, seed: int
+) -> TrialResult:
+    """Plays a membership game on a transcript: the dataset's masks are the truth.
 
     Members are the train nodes, non-members the test nodes. Accuracy is not measured: the result holds
-    no utility of its own.
+    no utility of its own. The game and how models were trained are what ``target`` is set to, where it says so.
 
     Raises:
         InputError: the transcript cannot be read, or holds nothing that an attack reads.
@@ -22,11 +24,13 @@ def attack_recorded(path: str, attacks: tuple[AttackPlan, ...], data: Data, targ
     transcript = Transcript.load(path)
     train, test = data.train_mask.numpy(), data.test_mask.numpy()
     subjects = np.flatnonzero(train | test)
-    secrets = Secrets("label-membership", "the label of one node", subjects, train[subjects])
+    game = getattr(target.settings, "game", "label-membership")
+    secrets = Secrets(game, UNITS[game], subjects, train[subjects])
     rounds = [m.round for m in transcript.messages if m.receiver == "public"]
     if not rounds:
         raise InputError(f"the transcript {path} holds no released message: record the run with its release")
     nothing = Utility(max(rounds), float("nan"), float("nan"), float("nan"))
-    run = Run(transcript, {secrets.game: secrets}, (nothing,), 0)
-    plan = TrialPlan(target, {}, "none", {}, attacks, seed, 0)
+    recipe = getattr(target.settings, "recipe", None)
+    run = Run(transcript, {game: secrets}, (nothing,), 0, recipe=recipe)
+    plan = TrialPlan(target.name, {}, "none", {}, attacks, seed, 0)
     return attacks_on(plan, run, data, branch(np.random.SeedSequence(seed), 0))

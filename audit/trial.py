@@ -131,12 +131,21 @@ def run_trial(plan: TrialPlan, data: Data, progress: Progress = no_progress) -> 
 
 
 def attacks_on(
-    plan: TrialPlan, run: Run, data: Data, seed: np.random.SeedSequence, progress: Progress = no_progress
+    plan: TrialPlan,
+    run: Run,
+    data: Data,
+    seed: np.random.SeedSequence,
+    progress: Progress = no_progress,
+    grants: "Grants | None" = None,
 ) -> TrialResult:
-    """All attacks of a plan on one run; those that its views do not allow are noted with the reason."""
+    """All attacks of a plan on one run; those that its views do not allow are noted with the reason.
+
+    ``grants`` may be handed on between runs on the same graph with the same secrets and seed: adversaries that know
+    the same then share their shadow models.
+    """
     attacked: list[Attacked] = []
     refused: dict[str, str] = {}
-    grants = _Grants(run, data, seed, plan.device)
+    grants = grants or Grants(run, data, seed, plan.device)
     for done, attack_plan in enumerate(plan.attacks):
         attack = attack_plan.make()
         reason = _why_not(attack, attack_plan, run, grants)
@@ -165,7 +174,7 @@ def _rounds(plan: TrialPlan, run: Run) -> list[int]:
 
 
 @dataclass
-class _Grants:
+class Grants:
     """Each adversary's knowledge, made once: attacks with the same knowledge share their shadow models."""
 
     run: Run
@@ -201,7 +210,7 @@ class _Grants:
         return (*self.made[key], secrets)
 
 
-def _why_not(attack: Attack, plan: AttackPlan, run: Run, grants: _Grants) -> str | None:
+def _why_not(attack: Attack, plan: AttackPlan, run: Run, grants: Grants) -> str | None:
     """Why an attack does not apply to a run, or None. An observer that the user named must exist."""
     if not set(attack.games) & set(run.secrets):
         return f"it plays {' or '.join(attack.games)}, the target offers {', '.join(run.secrets)}"
@@ -214,7 +223,7 @@ def _why_not(attack: Attack, plan: AttackPlan, run: Run, grants: _Grants) -> str
     return attack.why_not(view.until(run.utility.round), grants.for_attack(attack, plan)[1])
 
 
-def _attacked(attack: Attack, plan: AttackPlan, run: Run, round_: int, grants: _Grants) -> Attacked:
+def _attacked(attack: Attack, plan: AttackPlan, run: Run, round_: int, grants: Grants) -> Attacked:
     given, knowledge, secrets = grants.for_attack(attack, plan)
     seed = branch(grants.seed, "attack", plan.neighbours)
     view = given.renamed(run.transcript.seen_by(plan.observer).until(round_))

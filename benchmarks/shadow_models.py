@@ -2,8 +2,8 @@
 
     python benchmarks/shadow_models.py --dataset Cora --hidden 16 --models 64 --threads 1
 
-Each side runs in a process of its own, so that its peak memory is its own; ratios of one thread are of CPU time, those of
-two threads of wall time. The loop's time per epoch is measured on a few epochs and scaled to all.
+Each side runs in a process of its own, so that its peak memory is its own; ratios of one thread are of CPU time,
+those of two threads of wall time. The loop's time per epoch is measured on a few epochs and scaled to all.
 """
 
 import json

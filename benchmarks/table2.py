@@ -1,13 +1,15 @@
 """FedGC, Table 2: accuracy and membership AUC under five defenses, measured beside published.
 
-Each trial (dataset, defense, seed) is written to a folder when it is done, so the table can be made in
-pieces, on several machines, and again:
+Each trial (dataset, defense, seed) is written to a folder when it is done, with what was released, so the table can
+be made in pieces, on several machines, and again; further attacks are mounted on the recorded releases:
 
     python benchmarks/table2.py run --dataset Cora --seeds 5 --folder results
+    python benchmarks/table2.py likelihood --dataset Cora --seeds 5 --folder results
     python benchmarks/table2.py show --folder results
 """
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +17,7 @@ import click
 import numpy as np
 
 DEFENSES = ("none", "pseudo-labels", "adversarial-regularisation", "ldp", "ib")
+LIKELIHOOD = ("lira", "lira-offline", "rmia", "base-offline")
 CHECKPOINTS = (100, 300, 500)  # validation chooses among these; the released code has six
 PUBLISHED = {  # FedGC, Table 2: accuracy %, AUC %; the text of the Cora column's last cell is lost
     "Cora": {
@@ -60,11 +63,64 @@ def run(dataset: str, defenses: tuple[str, ...], seeds: int, first_seed: int, in
     for index in range(first_seed, seeds):
         for defense in defenses:
             file = folder / f"{dataset}-{defense}-{init}-{index}.json"
-            if file.exists():
+            if file.exists() and _transcript(file).exists():
                 continue
-            plan = TrialPlan("fedgc", settings, defense, {}, _attacks(), seed=0, index=index)
+            _transcript(file).parent.mkdir(exist_ok=True)
+            attacks, recorded = _attacks(), str(_transcript(file))
+            plan = TrialPlan("fedgc", settings, defense, {}, attacks, seed=0, index=index, transcript=recorded)
             _write(file, _packed(run_trial(plan, data)))
             click.echo(f"{file} written")
+
+
+@main.command()
+@click.option("--dataset", type=click.Choice(sorted(PUBLISHED)), required=True)
+@click.option("--seeds", default=5, show_default=True)
+@click.option("--first-seed", default=0, show_default=True)
+@click.option("--shadows", default=16, show_default=True)
+@click.option("--folder", type=click.Path(path_type=Path), default=Path("results"), show_default=True)
+def likelihood(dataset: str, seeds: int, first_seed: int, shadows: int, folder: Path) -> None:
+    """Attack the recorded releases with likelihood ratios too; the defenses of a seed share their shadow models."""
+    from gaudit.audit.trial import AttackPlan, use_one_thread
+    from gaudit.targets.datasets import load_dataset
+
+    use_one_thread()
+    data = load_dataset(dataset)
+    attacks = tuple(AttackPlan(name, {"shadows": shadows}) for name in LIKELIHOOD)
+    for index in range(first_seed, seeds):
+        files = [f for f in sorted(folder.glob(f"{dataset}-*-{index}.json")) if _transcript(f).exists()]
+        for file, result in zip(files, _attacked_again(files, data, attacks, index), strict=True):
+            content = json.loads(file.read_text())
+            content["attacked"] = [a for a in content["attacked"] if a["plan"]["name"] not in LIKELIHOOD]
+            content["attacked"] += _packed(result)["attacked"]
+            _write(file, content)
+            click.echo(f"{file} extended")
+
+
+def _attacked_again(files: list[Path], data: Any, attacks: tuple[Any, ...], index: int) -> Any:
+    """Each recorded run's result of some attacks. One `Grants` for all: knowledge depends on the seed alone."""
+    from gaudit.audit.trial import Grants, TrialPlan, attacks_on
+    from gaudit.targets.randomness import branch
+    from gaudit.targets.target import Run, Secrets, Utility
+    from gaudit.targets.transcript import Transcript
+
+    seed = branch(np.random.SeedSequence(0), index)
+    train = data.train_mask.numpy()
+    subjects = np.flatnonzero(train | data.test_mask.numpy())
+    secrets = Secrets("label-membership", "the label of one node", subjects, train[subjects])
+    grants = None
+    for file in files:
+        content = json.loads(file.read_text())
+        utilities = tuple(Utility(**u) for u in content["utilities"])
+        run = Run(Transcript.load(_transcript(file)), {secrets.game: secrets}, utilities, content["chosen"])
+        grants = grants or Grants(run, data, seed, "cpu")
+        plan = TrialPlan("fedgc", {}, "none", {}, attacks, seed=0, index=index)
+        result = attacks_on(plan, run, data, seed, grants=grants)
+        groups = {name: np.array(mask) for name, mask in content["attacked"][0]["groups"].items()}
+        yield replace(result, attacked=tuple(replace(a, groups=groups) for a in result.attacked))
+
+
+def _transcript(file: Path) -> Path:
+    return file.parent / "transcripts" / f"{file.stem}.safetensors"
 
 
 def _attacks() -> tuple[Any, ...]:
@@ -159,6 +215,8 @@ def _print(dataset: str, init: str, published: dict[str, Any], found: list[Any])
             "before tuning",
             "mia, AUC % (published)",
             "its blind baseline",
+            "TPR % at 1 % FPR",
+            *(f"{name}, {what}" for name in ("lira", "rmia") for what in ("AUC %", "TPR %")),
         ),
         [
             (
@@ -168,6 +226,8 @@ def _print(dataset: str, init: str, published: dict[str, Any], found: list[Any])
                 _percent(o.before_tuning),
                 f"{_percent(o.attacks[0].auc)} ({published[o.defense][1] or 'not legible'})",
                 _percent(o.attacks[0].blind),
+                _percent(o.attacks[0].tpr[0]),
+                *(cell for name in ("lira", "rmia") for cell in _outsider(o, name)),
             )
             for o in found
         ],
@@ -186,6 +246,12 @@ def _print(dataset: str, init: str, published: dict[str, Any], found: list[Any])
         ),
         [_attack_row(o.defense, a) for o in found for a in _shown(o)],
     )
+
+
+def _outsider(outcome: Any, name: str) -> tuple[str, str]:
+    """AUC and TPR of an attack by the public, where it was measured."""
+    found = [a for a in outcome.attacks if (a.plan.name, a.plan.observer) == (name, "public")]
+    return (_percent(found[0].auc), _percent(found[0].tpr[0])) if found else ("", "")
 
 
 def _shown(outcome: Any) -> list[Any]:

@@ -40,7 +40,7 @@ def _about(attack: AttackOutcome, base: DefenseOutcome, others: Sequence[Defense
     else:
         actor = "Someone who sees no message at all"
     actor = actor if not start else actor[0].lower() + actor[1:]
-    text = f"{start}{actor} {_tells(attack.auc)}"
+    text = f"{start}{actor} {_tells(attack.auc)}{_but(attack)}"
     for other in others:
         same = next((a for a in other.attacks if a.plan == attack.plan), None)
         if same is not None:
@@ -52,6 +52,23 @@ def _tells(auc: Finding) -> str:
     if auc.low is not None and auc.low > 0.5:
         return f"tells members from non-members with AUC {auc.text(2)}"
     return f"is not shown to tell members from non-members (AUC {auc.text(2)}, chance is 0.5)"
+
+
+def _best_baseline(attack: AttackOutcome) -> str | None:
+    """The blind baseline with the highest AUC, in words."""
+    name = max(attack.baselines, key=lambda n: attack.baselines[n].auc.estimate or 0, default=None)
+    return None if name is None else f"{attack.baselines[name].auc.text(2)} from the public graph by {name}"
+
+
+def _but(attack: AttackOutcome) -> str:
+    """What must follow an AUC above chance that a blind baseline explains."""
+    above = attack.auc.low is not None and attack.auc.low > 0.5
+    if not above or attack.unexplained or not attack.plan.make().kinds():
+        return ""
+    public = _best_baseline(attack)
+    return f", no evidence of a leak beside {attack.blind.text(2)} without the release" + (
+        "" if public is None else f" and {public}"
+    )
 
 
 def _cost(cost: Finding | None) -> str:
@@ -74,9 +91,8 @@ def blind_warning(attack: AttackOutcome) -> str | None:
     """What to say where the attack does no better than its blind baseline."""
     if attack.unexplained or not attack.plan.make().kinds():
         return None
-    best = max(attack.baselines, key=lambda name: attack.baselines[name].auc.estimate or 0, default=None)
-    public = "" if best is None else f", {attack.baselines[best].auc.text(2)} from the public graph by {best}"
+    public = _best_baseline(attack)
     return (
-        f"{attack.plan.name}: no better than chance or a blind baseline "
-        f"({attack.blind.text(2)} without the release{public}); this AUC is not evidence of a leak"
+        f"{attack.plan.name}: no better than chance or a blind baseline ({attack.blind.text(2)} without the release"
+        f"{'' if public is None else ', ' + public}); this AUC is not evidence of a leak"
     )

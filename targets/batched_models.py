@@ -133,16 +133,18 @@ class _Batch:
         edges = torch.empty((2, 0), dtype=torch.long) if query.edges is None else query.edges
         x = self.x if query.x is None else query.x.float().to(self.device)
         with torch.no_grad():
-            logits = self._logits(self._blocks(edges.to(self.device), apart=query.apart), x=x)
+            logits = self._logits(self._blocks(edges.to(self.device), apart=query.apart, nodes=len(x)), x=x)
         return logits[:, query.nodes.to(self.device)]
 
     def _validation_blocks(self, watch: Tensor) -> Blocks:
         edges = self.task.data.edge_index
         return self._blocks(edges[:, watch[edges[0]] & watch[edges[1]]].to(self.device))
 
-    def _blocks(self, edges: Tensor, within: bool = False, apart: bool = False) -> Blocks:
+    def _blocks(
+        self, edges: Tensor, within: bool = False, apart: bool = False, nodes: int | None = None
+    ) -> Blocks:
         """Each model's graph: all edges, those within its members, or those that do not cross to non-members."""
-        nodes, parts = len(self.x), []
+        nodes, parts = nodes or len(self.x), []
         for k, members in enumerate(self.members):
             kept = edges
             if within:

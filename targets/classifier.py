@@ -18,13 +18,9 @@ from .randomness import branch
 from .recipe import Recipe, initial_weights
 from .shadow_models import ask_models, train_models
 from .shadow_task import Query, Task
-from .target import Progress, Run, Secrets, Target, Utility, no_progress
+from .target import UNITS, Progress, Run, Secrets, Target, Utility, no_progress
 
 GLOBAL_KIND = "global-model"
-UNITS = {
-    "label-membership": "the label of one node",
-    "node-presence": "one node with its features, label and edges",
-}
 TUNED: dict[str, dict[str, Any]] = {  # Lassila et al. 2025, released configuration, GCN
     "cora": {"lr": 1e-3, "weight_decay": 1e-5, "dropout": 0.5, "hidden": 64, "epochs": 200},
     "citeseer": {"lr": 1e-3, "weight_decay": 1e-4, "dropout": 0.5, "hidden": 64, "epochs": 100},

@@ -20,7 +20,8 @@ class Query:
         nodes: [s] int64.
         edges: both directions [2, e]; None leaves all nodes alone (0-hop).
         apart: keep only edges between two members or two non-members of the model that is asked.
-        x: features of all nodes to ask with, where they are not the graph's own.
+        x: features of all nodes to ask with, dense or CSR, where they are not the graph's own; with other nodes
+            than the graph's, nothing can be kept apart.
     """
 
     nodes: Tensor

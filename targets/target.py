@@ -21,6 +21,13 @@ def no_progress(stage: str, done: int, total: int) -> None:
     """Reports nothing."""
 
 
+UNITS = {
+    "label-membership": "the label of one node",
+    "node-presence": "one node with its features, label and edges",
+}
+"""What is protected, by game."""
+
+
 @dataclass(frozen=True)
 class Secrets:
     """The truth of one game; the referee alone gets to see it.

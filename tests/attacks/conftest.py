@@ -8,17 +8,22 @@ import torch
 from scipy.stats import binom
 from torch_geometric.data import Data
 
-from gaudit.attacks.attack import Attack
+from gaudit.attacks.attack import Attack, Neighbours, Scores
+from gaudit.attacks.calibrated import Answers, Evidence
 from gaudit.audit.finding import Finding
 from gaudit.audit.knowledge import Grant, grant
-from gaudit.audit.metrics import auc_finding
+from gaudit.audit.metrics import Judged, auc_finding
 from gaudit.audit.referee import judge
+from gaudit.targets.answers import MODEL_KIND
 from gaudit.targets.channel import Channel
 from gaudit.targets.condensed import KIND, CondensedGraph
 from gaudit.targets.encoder import ENCODER_KIND, encoded
 from gaudit.targets.graph import check_graph
+from gaudit.targets.recipe import Recipe
+from gaudit.targets.shadow_models import train_models
+from gaudit.targets.shadow_task import Task
 from gaudit.targets.target import Secrets
-from gaudit.targets.transcript import Transcript
+from gaudit.targets.transcript import Transcript, View
 
 NODES, WORDS, CLASSES, SIDE = 260, 120, 3, 50
 WRONG_LABELS = 0.3  # labels that features do not explain: only a model that saw them knows them
@@ -158,3 +163,102 @@ def at_chance():
         assert abs(np.mean([f.estimate for f in findings]) - 0.5) < 3.3 * deviation
 
     return check
+
+
+OVERFIT = Recipe(hidden=16, epochs=80, lr=0.03, weight_decay=0, dropout=0)
+
+
+@dataclass(frozen=True, eq=False)
+class Published:
+    """A model of a world, published with its weights, and an auditor who looks at it."""
+
+    world: World
+    given: Grant
+    transcript: Transcript
+
+    @property
+    def view(self) -> View:
+        return self.given.renamed(self.transcript.seen_by("public"))
+
+    def scores(self, attack: Attack, seed: int = 0) -> Scores:
+        return attack(self.view, self.given.knowledge, np.random.SeedSequence(seed))
+
+    def judged(self, attack: Attack) -> Judged:
+        return judge(self.scores(attack), self.given, self.world.secrets)
+
+    def judged_blind(self, attack: Attack) -> Judged:
+        guesses = attack.blind(self.given.knowledge, np.random.SeedSequence(0))
+        return judge(guesses, self.given, self.world.secrets)
+
+    def told(self, **knowledge) -> "Published":
+        """The same with an auditor who knows something else."""
+        return replace(self, given=replace(self.given, knowledge=replace(self.given.knowledge, **knowledge)))
+
+
+def _published(
+    seed: int,
+    members: str = "true",
+    game: str = "label-membership",
+    neighbours: Neighbours = "true",
+    recipe: Recipe = OVERFIT,
+) -> Published:
+    world = _world(seed)
+    world = replace(world, secrets=replace(world.secrets, game=game))
+    root = np.random.SeedSequence([seed, 1])
+    inside = torch.zeros((1, NODES), dtype=torch.bool)
+    drawn = np.random.default_rng(root).permutation(world.secrets.subjects)[:SIDE]
+    inside[0, world.members if members == "true" else torch.from_numpy(drawn)] = True
+    trained = train_models(
+        Task(world.data, inside, recipe, CLASSES, game == "node-presence"), [], root, keep_weights=True
+    )
+    channel = Channel()
+    channel.send(MODEL_KIND, "server", "public", 1, {name: w[0] for name, w in trained.weights.items()})
+    coins = np.random.SeedSequence([seed, 2])
+    given = grant(world.data, world.secrets, neighbours, False, coins, auditor=True, recipe=recipe)
+    return Published(world, given, channel.transcript)
+
+
+@pytest.fixture(scope="session")
+def publish_model():
+    """``publish_model(seed, members, game, neighbours, recipe)``: a world's model, looked at by an auditor.
+
+    It was trained on the members, or (``members="other"``) on a draw of its own from the nodes in question.
+    """
+    return _published
+
+
+@pytest.fixture(scope="session")
+def null_models() -> list[Published]:
+    """24 worlds with a model each whose training nodes were drawn without regard to the truth."""
+    return [_published(400 + seed, "other") for seed in range(24)]
+
+
+@pytest.fixture(scope="session")
+def leaky_models() -> list[Published]:
+    """Overfitted models, three of each game."""
+    asked = (("label-membership", "true"), ("node-presence", "none"))
+    return [_published(seed, "true", *how) for how in asked for seed in range(3)]
+
+
+@pytest.fixture
+def gaussian():
+    """``gaussian(rng, shift, shadows, nodes)``: evidence of a Gaussian world, and the truth.
+
+    A node's margin is its own level plus noise of deviation 1, and ``shift`` more where a model trained on it.
+    Half of the models trained on each node; rounds are a mask and its complement.
+    """
+
+    def made(rng, shift: float, shadows: int, nodes: int) -> tuple[Evidence, np.ndarray]:
+        level, truth = 3 * rng.standard_normal(nodes), rng.random(nodes) < 0.5
+        half = rng.random((shadows // 2, nodes)).argsort(1) < nodes // 2
+        inside = np.stack([half, ~half], 1).reshape(shadows, nodes)
+        target = level + shift * truth + rng.standard_normal(nodes)
+        values = level + shift * inside + rng.standard_normal(inside.shape)
+
+        def logits(margins: np.ndarray) -> torch.Tensor:
+            return torch.from_numpy(np.stack([margins, np.zeros_like(margins)], -1))
+
+        answers = Answers(logits(target), logits(values), inside, torch.zeros(nodes, dtype=torch.long))
+        return Evidence(answers, None, answers, np.arange(shadows) // 2), truth
+
+    return made

@@ -40,8 +40,8 @@ class LiRA(Calibrated):
         mean_in, mean_out = means(shadow, inside)
         spread_in = self._spread(shadow, inside)
         spread_out = self._spread(shadow, ~inside)
-        ratio: np.ndarray = norm.logpdf(target, mean_in, spread_in) - norm.logpdf(target, mean_out, spread_out)
-        return ratio
+        inside_more = norm.logpdf(target, mean_in, spread_in) - norm.logpdf(target, mean_out, spread_out)
+        return np.asarray(inside_more)
 
     def _spread(self, values: np.ndarray, of: np.ndarray) -> np.ndarray:
         return spread(values, of, self.settings.variance, self.settings.prior)

@@ -60,7 +60,7 @@ class RMIA(Calibrated):
 
     def _ratio(self, target: np.ndarray, shadow: np.ndarray, inside: np.ndarray, a: float) -> np.ndarray:
         if not self.offline:
-            return target - log_mean(shadow, np.ones_like(inside))
+            return np.asarray(target - log_mean(shadow, np.ones_like(inside)))
         outside = np.exp(log_mean(shadow, ~inside))
         ratio: np.ndarray = target - np.log(((1 + a) * outside + 1 - a) / 2)
         return ratio

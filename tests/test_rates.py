@@ -2,7 +2,7 @@
 
 A coverage test passes when the share of intervals that hold the truth is at least 95 % minus two standard
 errors of that share; an interval with exactly 95 % coverage would fail it with probability 2.5 %, were the seeds
-not fixed. benchmarks/coverage.py measures more settings with more repetitions.
+not fixed. benchmarks/interval_coverage.py measures more settings with more repetitions.
 """
 
 from functools import partial
@@ -334,6 +334,14 @@ def test_advantage_interval_covers_the_population_advantage_at_its_thresholds(na
     assert_covers(
         lambda rng: advantage_finding(world(rng, **options), threshold=0.5), inside - outside, simulations
     )
+
+
+@pytest.mark.parametrize("threshold", [2.5, -2.5])
+@pytest.mark.parametrize("shift", [0.0, 1.0])
+def test_advantage_of_a_threshold_that_flags_few_or_nearly_all_covers(threshold, shift):
+    """Often no member at all is flagged: the sample then shows no variance where there is one."""
+    truth = norm.sf(threshold - shift) - norm.sf(threshold)
+    assert_covers(lambda rng: advantage_finding(world(rng, shift=shift), threshold=threshold), truth, 300)
 
 
 def test_advantage_is_the_balanced_accuracy_on_another_scale():

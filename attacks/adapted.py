@@ -1,13 +1,18 @@
 """The adaptive adversary: one who holds a client's feature transformation feeds transformed features to models."""
 
+import hashlib
+from collections.abc import Mapping
 from dataclasses import replace
 from weakref import WeakKeyDictionary
+
+import torch
+from torch import Tensor
 
 from ..targets.encoder import ENCODER_KIND, encoded
 from ..targets.transcript import View
 from .attack import Knowledge
 
-_SEEN: "WeakKeyDictionary[Knowledge, dict[tuple[float, ...], Knowledge]]" = WeakKeyDictionary()
+_SEEN: "WeakKeyDictionary[Knowledge, dict[str, Knowledge]]" = WeakKeyDictionary()
 
 
 def adapted(view: View, knowledge: Knowledge) -> Knowledge:
@@ -21,7 +26,16 @@ def adapted(view: View, knowledge: Knowledge) -> Knowledge:
         return knowledge
     encoder = view.last(ENCODER_KIND).tensors
     known = _SEEN.setdefault(knowledge, {})
-    key = tuple(float(part.double().sum()) for part in encoder.values())
+    key = _fingerprint(encoder)
     if key not in known:
         known[key] = replace(knowledge, x=encoded(knowledge.x, knowledge.edges, encoder))
     return known[key]
+
+
+def _fingerprint(tensors: Mapping[str, Tensor]) -> str:
+    """Of every value in its place: sums would take a transformation with its rows in another order for the same."""
+    digest = hashlib.blake2b()
+    for name, tensor in sorted(tensors.items()):
+        digest.update(f"{name} {tensor.dtype} {tuple(tensor.shape)}".encode())
+        digest.update(tensor.reshape(-1).contiguous().cpu().view(torch.uint8).numpy().tobytes())
+    return digest.hexdigest()

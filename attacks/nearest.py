@@ -31,6 +31,8 @@ class Nearest(Attack):
 
     def blind_score(self, knowledge: Knowledge) -> Tensor:
         """Rows of the shadow data in place of released ones, as many as a half of the members."""
+        if not len(knowledge.shadow):
+            return torch.zeros(len(knowledge.subjects), device=knowledge.x.device)
         size = max(knowledge.members // 2, 1)
         drawn = knowledge.shadow[torch.randperm(len(knowledge.shadow), device=knowledge.x.device)[:size]]
         return largest_cosine(knowledge.x[knowledge.subjects], knowledge.x[drawn])

@@ -111,7 +111,7 @@ def victim(
     Args:
         view: what the observer sees.
         knowledge: what it knows; ``neighbours`` chooses among tables.
-        artefact: which to take; ``auto`` takes a model before uploads, posteriors, labels and the
+        artefact: which to take; ``auto`` takes uploads before a model, posteriors, labels and the
             last released graph. ``releases`` takes all of these so far: what is learned from many is averaged.
         recipe: of published weights.
         settings: of models trained on a release.
@@ -121,15 +121,16 @@ def victim(
         InputError: the view does not hold it, or holds something misshapen.
     """
     query = QUERY_NAMES.get(knowledge.neighbours)
-    if artefact in ("auto", "model") and view.of_kind(MODEL_KIND) and knowledge.neighbours != "apart":
-        return _Weights(view.of_kind(MODEL_KIND)[-1:], recipe, knowledge)
-    if artefact in ("auto", "updates") and view.of_kind(UPDATE_KIND) and knowledge.neighbours != "apart":
+    asks_itself = knowledge.neighbours != "apart"  # the owner alone knows which edges to leave out
+    if artefact in ("auto", "updates") and view.of_kind(UPDATE_KIND) and asks_itself:
         return _Weights(view.of_kind(UPDATE_KIND), recipe, knowledge)
+    if artefact in ("auto", "model") and view.of_kind(MODEL_KIND) and asks_itself:
+        return _Weights(view.of_kind(MODEL_KIND)[-1:], recipe, knowledge)
     if artefact in ("auto", "posteriors") and query and view.of_kind(posteriors_kind(query)):
         return _table(view.last(posteriors_kind(query)), knowledge)
     if artefact in ("auto", "labels") and query and view.of_kind(labels_kind(query)):
         return _table(view.last(labels_kind(query)), knowledge)
-    if artefact in ("auto", "release", "releases") and view.of_kind(RELEASE_KIND):
+    if artefact in ("auto", "release", "releases") and view.of_kind(RELEASE_KIND) and asks_itself:
         seen = view.of_kind(RELEASE_KIND)
         return _Release(seen if artefact == "releases" else seen[-1:], knowledge, settings, models)
     raise InputError(

@@ -21,7 +21,7 @@ from ..targets.target import Target
 from ..targets.transcript import Exposure, Transcript, observer_members
 from .recorded import attack_recorded
 from .results import SCHEMA, DefenseOutcome, outcomes
-from .trial import AttackPlan, TrialPlan, use_one_thread
+from .trial import AttackPlan, TrialPlan, TrialResult, use_one_thread
 from .workers import run_trials
 
 Report = Callable[[str, str, int, int], None]
@@ -126,6 +126,7 @@ def run_attack(request: AttackRequest, report: Report) -> AttackAudit:
         request.workers if request.device == "cpu" else 1,
         lambda place, stage, done, total: report(names[place], stage, done, total),
     )
+    _check_applied(results)
     settings = target.settings.model_dump(mode="json")
     return AttackAudit(request, data.name, settings, seeds, target.release_phrase, outcomes(results))
 
@@ -149,6 +150,7 @@ def _attack_recorded(
             raise InputError(f"{option} has no meaning with --transcript, which runs nothing: leave it out")
     use_one_thread()
     result = attack_recorded(str(request.transcript), attacks, data, target, request.seed)
+    _check_applied([result])
     (found,) = outcomes([result])
     recorded = replace(
         found,
@@ -158,6 +160,14 @@ def _attack_recorded(
         notes=(f"the release of round {result.utility.round}; which defense was in place is not recorded",),
     )
     return AttackAudit(request, data.name, {}, 1, target.release_phrase, [recorded])
+
+
+def _check_applied(results: list[TrialResult]) -> None:
+    """Refuses where no attack applied to any run: a table without a result reads as safety."""
+    if any(r.attacked for r in results):
+        return
+    reasons = {name: reason for r in results for name, reason in r.refused.items()}
+    raise InputError("no attack applies: " + "; ".join(f"{name}: {reason}" for name, reason in reasons.items()))
 
 
 def _check_observers(attacks: tuple[AttackPlan, ...], target: Target) -> None:

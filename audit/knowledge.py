@@ -8,6 +8,7 @@ from torch_geometric.data import Data
 from torch_geometric.utils import subgraph
 
 from ..attacks.attack import Knowledge, Neighbours
+from ..targets.answers import TABLE_KINDS
 from ..targets.errors import InputError
 from ..targets.randomness import branch
 from ..targets.recipe import Recipe
@@ -33,8 +34,8 @@ class Grant:
     def renamed(self, view: View) -> View:
         """What an observer sees, with the adversary's node ids in place of ours.
 
-        A tensor called ``nodes`` that goes to the public names nodes; its message's rows are put into the order
-        of the new ids, since the old order may tell.
+        A tensor called ``nodes`` in a table of answers, or in what goes to the public, names nodes; the message's
+        rows are put into the order of the new ids, since the old order may tell.
         """
         theirs = torch.empty(len(self.ids), dtype=torch.long)
         theirs[torch.from_numpy(self.ids)] = torch.arange(len(self.ids))
@@ -43,7 +44,7 @@ class Grant:
 
 def _renamed(message: Message, theirs: torch.Tensor) -> Message:
     nodes = message.tensors.get("nodes")
-    if nodes is None or message.receiver != "public":
+    if nodes is None or (message.receiver != "public" and message.kind not in TABLE_KINDS):
         return message
     if nodes.dim() != 1 or nodes.is_floating_point() or bool(((nodes < 0) | (nodes >= len(theirs))).any()):
         raise InputError(

@@ -152,7 +152,10 @@ def attacks_on(
         if reason is not None:
             refused[attack_plan.name] = reason
             continue
-        attacked += [_attacked(attack, attack_plan, run, round_, grants) for round_ in _rounds(plan, run)]
+        try:
+            attacked += [_attacked(attack, attack_plan, run, round_, grants) for round_ in _rounds(plan, run)]
+        except InputError as error:  # what it reads is not there for this way to ask, or is misshapen
+            refused[attack_plan.name] = str(error)
         progress("attacking", done + 1, len(plan.attacks))
     observers = dict.fromkeys(["public", "server", "client:0", *(a.observer for a in plan.attacks)])
     return TrialResult(

@@ -17,6 +17,10 @@ GAMES = {
 }
 
 
+APART = (
+    "Edges kept apart: which edges a question leaves out depends on who is a member, so a part of these AUCs may "
+    "be the question's, not the model's. Read them as an upper bound."
+)
 ASKS_WITH = {"true": "all edges", "partial": "half of them", "none": "no edge", "apart": "edges kept apart"}
 
 
@@ -139,6 +143,8 @@ def _remarks(outcomes: Sequence[DefenseOutcome]) -> list[str]:
     if attacks:
         remarks.append(_null_control(attacks))
         remarks += _same_finding(attacks)
+        if any(a.plan.neighbours == "apart" for a in attacks):
+            remarks.append(APART)
         remarks += [f"Adversary of {names}: {what}." for what, names in _adversaries(attacks).items()]
         remarks += [f"Epsilon: {note}." for note in dict.fromkeys(_epsilon_notes(attacks))]
         if attacks[0].auc.note:
@@ -153,9 +159,10 @@ def _epsilon_notes(attacks: Sequence[AttackOutcome]) -> list[str]:
 
 def _same_finding(attacks: Sequence[AttackOutcome]) -> list[str]:
     """Attacks that rank alike are one finding, however many names they have."""
-    names = dict.fromkeys(a.plan.name for a in attacks)
-    pairs = [(name, find("attacks", name).ranks_as) for name in names]
-    return [f"{name} ranks nodes as {other} does: one finding, not two." for name, other in pairs if other in names]
+    found = {(a.plan.name, a.auc.estimate, a.plan.neighbours) for a in attacks}
+    pairs = [(name, find("attacks", name).ranks_as, *rest) for name, *rest in sorted(found, key=str)]
+    alike = [(name, other) for name, other, *rest in pairs if (other, *rest) in found]
+    return [f"{name} ranks nodes as {other} does: one finding, not two." for name, other in dict.fromkeys(alike)]
 
 
 def _adversaries(attacks: Sequence[AttackOutcome]) -> dict[str, str]:

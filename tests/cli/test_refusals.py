@@ -74,14 +74,6 @@ GRAPHS = {
     "overlapping masks": (lambda a: {"test_mask": a["train_mask"]}, "overlap"),
     "no edges": (lambda a: {"edge_index": a["edge_index"][:, :0]}, "no edges"),
     "one class": (lambda a: {"y": np.zeros_like(a["y"])}, "one class"),
-    "nobody left for a shadow": (
-        lambda _: {
-            "train_mask": np.arange(150) < 70,
-            "val_mask": np.arange(150) >= 145,
-            "test_mask": (np.arange(150) >= 70) & (np.arange(150) < 145),
-        },
-        "shadow",
-    ),
 }
 
 
@@ -90,6 +82,16 @@ def test_bad_graph_is_refused(attacked, arrays, tmp_path, case):
     changes, says = GRAPHS[case]
     np.savez(tmp_path / "bad.npz", **arrays | changes(arrays))
     refused(attacked(tmp_path / "bad.npz", "--workers", 1), says)
+
+
+def test_an_attack_without_data_of_its_own_is_left_out_and_the_other_runs(attacked, arrays, tmp_path):
+    node = np.arange(150)
+    masks = {"train_mask": node < 70, "val_mask": node >= 145, "test_mask": (node >= 70) & (node < 145)}
+    np.savez(tmp_path / "full.npz", **arrays | masks)
+    both = attacked(tmp_path / "full.npz", "--workers", 1, attacks=("mia", "nearest"))
+    assert both.exit_code == 0
+    assert "mia not applicable: only 5 nodes" in both.output
+    refused(attacked(tmp_path / "full.npz", "--workers", 1, attacks=("mia",)), "no attack applies", "only 5 nodes")
 
 
 @pytest.mark.parametrize("workers", [1, 2])

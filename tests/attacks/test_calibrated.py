@@ -1,0 +1,117 @@
+"""What holds for every attack that asks a published model and compares with shadow models."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+
+from gaudit.attacks.base import BASE, OfflineBASE
+from gaudit.attacks.calibrated import combined
+from gaudit.attacks.label_only import LabelOnly
+from gaudit.attacks.lira import LiRA, OfflineLiRA
+from gaudit.attacks.rmia import RMIA, OfflineRMIA
+from gaudit.attacks.threshold import CalibratedLoss, Loss
+from gaudit.audit.knowledge import grant
+from gaudit.audit.metrics import auc
+from gaudit.targets.channel import Channel
+from gaudit.targets.errors import InputError
+
+CALIBRATED = (LiRA, OfflineLiRA, BASE, OfflineBASE, RMIA, OfflineRMIA, CalibratedLoss)
+ALL = (*CALIBRATED, LabelOnly, Loss)
+
+
+def names(kinds):
+    return pytest.mark.parametrize("kind", kinds, ids=lambda kind: kind.name)
+
+
+def regranted(model, secrets, **told):
+    """The same trial with knowledge made anew."""
+    auditor = {"auditor": True, "recipe": model.given.knowledge.recipe} | told
+    given = grant(model.world.data, secrets, "true", False, np.random.SeedSequence([0, 2]), **auditor)
+    return replace(model, given=given, world=replace(model.world, secrets=secrets))
+
+
+@names(ALL)
+def test_truth_does_not_reach_the_scores(leaky_models, kind):
+    """Knowledge granted anew for another truth: shadow models are trained anew and come out the same."""
+    model = leaky_models[0]
+    told = model.world.secrets
+    one, other = (regranted(model, s) for s in (told, replace(told, truth=~told.truth)))
+    first, second = one.scores(kind()), other.scores(kind())
+    np.testing.assert_array_equal(first.subjects, second.subjects)
+    np.testing.assert_array_equal(first.score, second.score)
+
+
+@names(CALIBRATED)
+def test_higher_confidence_means_member(gaussian, kind):
+    """Known error: a score with the wrong sign finds members with AUC 0 and reads as no leak."""
+    evidence, truth = gaussian(np.random.default_rng(0), 6.0, 16, 400)
+    assert auc(truth, kind().judge(evidence)) > 0.8
+
+
+@names((LabelOnly, Loss))
+def test_right_answers_mean_member(leaky_models, kind):
+    """The same for attacks that have no evidence but the answers: true labels are told about members alone."""
+    model = leaky_models[0]
+    data, secrets = model.world.data, model.world.secrets
+    labels = (data.y + 1) % 3
+    labels[model.world.members] = data.y[model.world.members]
+    channel = Channel()
+    channel.send("labels-full", "server", "public", 1, {"nodes": torch.arange(data.num_nodes), "labels": labels})
+    judged = replace(model, transcript=channel.transcript).judged(kind())
+    assert auc(secrets.truth, judged.score) > 0.9
+
+
+@names((*CALIBRATED, LabelOnly))
+def test_fewer_than_four_shadow_models_are_refused(kind):
+    with pytest.raises(InputError, match=f"setting 'shadows' of attack '{kind.name}'.*4, got 3") as error:
+        kind(shadows=3)
+    assert "\n" not in str(error.value)
+
+
+@names(ALL)
+def test_without_an_auditors_knowledge_it_does_not_apply(leaky_models, kind):
+    """Labels that are not known are -1: read as an index they would silently name the last class."""
+    model = regranted(leaky_models[0], leaky_models[0].world.secrets, auditor=False)
+    with pytest.raises(InputError, match=f"'{kind.name}' does not apply: it needs an auditor's knowledge"):
+        model.scores(kind())
+
+
+@names(ALL)
+def test_it_plays_both_membership_games_and_no_other(leaky_models, kind):
+    model = leaky_models[0]
+    for game, applies in (("label-membership", True), ("node-presence", True), ("edge-presence", False)):
+        reason = kind().why_not(model.view, replace(model.given.knowledge, game=game))
+        assert (reason is None) == applies
+
+
+@names(CALIBRATED)
+def test_with_labels_only_confidence_says_nothing(leaky_models, kind):
+    model = leaky_models[0]
+    channel = Channel()
+    weights = model.transcript.seen_by("public").last("model").tensors
+    channel.send("model", "server", "public", 1, {**weights, "w2": 3 * weights["w2"], "b2": 3 * weights["b2"]})
+    louder = replace(model, transcript=channel.transcript)
+    for labels_only in (True, False):
+        attack = kind(labels_only=labels_only)
+        same = np.array_equal(model.scores(attack).score, louder.scores(attack).score)
+        assert same == labels_only
+
+
+def test_a_senders_models_are_averaged_and_the_most_telling_sender_counts():
+    scores = np.array([[1.0, 0.0], [3.0, 0.0], [0.0, 5.0]])
+    np.testing.assert_allclose(combined(scores, ("client:0", "client:0", "client:1")), [2.0, 5.0])
+    np.testing.assert_allclose(combined(scores, ("server",) * 3), [4 / 3, 5 / 3])
+
+
+@names((LiRA, BASE, OfflineBASE))
+def test_ids_of_nodes_do_not_matter(leaky_models, kind):
+    """Other names for the nodes and other shadow models: the same nodes come out on top, up to those models."""
+    model, secrets = leaky_models[0], leaky_models[0].world.secrets
+    found = []
+    for seed in (1, 2):
+        coins, recipe = np.random.SeedSequence(seed), model.given.knowledge.recipe
+        given = grant(model.world.data, secrets, "true", False, coins, auditor=True, recipe=recipe)
+        found.append(replace(model, given=given).judged(kind()).score)
+    assert np.corrcoef(found[0].argsort().argsort(), found[1].argsort().argsort())[0, 1] > 0.7

@@ -1,0 +1,89 @@
+"""Shares of population nodes that a node beats, from models that never saw it."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+
+from gaudit.attacks.rmia import GRID, OfflineRMIA
+from gaudit.audit.metrics import auc, auc_finding
+
+
+def test_planted_overfit_is_found(leaky_models):
+    findings = [auc_finding([model.judged(OfflineRMIA())]) for model in leaky_models]
+    assert min(f.low for f in findings) > 0.6
+    assert np.mean([f.estimate for f in findings]) > 0.72
+
+
+def test_null_model_of_other_nodes_is_chance(null_models, at_chance):
+    at_chance([model.judged(OfflineRMIA()) for model in null_models])
+
+
+def test_null_blind_baseline_is_chance(null_models, at_chance):
+    at_chance([model.judged_blind(OfflineRMIA()) for model in null_models])
+
+
+def outside_mean(answers) -> np.ndarray:
+    p = answers.shadows.double().softmax(-1)[..., 0].numpy()
+    return np.array([p[~inside, i].mean() for i, inside in enumerate(answers.inside.T)])
+
+
+def ratio(p: np.ndarray, out: np.ndarray, a: float) -> np.ndarray:
+    return p / (((1 + a) * out + (1 - a)) / 2)
+
+
+def implied_a(evidence) -> float:
+    """The ``a`` that a score was made with, from the score: mean p is linear in it."""
+    p = evidence.subjects.target.double().softmax(-1)[..., 0].numpy()
+    mean_p, out = p / np.exp(OfflineRMIA().judge(evidence)), outside_mean(evidence.subjects)
+    found = (2 * mean_p - 1 - out) / (out - 1)
+    assert np.ptp(found[out < 0.9]) < 1e-4
+    return float(np.median(found[out < 0.9]))
+
+
+@pytest.mark.parametrize("a", [0.0, 0.3, 1.0])
+def test_mean_p_is_half_of_out_and_of_what_in_is_taken_for(gaussian, a):
+    evidence, _ = gaussian(np.random.default_rng(0), 1.0, 6, 10)
+    p = evidence.subjects.target.softmax(-1)[:, 0].numpy()
+    expected = ratio(p, outside_mean(evidence.subjects), a)
+    np.testing.assert_allclose(OfflineRMIA(a=a).judge(evidence), np.log(expected), atol=1e-9)
+
+
+@pytest.mark.parametrize("gamma", [0.5, 1.0, 2.0])
+def test_score_is_the_share_of_population_nodes_that_are_beaten(gaussian, gamma):
+    evidence, _ = gaussian(np.random.default_rng(1), 1.0, 6, 20)
+    people, _ = gaussian(np.random.default_rng(2), 0.0, 6, 15)
+    never = replace(people.subjects, inside=np.zeros_like(people.subjects.inside))
+    found = OfflineRMIA(a=0.4, gamma=gamma).judge(replace(evidence, population=never))
+    mine, theirs = (
+        ratio(told.target.softmax(-1)[:, 0].numpy(), outside_mean(told), 0.4) for told in (evidence.subjects, never)
+    )
+    for one, score in zip(mine, found, strict=True):
+        beaten = sum(one / other >= gamma for other in theirs)
+        assert beaten <= score * (len(theirs) + 1) < beaten + 1
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_is_the_best_against_shadow_models_that_play_the_target(gaussian, seed):
+    evidence, _ = gaussian(np.random.default_rng(seed), 2.0, 8, 150)
+    p, inside = evidence.pool.shadows.softmax(-1)[..., 0].numpy(), evidence.pool.inside
+    mean_auc = []
+    for a in GRID:
+        found = []
+        for k in range(8):
+            rest = evidence.rounds != evidence.rounds[k]
+            references = replace(evidence.pool, shadows=evidence.pool.shadows[rest], inside=inside[rest])
+            found.append(auc(inside[k], ratio(p[k], outside_mean(references), a)))
+        mean_auc.append(np.mean(found))
+    assert abs(implied_a(evidence) - GRID[int(np.argmax(mean_auc))]) < 1e-3
+
+
+def test_tuned_a_does_not_depend_on_what_the_target_says(gaussian):
+    """Known error: settings that are tuned on what is reported."""
+    for seed in range(3):
+        evidence, truth = gaussian(np.random.default_rng(seed), 2.0, 8, 150)
+        expected = implied_a(evidence)
+        for answers in (-evidence.subjects.target, torch.from_numpy(np.stack([4.0 * truth, 0 * truth], 1))):
+            swapped = replace(evidence, subjects=replace(evidence.subjects, target=answers))
+            assert abs(implied_a(swapped) - expected) < 1e-3

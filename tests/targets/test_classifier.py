@@ -1,0 +1,324 @@
+"""A trained node classifier: who is a member, what is sent, and what the weights depend on."""
+
+import numpy as np
+import pytest
+import torch
+from scipy.stats import binom
+from torch.nn import functional as F
+from torch_geometric.data import Data
+from torch_geometric.utils import stochastic_blockmodel_graph
+
+from gaudit.audit.referee import in_question
+from gaudit.targets.channel import keep_kinds
+from gaudit.targets.classifier import Classifier
+from gaudit.targets.errors import InputError
+from gaudit.targets.graph import check_graph
+from gaudit.targets.recipe import Recipe
+from gaudit.targets.registry import find, registered
+from gaudit.targets.shadow_models import train_models
+from gaudit.targets.shadow_task import Task
+
+NODES, CLASSES = 60, 3
+SMALL = {"hidden": 6, "epochs": 12, "dropout": 0.25}
+GAMES = ("label-membership", "node-presence")
+TABLES = [f"{what}-{how}" for how in ("full", "0-hop", "apart") for what in ("posteriors", "labels")]
+
+
+@pytest.fixture(scope="module")
+def graph() -> Data:
+    torch.manual_seed(0)
+    y = torch.arange(NODES) % CLASSES
+    order = y.argsort()
+    blocks = stochastic_blockmodel_graph([20] * 3, [[0.2 if i == j else 0.03 for i in range(3)] for j in range(3)])
+    masks = {name: torch.arange(NODES) % 4 == k for k, name in enumerate(("train_mask", "val_mask", "test_mask"))}
+    x = torch.randn(NODES, 5) + F.one_hot(y, 5)
+    return check_graph(Data(x=x, y=y, edge_index=order[blocks], **masks), "sixty")
+
+
+def ran(data: Data, seed: int = 0, recipe: dict | None = None, keep=lambda message: True, **settings):
+    target = Classifier(recipe=SMALL | (recipe or {}), **settings)
+    return target.run(data, find("defenses", "none")(), np.random.SeedSequence(seed), keep)
+
+
+def content(run) -> list:
+    """Every header and every byte that was kept."""
+    return [
+        (m.kind, m.sender, m.receiver, m.round, {name: t.numpy().tobytes() for name, t in m.tensors.items()})
+        for m in run.transcript.messages
+    ]
+
+
+def told(run, game: str = "label-membership") -> tuple[np.ndarray, np.ndarray]:
+    """Members and non-members."""
+    secrets = run.secrets[game]
+    return secrets.subjects[secrets.truth], secrets.subjects[~secrets.truth]
+
+
+def published(run) -> dict[str, torch.Tensor]:
+    return dict(run.transcript.seen_by("public").last("model").tensors)
+
+
+def same_weights(run, other) -> bool:
+    one, two = published(run), published(other)
+    return all(torch.equal(one[name], two[name]) for name in one)
+
+
+@pytest.mark.parametrize(("in_question_", "members"), [(0.8, 0.5), (1.0, 0.5), (0.5, 0.2), (1.0, 0.9)])
+@pytest.mark.parametrize("game", GAMES)
+def test_members_are_exactly_as_many_as_asked_for(graph, game, in_question_, members):
+    run = ran(graph, game=game, in_question=in_question_, members=members)
+    secrets, count = run.secrets[game], round(in_question_ * NODES)
+    assert len(set(secrets.subjects)) == len(secrets.subjects) == count
+    assert secrets.truth.sum() == round(members * count)
+    assert (secrets.game, run.tested) == (game, (~secrets.truth).sum())
+    assert bool((np.diff(secrets.subjects) > 0).all())
+
+
+def test_every_node_is_as_likely_a_member_as_any_other(graph):
+    """Binomial(150, 0.4) for each of 60 nodes; some node out of bounds by chance once in 1000."""
+    times = np.zeros(NODES)
+    for seed in range(150):
+        members, _ = told(ran(graph, seed, {"epochs": 1, "hidden": 1}, publish=()))
+        times[members] += 1
+    low, high = binom.ppf([0.0005 / NODES, 1 - 0.0005 / NODES], 150, 0.4)
+    assert low <= times.min() <= times.max() <= high
+
+
+def test_with_the_datasets_split_train_nodes_stand_against_test_nodes(graph):
+    members, others = told(ran(graph, split="dataset"))
+    assert members.tolist() == graph.train_mask.nonzero().flatten().tolist()
+    assert others.tolist() == graph.test_mask.nonzero().flatten().tolist()
+
+
+@pytest.mark.parametrize("game", GAMES)
+def test_the_weights_are_those_of_a_model_trained_on_the_members(graph, game):
+    """A plain loop of the definition, dense and with autograd; without dropout nothing is drawn but the start."""
+    recipe = Recipe(**SMALL | {"dropout": 0.0, "epochs": 30})
+    start, run = (
+        ran(graph, recipe={"dropout": 0, "epochs": e, "lr": lr}, game=game) for e, lr in ((1, 1e-12), (30, 0.01))
+    )
+    members = torch.from_numpy(told(run, game)[0])
+    weights = {name: w.clone().requires_grad_() for name, w in published(start).items()}
+    inside = torch.zeros(NODES, dtype=torch.bool)
+    inside[members] = True
+    edges = graph.edge_index
+    if game == "node-presence":
+        edges = edges[:, inside[edges[0]] & inside[edges[1]]]
+    optimiser = torch.optim.Adam(weights.values(), lr=recipe.lr, weight_decay=recipe.weight_decay)
+    for _ in range(recipe.epochs):
+        optimiser.zero_grad()
+        F.cross_entropy(dense_gcn(weights, graph.x, edges)[members], graph.y[members]).backward()
+        optimiser.step()
+    for name, weight in published(run).items():
+        torch.testing.assert_close(weight, weights[name].detach(), atol=1e-4, rtol=1e-3)
+
+
+def dense_gcn(weights: dict[str, torch.Tensor], x: torch.Tensor, edges: torch.Tensor) -> torch.Tensor:
+    """A two-layer GCN (Kipf and Welling 2017, equation 9)."""
+    adjacency = torch.eye(len(x))
+    adjacency[edges[1], edges[0]] = 1
+    scale = adjacency.sum(1).rsqrt()
+    step = scale[:, None] * adjacency * scale
+    return step @ (step @ x @ weights["w1"] + weights["b1"]).relu() @ weights["w2"] + weights["b2"]
+
+
+@pytest.mark.parametrize("clients", [1, 3])
+def test_label_membership_uses_every_node_and_edge_but_only_members_labels(graph, clients):
+    run = ran(graph, clients=clients)
+    members, others = told(run)
+    nobody = np.setdiff1d(np.arange(NODES), members)
+    relabelled = graph.clone()
+    relabelled.y[nobody] = (graph.y[nobody] + 1) % CLASSES
+    assert content(ran(relabelled, clients=clients)) == content(run)
+    for node, changes in ((members[0], True), (others[0], False)):
+        relabelled = graph.clone()
+        relabelled.y[node] = (graph.y[node] + 1) % CLASSES
+        assert same_weights(ran(relabelled, clients=clients), run) is not changes
+    moved, cut = graph.clone(), graph.clone()
+    node = max(others, key=lambda n: int((graph.edge_index[0] == n).sum()))
+    moved.x[node] += 1
+    cut.edge_index = graph.edge_index[:, (graph.edge_index != node).all(0)]
+    assert not same_weights(ran(moved, clients=clients), run)
+    assert not same_weights(ran(cut, clients=clients), run)
+
+
+@pytest.mark.parametrize("clients", [1, 3])
+def test_node_presence_uses_the_members_subgraph_and_nothing_else(graph, clients):
+    how = {"game": "node-presence", "clients": clients}
+    run = ran(graph, **how)
+    members, _ = told(run, "node-presence")
+    inside = torch.zeros(NODES, dtype=torch.bool)
+    inside[torch.from_numpy(members)] = True
+    among = inside[graph.edge_index].all(0)
+    other = graph.clone()
+    other.x[~inside] += 1
+    other.y[~inside] = (graph.y[~inside] + 1) % CLASSES
+    other.edge_index = graph.edge_index[:, among]  # no edge leads to a non-member any more
+    assert same_weights(ran(other, **how), run)
+    moved, cut = graph.clone(), graph.clone()
+    moved.x[members[0]] += 1
+    cut.edge_index = graph.edge_index[:, ~among]
+    assert not same_weights(ran(moved, **how), run)
+    assert not same_weights(ran(cut, **how), run)
+
+
+@pytest.mark.parametrize(
+    "how",
+    [{}, {"game": "node-presence"}, {"clients": 3, "rounds": 2}, {"recipe": {"architecture": "gat", "heads": 2}}],
+)
+def test_the_seed_decides_everything(graph, how):
+    run, again, other = ran(graph, 1, **how), ran(graph, 1, **how), ran(graph, 2, **how)
+    assert content(run) == content(again)
+    assert run.utilities[0].test == again.utilities[0].test
+    assert content(run) != content(other)
+
+
+@pytest.mark.parametrize("game", GAMES)
+def test_tables_hold_what_the_published_model_answers(graph, game):
+    run = ran(graph, game=game)
+    view, weights = run.transcript.seen_by("public"), published(run)
+    inside = torch.zeros(NODES, dtype=torch.bool)
+    inside[torch.from_numpy(told(run, game)[0])] = True
+    edges = graph.edge_index
+    asked = {"full": edges, "0-hop": edges[:, :0], "apart": edges[:, inside[edges[0]] == inside[edges[1]]]}
+    for name, among in asked.items():
+        expected = dense_gcn(weights, graph.x, among).softmax(1)
+        soft, hard = (view.last(f"{what}-{name}").tensors for what in ("posteriors", "labels"))
+        assert soft["nodes"].tolist() == hard["nodes"].tolist() == list(range(NODES))
+        torch.testing.assert_close(soft["posteriors"], expected, atol=1e-5, rtol=1e-4)
+        assert torch.equal(hard["labels"], soft["posteriors"].argmax(1))
+
+
+@pytest.mark.parametrize("what", [(), ("model",), ("posteriors",), ("labels",), ("model", "labels")])
+def test_the_public_gets_what_is_published_and_nothing_else(graph, what):
+    sent = ran(graph, publish=what).transcript.messages
+    tables = [kind for kind in TABLES if kind.split("-")[0] in what]
+    assert sorted(m.kind for m in sent) == sorted(["model"] * ("model" in what) + tables)
+    assert {(m.sender, m.receiver, m.round) for m in sent} <= {("server", "public", 1)}
+
+
+def test_only_what_is_asked_for_is_kept_and_all_is_counted(graph):
+    run = ran(graph, keep=keep_kinds("posteriors-full"))
+    assert [m.kind for m in run.transcript.messages] == ["posteriors-full"]
+    assert sorted(row.kind for row in run.transcript.exposure(["public"])) == sorted(["model", *TABLES])
+
+
+@pytest.mark.parametrize("game", GAMES)
+def test_accuracy_is_that_on_non_members_as_the_owner_asks(graph, game):
+    run = ran(graph, game=game)
+    how = "apart" if game == "node-presence" else "full"
+    labels = run.transcript.seen_by("public").last(f"labels-{how}").tensors["labels"]
+    right = (labels == graph.y).numpy()
+    members, others = told(run, game)
+    assert run.utility.test == pytest.approx(right[others].mean())
+    fitted, generalised = (f"{100 * right[nodes].mean():.1f} %" for nodes in (members, others))
+    assert run.notes == (f"accuracy {fitted} on members, {generalised} on non-members",)
+    assert run.recipe == Recipe(**SMALL)
+
+
+def federated(graph, **changes):
+    return ran(graph, **{"clients": 3, "rounds": 4, "members": 0.4, "recipe": {"dropout": 0.0}} | changes)
+
+
+def test_uploads_go_to_the_server_and_the_common_model_to_the_clients(graph):
+    run = federated(graph)
+    sent = [(m.kind, m.sender, m.receiver, m.round) for m in run.transcript.messages if m.kind not in TABLES]
+    expected = []
+    for r in range(4):
+        expected.append(("global-model", "server", "clients", r))
+        expected += [("update", f"client:{k}", "server", r) for k in range(3)]
+    assert sent == [*expected, ("model", "server", "public", 4)]
+    assert run.utility.round == 4
+    kinds = {o: {m.kind for m in run.transcript.seen_by(o).messages} for o in ("public", "server", "client:1")}
+    assert not kinds["public"] & {"update", "global-model"}
+    assert {"update", "global-model"} <= kinds["server"]
+    uploads = run.transcript.seen_by("client:1").of_kind("update")
+    assert {m.sender for m in uploads} == {"client:1"}  # and none of the others'
+
+
+def test_the_common_model_is_the_mean_of_uploads_weighted_by_members(graph):
+    run = federated(graph)
+    view, secrets = run.transcript.seen_by("server"), run.secrets["label-membership"]
+    share = np.bincount(secrets.owners[secrets.truth], minlength=3) / secrets.truth.sum()
+    assert len(set(share)) > 1  # 19 members among three clients
+    following = [*view.of_kind("global-model")[1:], view.last("model")]
+    for round_, common in enumerate(following):
+        uploads = [m for m in view.of_kind("update") if m.round == round_]
+        for name, tensor in common.tensors.items():
+            mean = sum(s * m.tensors[name] for s, m in zip(share, uploads, strict=True))
+            torch.testing.assert_close(tensor, mean.float(), atol=1e-6, rtol=1e-5)
+
+
+@pytest.mark.parametrize("game", GAMES)
+def test_an_upload_is_what_central_training_on_the_clients_nodes_gives(graph, game):
+    """From the common weights, for its share of the epochs; without dropout nothing is drawn."""
+    run = federated(graph, game=game)
+    view, secrets = run.transcript.seen_by("server"), run.secrets[game]
+    recipe = Recipe(**SMALL | {"dropout": 0.0, "epochs": SMALL["epochs"] // 4})
+    for round_, common in enumerate(view.of_kind("global-model")):
+        for client in range(3):
+            own = torch.zeros((1, NODES), dtype=torch.bool)
+            own[0, torch.from_numpy(secrets.subjects[secrets.owners == client])] = True
+            task = Task(graph, own, recipe, CLASSES, game == "node-presence")
+            alone = train_models(
+                task, [], np.random.SeedSequence(9), first=[dict(common.tensors)], keep_weights=True
+            )
+            (sent,) = (m for m in view.of_kind("update") if (m.round, m.sender) == (round_, f"client:{client}"))
+            for name, tensor in sent.tensors.items():
+                assert torch.equal(tensor, alone.weights[name][0])
+
+
+def test_members_are_dealt_out_and_a_client_is_not_asked_about_its_own(graph):
+    secrets = federated(graph).secrets["label-membership"]
+    held = np.bincount(secrets.owners[secrets.truth], minlength=3)
+    assert held.max() - held.min() <= 1
+    assert (secrets.owners[~secrets.truth] == -1).all()
+    for observer, own in (("client:1", {1}), ("client:0+client:2", {0, 2}), ("server", set()), ("public", set())):
+        asked = in_question(secrets, observer)
+        np.testing.assert_array_equal(asked, [owner not in own for owner in secrets.owners])
+    assert ran(graph).secrets["label-membership"].owners is None
+
+
+@pytest.mark.parametrize("name", ["quick", "paper"])
+def test_presets_are_settings(graph, name):
+    data = graph.clone()
+    data.name = "CiteSeer"
+    made = Classifier(**Classifier.preset(name, data)).settings
+    if name == "quick":
+        assert made == Classifier().settings
+    else:
+        assert (made.game, made.in_question, made.members) == ("node-presence", 1.0, 0.5)
+        assert (made.recipe.lr, made.recipe.weight_decay, made.recipe.epochs) == (1e-3, 1e-4, 100)
+    with pytest.raises(InputError, match="unknown preset 'qick': did you mean 'quick'"):
+        Classifier.preset("qick", data)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"cleints": 3}, "did you mean 'clients'"),
+        ({"recipe": {"epohcs": 3}}, "did you mean 'recipe.epochs'"),
+        ({"recipe": {"dropout": 1.0}}, "'recipe.dropout' of target 'classifier'"),
+        ({"members": 1.0}, "'members' of target 'classifier'"),
+        ({"in_question": 0.0}, "'in_question' of target 'classifier'"),
+        ({"game": "edge-presence"}, "'game' of target 'classifier'"),
+        ({"publish": ("weights",)}, "'publish.0' of target 'classifier'"),
+        ({"clients": 0}, "'clients' of target 'classifier'"),
+        ({"rounds": 0}, "'rounds' of target 'classifier'"),
+        ({"in_question": 0.02}, "0 members among 1 nodes: in_question and members must leave some of each"),
+        ({"members": 0.001}, "0 members among 48 nodes"),
+        ({"clients": 25}, "24 members cannot be dealt out to 25 clients: use fewer clients"),
+        ({"device": "banana"}, "device"),
+    ],
+)
+def test_unusable_settings_are_refused(graph, changes, message):
+    with pytest.raises(InputError, match=message) as caught:
+        ran(graph, **changes)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("name", sorted(set(registered("defenses")) - {"none"}))
+def test_a_defense_that_has_no_place_here_is_refused(graph, name):
+    with pytest.raises(InputError, match=f"the defense '{name}' acts on.*'classifier' has no place") as caught:
+        Classifier(recipe=SMALL).run(graph, find("defenses", name)(), np.random.SeedSequence(0), lambda _: True)
+    assert "\n" not in str(caught.value)

@@ -78,7 +78,9 @@ class Knowledge:
         return (
             f"knows the features of all {len(self.x)} nodes and asks with {QUERIES[self.neighbours]}, "
             f"knows that {self.members} of {len(self.subjects)} nodes are members{labels}, "
-            f"owns {len(self.shadow)} labelled nodes of the same distribution, "
+            f"owns {len(self.shadow)} labelled nodes of the same distribution"
+            f"{f' and {len(self.population)} that no model is trained on' if self.auditor else ''}, "
+            f"{'knows how the model was trained, ' if self.recipe is not None else ''}"
             f"{'knows' if self.knows_defense else 'does not know'} the defense"
         )
 

@@ -14,7 +14,7 @@ class BASESettings(CalibratedSettings):
     """Settings of `BASE`."""
 
     alpha: float | None = Field(
-        1.0, ge=0, le=1, description="weight of the shadows; none: tuned on shadow models that play the target"
+        1.0, ge=0, le=1, description="weight of the shadows; null: tuned on shadow models that play the target"
     )
 
 
@@ -22,7 +22,7 @@ class OfflineBASESettings(BASESettings):
     """Settings of `OfflineBASE`."""
 
     alpha: float | None = Field(
-        None, ge=0, le=1, description="weight of the shadows; none: tuned on shadow models that play the target"
+        None, ge=0, le=1, description="weight of the shadows; null: tuned on shadow models that play the target"
     )
 
 

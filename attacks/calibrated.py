@@ -15,7 +15,7 @@ from ..targets.recipe import Recipe
 from ..targets.shadow_task import Query
 from ..targets.transcript import View
 from .adapted import adapted
-from .attack import SMALLEST_SHADOW, Attack, Knowledge
+from .attack import Attack, Knowledge
 from .query import ModelSettings
 from .shadows import Shadows, shadows
 from .signals import hardened, log_confidence, margin
@@ -103,12 +103,6 @@ class Calibrated(Attack):
     def preset(cls, preset: str) -> dict[str, object]:
         return {"shadows": 64} if preset == "paper" else {}
 
-    def why_not(self, view: View, knowledge: Knowledge) -> str | None:
-        reason = super().why_not(view, knowledge)
-        if reason is None and self._own_data(knowledge) and len(knowledge.shadow) < SMALLEST_SHADOW:
-            return f"only {len(knowledge.shadow)} nodes are no subjects: an offline attack has nothing to train on"
-        return reason
-
     def score(self, view: View, knowledge: Knowledge) -> Tensor:
         s, knowledge = self.settings, adapted(view, knowledge)
         recipe = shadow_recipe(knowledge, s.model)
@@ -117,13 +111,14 @@ class Calibrated(Attack):
         if len(knowledge.population) and asked.covers(knowledge.population):
             nodes = torch.cat([nodes, knowledge.population])
         told = asked.ask(knowledge.x, knowledge.edges, nodes)
-        return torch.from_numpy(combined(self._judged(knowledge, told), asked.sources))
+        hard = s.labels_only or asked.labels_only
+        return torch.from_numpy(combined(self._judged(knowledge, told, hard), asked.sources))
 
     def blind_score(self, knowledge: Knowledge) -> Tensor:
         """The target is a model that was trained on other nodes drawn at random: it knows nothing of the truth."""
         nodes = torch.cat([knowledge.subjects, knowledge.population])
         told = self._shadows(knowledge).ask_stranger(query(knowledge, nodes)).to(knowledge.x.device)
-        return torch.from_numpy(self._judged(knowledge, told)[0])
+        return torch.from_numpy(self._judged(knowledge, told, self.settings.labels_only)[0])
 
     def _own_data(self, knowledge: Knowledge) -> bool:
         """Offline attacks train on the adversary's own nodes where it has as many as there are members.
@@ -137,13 +132,18 @@ class Calibrated(Attack):
         recipe = shadow_recipe(knowledge, self.settings.model)
         return shadows(knowledge, recipe, self.settings.shadows, offline=self._own_data(knowledge))
 
-    def _judged(self, knowledge: Knowledge, told: Tensor) -> np.ndarray:
-        """Scores [R, s] of what R models said about the subjects and, where it goes on, the population."""
+    def _judged(self, knowledge: Knowledge, told: Tensor, hard: bool) -> np.ndarray:
+        """Scores [R, s] of what R models said about the subjects and, where it goes on, the population.
+
+        With ``hard`` nothing but labels is used, of the target's answers and of the shadows'.
+        """
         pool, count = self._shadows(knowledge), len(knowledge.subjects)
-        told = hardened(told) if self.settings.labels_only else told
-        subjects = self._references(knowledge, pool, knowledge.subjects)
-        population = self._references(knowledge, pool, knowledge.population) if told.shape[1] > count else None
-        ours = self._references(knowledge, pool, pool.pool.to(knowledge.x.device))
+        told = hardened(told) if hard else told
+        subjects = self._references(knowledge, pool, knowledge.subjects, hard)
+        population = (
+            self._references(knowledge, pool, knowledge.population, hard) if told.shape[1] > count else None
+        )
+        ours = self._references(knowledge, pool, pool.pool.to(knowledge.x.device), hard)
         scores = []
         for model in told:
             asked = None if population is None else replace(population, target=model[count:])
@@ -151,10 +151,11 @@ class Calibrated(Attack):
             scores.append(self.judge(evidence))
         return np.stack(scores)
 
-    def _references(self, knowledge: Knowledge, pool: Shadows, nodes: Tensor) -> Answers:
+    @staticmethod
+    def _references(knowledge: Knowledge, pool: Shadows, nodes: Tensor, hard: bool) -> Answers:
         """What the shadows say; the target's part is left empty."""
         told = pool.ask(query(knowledge, nodes)).to(nodes.device)
-        told = hardened(told) if self.settings.labels_only else told
+        told = hardened(told) if hard else told
         inside = pool.inside[:, nodes.cpu().numpy()]
         return Answers(torch.zeros_like(told[0]), told, inside, knowledge.labels[nodes])
 

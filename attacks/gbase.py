@@ -12,7 +12,7 @@ from pydantic import Field
 from scipy.special import expit, log_expit, logit, logsumexp
 from torch import Tensor
 
-from ..targets.answers import MODEL_KIND, UPDATE_KIND
+from ..targets.answers import GLOBAL_KIND, MODEL_KIND, UPDATE_KIND
 from ..targets.condensed import KIND as RELEASE_KIND
 from ..targets.randomness import branch
 from ..targets.recipe import Recipe
@@ -23,10 +23,8 @@ from .base import log_mean
 from .calibrated import CalibratedSettings, combined, shadow_recipe
 from .shadows import Shadows, best_setting, shadows
 from .signals import hardened, log_confidence
-from .victim import Artefact, victim
+from .victim import Artefact, victim, weights_in
 
-ANSWERING: dict[Artefact, str] = {"model": MODEL_KIND, "updates": UPDATE_KIND, "release": RELEASE_KIND}
-"""Artefacts that answer about any graph, the one that says most first."""
 GRID = tuple(np.linspace(0, 1, 21).tolist())
 BLOCK = 256
 ROWS = 16384
@@ -39,15 +37,15 @@ class GBASESettings(CalibratedSettings):
     """Settings of `GBASE`."""
 
     alpha: float | None = Field(
-        1.0, ge=0, le=1, description="weight of the shadows; none: tuned on shadow models that play the target"
+        1.0, ge=0, le=1, description="weight of the shadows; null: tuned on shadow models that play the target"
     )
     masks: int = Field(8, ge=1, description="guesses at who the other members are")
     strategy: Literal["model-independent", "mia"] = Field(
         "model-independent", description="guess members by the prior alone, or by what BASE says of each node"
     )
-    prior: float | None = Field(None, gt=0, lt=1, description="probability of a member; none: their known share")
+    prior: float | None = Field(None, gt=0, lt=1, description="probability of a member; null: their known share")
     radius: int | None = Field(
-        None, ge=0, description="hops of a neighbourhood; none: the square of the model's propagation steps"
+        None, ge=0, description="hops of a neighbourhood; null: the square of the model's propagation steps"
     )
 
 
@@ -55,7 +53,7 @@ class OfflineGBASESettings(GBASESettings):
     """Settings of `OfflineGBASE`."""
 
     alpha: float | None = Field(
-        None, ge=0, le=1, description="weight of the shadows; none: tuned on shadow models that play the target"
+        None, ge=0, le=1, description="weight of the shadows; null: tuned on shadow models that play the target"
     )
 
 
@@ -81,7 +79,7 @@ class GBASE(Attack):
 
     name = "g-base"
     games = ("node-presence",)
-    any_of = tuple(ANSWERING.values())
+    any_of = (MODEL_KIND, GLOBAL_KIND, UPDATE_KIND, RELEASE_KIND)
     auditor = True
     offline: ClassVar[bool] = False
     Settings = GBASESettings
@@ -121,10 +119,12 @@ class GBASE(Attack):
         return torch.from_numpy(self._guessed(knowledge, self._shadows(knowledge).ask_stranger, ("",)))
 
     def _artefact(self, view: View) -> Artefact | None:
-        """What is asked: the one that the settings name or the first that is there."""
+        """What is asked and answers about any graph: weights, or models trained on a released graph."""
         wanted = self.settings.artefact
-        found = (name for name, kind in ANSWERING.items() if wanted in ("auto", name) and view.of_kind(kind))
-        return next(found, None)
+        if weights_in(view, wanted):
+            return wanted
+        released = wanted in ("auto", "release", "releases") and view.of_kind(RELEASE_KIND)
+        return ("release" if wanted == "auto" else wanted) if released else None
 
     def _shadows(self, knowledge: Knowledge) -> Shadows:
         recipe = shadow_recipe(knowledge, self.settings.model)

@@ -21,7 +21,7 @@ class RMIASettings(CalibratedSettings):
         None,
         ge=0,
         le=1,
-        description="offline: P(IN) = a P(OUT) + 1 - a; none: tuned on models that play the target",
+        description="offline: P(IN) = a P(OUT) + 1 - a; null: tuned on models that play the target",
     )
 
 

@@ -51,16 +51,18 @@ class ShadowMIA(Attack):
         s, x = self.settings, self.seen_features(view, knowledge)
         seen = knowledge if x is knowledge.x else replace(knowledge, x=x)  # the same knowledge shares its models
         posterior, member, _ = self._examples(seen)
-        judge = self._judge(self._read(posterior), member)
         answers = victim(view, seen, s.artefact, shadow_recipe(seen, s.model), s.model, models=1)
+        hard = s.labels_only or answers.labels_only
+        judge = self._judge(self._read(posterior, hard), member)
         told = answers.ask(seen.x, seen.edges, seen.subjects).softmax(-1)
-        scores = torch.stack([self._judged(judge, one) for one in told])
+        scores = torch.stack([self._judged(judge, one, hard) for one in told])
         return torch.from_numpy(combined(scores.cpu().numpy(), answers.sources))
 
     def blind_score(self, knowledge: Knowledge) -> Tensor:
         """A shadow model is asked in place of the target: posteriors that no release has shaped."""
         posterior, member, told = self._examples(knowledge)
-        return self._judged(self._judge(self._read(posterior), member), told)
+        hard = self.settings.labels_only
+        return self._judged(self._judge(self._read(posterior, hard), member), told, hard)
 
     def seen_features(self, view: View, knowledge: Knowledge) -> Tensor:
         """The features that the adversary feeds into models, [n, d]."""
@@ -111,18 +113,18 @@ class ShadowMIA(Attack):
         )
         return model
 
-    def _read(self, posterior: Tensor) -> Tensor:
+    def _read(self, posterior: Tensor, hard: bool) -> Tensor:
         """What the perceptron reads of posteriors [m, C]."""
         predicted = F.one_hot(posterior.argmax(1), posterior.shape[1]).to(posterior)
-        if self.settings.labels_only:
+        if hard:
             return predicted
         if self.settings.features == "sorted":
             posterior = posterior.sort(1, descending=True).values
         return torch.cat([posterior, predicted], dim=1) if self.settings.per_class else posterior
 
-    def _judged(self, judge: nn.Module, posterior: Tensor) -> Tensor:
+    def _judged(self, judge: nn.Module, posterior: Tensor, hard: bool) -> Tensor:
         with torch.no_grad():
-            return judge(self._read(posterior)).squeeze(1)  # type: ignore[no-any-return]
+            return judge(self._read(posterior, hard)).squeeze(1)  # type: ignore[no-any-return]
 
 
 class AdaptiveShadowMIA(ShadowMIA):

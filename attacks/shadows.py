@@ -1,9 +1,10 @@
 """Shadow models of an adversary: who trains what on whom, and what they answer.
 
-Masks come in rounds. A round cuts the pool of nodes at random into parts of (nearly) the target's training size,
-and each part trains one model; with half of the pool as members that is a mask and its complement. So every node is
-IN equally often, and what is left when a model and its round are taken out is balanced again: the number of models
-that a node is in says nothing (Privacy Meter's design; leaving out the one model alone leaks by the count).
+Masks come in rounds. A round cuts the pool of nodes at random into q parts and trains a model on each run of r
+parts in a circle, r / q being the share of members within a tenth; with one half that is a mask and its complement.
+So every node is IN equally often, and what is left when a model and its round are taken out is balanced again: the
+number of models that a node is in says nothing (Privacy Meter's design; leaving out the one model alone leaks by
+the count).
 """
 
 from collections.abc import Callable
@@ -21,6 +22,8 @@ from ..targets.recipe import Recipe
 from ..targets.shadow_models import MEMORY, Trained, ask_models, train_models
 from ..targets.shadow_task import Query, Task
 from .attack import Knowledge
+
+MOST_PARTS = 64
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,14 +70,23 @@ def cut_in_rounds(
 
     There are two rounds at least: what is tuned on a model that plays the target needs the models of another.
     """
-    outside = len(pool) - size
-    turned = outside < size  # more than half are members: cut into parts that are left out
-    parts = max(2, round(len(pool) / max(outside if turned else size, 1)))
+    taken, parts = _simplest_share(size / len(pool))
     masks: list[np.ndarray] = []
     while len(masks) < max(count, 2 * parts):
-        for part in np.array_split(rng.permutation(pool), parts):
-            masks.append(np.setdiff1d(pool, part) if turned else np.sort(part))
+        pieces = np.array_split(rng.permutation(pool), parts)
+        for first in range(parts):
+            masks.append(np.sort(np.concatenate([pieces[(first + k) % parts] for k in range(taken)])))
     return masks, [k // parts for k in range(len(masks))]
+
+
+def _simplest_share(share: float) -> tuple[int, int]:
+    """The r of q with the smallest q that is within a tenth of ``share`` and of what is left; q is at most 64."""
+    tolerance = min(share, 1 - share) / 10
+    for parts in range(2, MOST_PARTS + 1):
+        taken = round(share * parts)
+        if 0 < taken < parts and abs(taken / parts - share) <= tolerance:
+            return taken, parts
+    return (1, MOST_PARTS) if share < 0.5 else (MOST_PARTS - 1, MOST_PARTS)
 
 
 _KEPT: "WeakKeyDictionary[Knowledge, dict[tuple[object, ...], Shadows]]" = WeakKeyDictionary()

@@ -8,7 +8,15 @@ import torch
 from torch import Tensor
 from torch_geometric.data import Data
 
-from ..targets.answers import MODEL_KIND, QUERY_NAMES, TABLE_KINDS, UPDATE_KIND, labels_kind, posteriors_kind
+from ..targets.answers import (
+    GLOBAL_KIND,
+    MODEL_KIND,
+    QUERY_NAMES,
+    TABLE_KINDS,
+    UPDATE_KIND,
+    labels_kind,
+    posteriors_kind,
+)
 from ..targets.condensed import KIND as RELEASE_KIND
 from ..targets.condensed import CondensedGraph
 from ..targets.errors import InputError
@@ -21,7 +29,7 @@ from .attack import Knowledge
 from .query import ModelSettings, asked, trained_on_release
 
 Artefact = Literal["auto", "model", "updates", "posteriors", "labels", "release", "releases"]
-ARTEFACT_KINDS = (MODEL_KIND, UPDATE_KIND, *TABLE_KINDS, RELEASE_KIND)
+ARTEFACT_KINDS = (MODEL_KIND, GLOBAL_KIND, UPDATE_KIND, *TABLE_KINDS, RELEASE_KIND)
 WRONG_LABEL = 0.01  # the posterior that stands for "not this label" where labels alone are told
 
 
@@ -31,10 +39,12 @@ class Victim(ABC):
     Attributes:
         sources: client of each of the R models that answer; all the same where there is one owner.
         fixed: whether it answers about fixed nodes with a fixed query alone.
+        labels_only: whether its answers say nothing beyond a label.
     """
 
     sources: tuple[str, ...]
     fixed: bool = False
+    labels_only: bool = False
 
     @abstractmethod
     def ask(self, x: Tensor, edges: Tensor, nodes: Tensor) -> Tensor:
@@ -87,8 +97,8 @@ class _Table(Victim):
 
     fixed = True
 
-    def __init__(self, kind: str, nodes: Tensor, logits: Tensor, total: int) -> None:
-        self.kind, self.sources = kind, ("public",)
+    def __init__(self, kind: str, nodes: Tensor, logits: Tensor, total: int, labels_only: bool) -> None:
+        self.kind, self.sources, self.labels_only = kind, ("public",), labels_only
         self.row = torch.full((total,), -1, dtype=torch.long, device=nodes.device)
         self.row[nodes] = torch.arange(len(nodes), device=nodes.device)
         self.logits = logits
@@ -111,8 +121,9 @@ def victim(
     Args:
         view: what the observer sees.
         knowledge: what it knows; ``neighbours`` chooses among tables.
-        artefact: which to take; ``auto`` takes uploads before a model, posteriors, labels and the
-            last released graph. ``releases`` takes all of these so far: what is learned from many is averaged.
+        artefact: which to take; ``auto`` takes weights (uploads of others and the last model together) before
+            posteriors, labels and the last released graph. ``releases`` takes all of these so far: what is learned
+            from many is averaged.
         recipe: of published weights.
         settings: of models trained on a release.
         models: how many of these; their answers are judged one by one and averaged.
@@ -122,10 +133,9 @@ def victim(
     """
     query = QUERY_NAMES.get(knowledge.neighbours)
     asks_itself = knowledge.neighbours != "apart"  # the owner alone knows which edges to leave out
-    if artefact in ("auto", "updates") and view.of_kind(UPDATE_KIND) and asks_itself:
-        return _Weights(view.of_kind(UPDATE_KIND), recipe, knowledge)
-    if artefact in ("auto", "model") and view.of_kind(MODEL_KIND) and asks_itself:
-        return _Weights(view.of_kind(MODEL_KIND)[-1:], recipe, knowledge)
+    weights = weights_in(view, artefact) if asks_itself else ()
+    if weights:
+        return _Weights(weights, recipe, knowledge)
     if artefact in ("auto", "posteriors") and query and view.of_kind(posteriors_kind(query)):
         return _table(view.last(posteriors_kind(query)), knowledge)
     if artefact in ("auto", "labels") and query and view.of_kind(labels_kind(query)):
@@ -137,6 +147,19 @@ def victim(
         f"the observer '{view.observer}' sees nothing that answers ({artefact}) to queries with neighbours "
         f"'{knowledge.neighbours}': choose another observer, artefact or --neighbours"
     )
+
+
+def weights_in(view: View, artefact: Artefact) -> tuple[Message, ...]:
+    """Weights that the observer got from others: uploads, and the last model that was published or sent around.
+
+    Its own uploads are left out: they were trained on nodes that it is not asked about.
+    """
+    own = set(view.observer.split("+"))
+    uploads = tuple(m for m in view.of_kind(UPDATE_KIND) if m.sender not in own)
+    models = (view.of_kind(MODEL_KIND) or view.of_kind(GLOBAL_KIND))[-1:]
+    if artefact == "auto":
+        return (*uploads, *models)
+    return {"updates": uploads, "model": models}.get(artefact, ())
 
 
 def _check_weights(message: Message, shapes: Mapping[str, tuple[int, ...]]) -> None:
@@ -174,7 +197,9 @@ def _table(message: Message, knowledge: Knowledge) -> _Table:
             raise InputError(f"the table '{message.kind}' must hold finite posteriors [{len(nodes)}, {classes}]")
         if bool((told < 0).any()) or not torch.allclose(told.sum(1), torch.ones(len(told)).to(told), atol=1e-3):
             raise InputError(f"the table '{message.kind}': posteriors must not be negative and must sum to 1")
-    return _Table(message.kind, nodes.long(), told.clamp_min(1e-30).log(), total)
+    device = knowledge.x.device
+    logits = told.clamp_min(1e-30).log().to(device)
+    return _Table(message.kind, nodes.long().to(device), logits, total, "labels" in tensors)
 
 
 def _kind(x: Tensor) -> str:

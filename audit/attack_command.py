@@ -138,7 +138,8 @@ def _attack_recorded(
     unused = {
         "--defense": request.defenses,
         "--strength": request.strength is not None,
-        "--set": request.settings and not hasattr(target.settings, "recipe"),
+        "--set": set(request.settings or {})
+        - ({"game", "recipe"} if hasattr(target.settings, "recipe") else set()),
         "--ratio": request.ratio is not None,
         "--seeds": request.seeds is not None,
         "--timeline": request.timeline,
@@ -152,14 +153,23 @@ def _attack_recorded(
     result = attack_recorded(str(request.transcript), attacks, data, target, request.seed)
     _check_applied([result])
     (found,) = outcomes([result])
+    settings = target.settings.model_dump(mode="json", include=set(_assumptions(target)))
     recorded = replace(
         found,
         defense="recorded",
         phrase="in the recorded run",
         guarantee=None,
-        notes=(f"the release of round {result.utility.round}; which defense was in place is not recorded",),
+        notes=(
+            f"the release of round {result.utility.round}; which defense was in place is not recorded",
+            *((f"not recorded but assumed: {settings}",) if settings else ()),
+        ),
     )
-    return AttackAudit(request, data.name, {}, 1, target.release_phrase, [recorded])
+    return AttackAudit(request, data.name, settings, 1, target.release_phrase, [recorded])
+
+
+def _assumptions(target: Target) -> tuple[str, ...]:
+    """Settings that an attack on a recorded run needs, and that the record does not hold."""
+    return ("game", "recipe") if hasattr(target.settings, "recipe") else ()
 
 
 def _check_applied(results: list[TrialResult]) -> None:
@@ -172,10 +182,14 @@ def _check_applied(results: list[TrialResult]) -> None:
 
 def _check_observers(attacks: tuple[AttackPlan, ...], target: Target) -> None:
     """Refuses a client that will not exist before anything runs."""
-    clients = getattr(target.settings, "clients", None)
+    clients = target.clients
     for plan in attacks:
+        if plan.observer == find("attacks", plan.name).observer:
+            continue  # nobody asked for it: the attack is left out where it has no place
         for member in observer_members(plan.observer):
             number = member.partition(":")[2]
+            if clients == 0 and number:
+                raise InputError(f"no party '{member}' in this run: it has no clients (--set clients=4 makes some)")
             if clients is not None and number and int(number) >= clients:
                 raise InputError(
                     f"no party '{member}' in this run: its clients are client:0 to client:{clients - 1}"

@@ -203,11 +203,23 @@ def _outcome(trials: list[TrialResult], control: list[TrialResult] | None) -> De
         chosen,
         timeline if first.plan.timeline else (),
         {u.round: _accuracy(trials, _at(i)) for i, u in enumerate(first.utilities)},
-        first.refused,
+        _refused(trials),
         first.exposure,
         first.notes,
         {name: _accuracy(trials, _of(name)) for name in first.transfer},
     )
+
+
+def _refused(trials: list[TrialResult]) -> dict[str, str]:
+    """Attacks that did not apply, with the reason, and in how many seeds if not in all."""
+    found: dict[str, list[str]] = {}
+    for trial in trials:
+        for name, reason in trial.refused.items():
+            found.setdefault(name, []).append(reason)
+    some = {
+        name: f" (in {len(r)} of {len(trials)} seeds)" if len(r) < len(trials) else "" for name, r in found.items()
+    }
+    return {name: reasons[0] + some[name] for name, reasons in found.items()}
 
 
 def _at(release: int) -> Callable[[TrialResult], float]:

@@ -25,7 +25,7 @@ def attributes(data: Data, secrets: Secrets) -> dict[str, np.ndarray]:
         "homophily": in_thirds(same[nodes] / np.maximum(degree[nodes], 1)),
         "class": labels[nodes].astype(str),
     }
-    if secrets.owners is not None:
+    if secrets.owners is not None and (secrets.owners >= 0).all():  # else who has an owner is a member
         found["client"] = secrets.owners[order].astype(str)
     return found
 

@@ -150,12 +150,12 @@ def attacks_on(
         attack = attack_plan.make()
         reason = _why_not(attack, attack_plan, run, grants)
         if reason is not None:
-            refused[attack_plan.name] = reason
+            refused[_title(attack_plan, plan)] = reason
             continue
         try:
             attacked += [_attacked(attack, attack_plan, run, round_, grants) for round_ in _rounds(plan, run)]
         except InputError as error:  # what it reads is not there for this way to ask, or is misshapen
-            refused[attack_plan.name] = str(error)
+            refused[_title(attack_plan, plan)] = str(error)
         progress("attacking", done + 1, len(plan.attacks))
     observers = dict.fromkeys(["public", "server", "client:0", *(a.observer for a in plan.attacks)])
     return TrialResult(
@@ -211,6 +211,12 @@ class Grants:
             )
             self.made[key] = (given, given.knowledge.to(self.device))
         return (*self.made[key], secrets)
+
+
+def _title(attack: AttackPlan, plan: TrialPlan) -> str:
+    """The attack's name, with its way to ask where the plan has several."""
+    alike = [a for a in plan.attacks if a.name == attack.name]
+    return attack.name if len(alike) == 1 else f"{attack.name} (neighbours {attack.neighbours})"
 
 
 def _why_not(attack: Attack, plan: AttackPlan, run: Run, grants: Grants) -> str | None:

@@ -335,7 +335,7 @@ def _two_graphs(dataset: str, seed: int) -> dict[str, float]:
     def judged(train: tuple[Any, Any], asked: tuple[Any, Any]) -> float:
         flags = [torch.cat([torch.ones(len(a)), torch.zeros(len(b))]) for a, b in (train, asked)]
         judge = attack._judge(torch.cat(train), flags[0])
-        return auc(flags[1].bool().numpy(), attack._judged(judge, torch.cat(asked)).numpy())
+        return auc(flags[1].bool().numpy(), attack._judged(judge, torch.cat(asked), hard=False).numpy())
 
     as_published = (own[1, shadow_in], full[1, shadow_out])
     return {

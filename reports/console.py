@@ -9,7 +9,7 @@ from ..audit.finding import Finding
 from ..audit.results import AttackOutcome, DefenseOutcome
 from ..targets.registry import find
 from ..targets.transcript import Exposure
-from .sentences import blind_warning, last_line
+from .sentences import ASKED_WITH, blind_warning, last_line
 
 GAMES = {
     "label-membership": "Label membership: was this node's label trained on?",
@@ -21,7 +21,6 @@ APART = (
     "Edges kept apart: which edges a question leaves out depends on who is a member, so a part of these AUCs may "
     "be the question's, not the model's. Read them as an upper bound."
 )
-ASKS_WITH = {"true": "all edges", "partial": "half of them", "none": "no edge", "apart": "edges kept apart"}
 
 
 def print_outcomes(console: Console, outcomes: Sequence[DefenseOutcome], release: str) -> None:
@@ -52,7 +51,7 @@ def _main_table(outcomes: Sequence[DefenseOutcome]) -> Table:
     table.add_column("AUC")
     table.add_column("blind AUC")
     table.add_column("TPR at 1 % FPR")
-    table.add_column("epsilon at least")
+    table.add_column("epsilon (indicative)")
     for outcome in outcomes:
         head = (outcome.defense, outcome.accuracy.text(1, percent=True))
         for i, attack in enumerate(outcome.attacks):
@@ -67,7 +66,7 @@ def _cells(attack: AttackOutcome) -> tuple[str, ...]:
     return (
         attack.plan.name,
         attack.plan.observer,
-        ASKS_WITH[attack.plan.neighbours],
+        ASKED_WITH[attack.plan.neighbours],
         attack.auc.text(3),
         attack.blind.text(3),
         attack.tpr[0].text(3),

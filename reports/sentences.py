@@ -5,6 +5,12 @@ from collections.abc import Sequence
 from ..audit.finding import Finding
 from ..audit.results import AttackOutcome, DefenseOutcome
 
+ASKED_WITH = {
+    "true": "all edges",
+    "partial": "half of them",
+    "none": "no edge",
+    "apart": "edges kept apart",
+}
 WHO = {"public": "An outsider", "server": "The server"}
 
 
@@ -36,7 +42,8 @@ def last_line(outcomes: Sequence[DefenseOutcome], release: str) -> str:
 def _about(attack: AttackOutcome, base: DefenseOutcome, others: Sequence[DefenseOutcome], release: str) -> str:
     start = "" if base.defense == "none" else f"{_capital(base.phrase)}, "
     if attack.plan.make().kinds():
-        actor = f"{who(attack.plan.observer)} who holds {release}"
+        actor = who(attack.plan.observer)
+        actor += f" who holds {release}" if "+" not in attack.plan.observer else ""
     else:
         actor = "Someone who sees no message at all"
     actor = actor if not start else actor[0].lower() + actor[1:]
@@ -45,7 +52,8 @@ def _about(attack: AttackOutcome, base: DefenseOutcome, others: Sequence[Defense
         same = next((a for a in other.attacks if a.plan == attack.plan), None)
         if same is not None:
             text += f"; {other.phrase} {same.auc.text(2)}{_cost(other.cost)}"
-    return f"{text} ({attack.plan.name})."
+    asked = "" if attack.plan.neighbours == "true" else f", asked with {ASKED_WITH[attack.plan.neighbours]}"
+    return f"{text} ({attack.plan.name}{asked})."
 
 
 def _tells(auc: Finding) -> str:

@@ -2,6 +2,8 @@
 
 MODEL_KIND = "model"
 """Trained weights by name, as `Recipe` names them, to whoever may hold the model."""
+GLOBAL_KIND = "global-model"
+"""The common weights that a server sends to its clients in one round."""
 UPDATE_KIND = "update"
 """A client's weights after its local training in one round."""
 

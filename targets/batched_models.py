@@ -140,9 +140,7 @@ class _Batch:
         edges = self.task.data.edge_index
         return self._blocks(edges[:, watch[edges[0]] & watch[edges[1]]].to(self.device))
 
-    def _blocks(
-        self, edges: Tensor, within: bool = False, apart: bool = False, nodes: int | None = None
-    ) -> Blocks:
+    def _blocks(self, edges: Tensor, within: bool = False, apart: bool = False, nodes: int | None = None) -> Blocks:
         """Each model's graph: all edges, those within its members, or those that do not cross to non-members."""
         nodes, parts = nodes or len(self.x), []
         for k, members in enumerate(self.members):

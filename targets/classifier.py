@@ -9,7 +9,7 @@ from pydantic import Field, field_validator
 from torch import Tensor
 from torch_geometric.data import Data
 
-from .answers import MODEL_KIND, UPDATE_KIND, labels_kind, posteriors_kind
+from .answers import GLOBAL_KIND, MODEL_KIND, UPDATE_KIND, labels_kind, posteriors_kind
 from .channel import Channel, Retention
 from .defense import Defense, Settings
 from .device import usable_device
@@ -20,7 +20,6 @@ from .shadow_models import ask_models, train_models
 from .shadow_task import Query, Task
 from .target import UNITS, Progress, Run, Secrets, Target, Utility, no_progress
 
-GLOBAL_KIND = "global-model"
 TUNED: dict[str, dict[str, Any]] = {  # Lassila et al. 2025, released configuration, GCN
     "cora": {"lr": 1e-3, "weight_decay": 1e-5, "dropout": 0.5, "hidden": 64, "epochs": 200},
     "citeseer": {"lr": 1e-3, "weight_decay": 1e-4, "dropout": 0.5, "hidden": 64, "epochs": 100},
@@ -65,9 +64,13 @@ class Classifier(Target):
 
     name = "classifier"
     release = MODEL_KIND
-    release_phrase = "the trained model"
+    release_phrase = "what is published of the trained model"
     Settings = ClassifierSettings
     settings: ClassifierSettings
+
+    @property
+    def clients(self) -> int:
+        return self.settings.clients if self.settings.clients > 1 else 0
 
     @classmethod
     def preset(cls, preset: str, data: Data) -> dict[str, Any]:
@@ -75,7 +78,7 @@ class Classifier(Target):
             return {}
         if preset == "paper":  # the protocol of Lassila et al. 2025
             name = getattr(data, "name", "").casefold()
-            return {"game": "node-presence", "in_question": 1.0, "recipe": TUNED.get(name, TUNED["cora"])}
+            return {"game": "node-presence", "in_question": 1.0, "recipe": TUNED.get(name, {})}
         raise unknown_name("preset", preset, ("quick", "paper"))
 
     def run(
@@ -163,6 +166,7 @@ class Classifier(Target):
             got = [channel.send(UPDATE_KIND, f"client:{k}", "server", round_, w) for k, w in enumerate(own)]
             common = {n: sum(p * g[n] for p, g in zip(share, got, strict=True)) for n in common}  # type: ignore[misc]
             progress("training", round_ + 1, s.rounds)
+        channel.send(GLOBAL_KIND, "server", "clients", s.rounds, common)
         return common
 
     def _publish(self, task: Task, weights: dict[str, Tensor], channel: Channel) -> dict[str, Tensor]:

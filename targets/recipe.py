@@ -5,7 +5,7 @@ from typing import Literal
 
 import numpy as np
 import torch
-from pydantic import Field
+from pydantic import Field, model_validator
 from torch import Tensor
 
 from .defense import Settings
@@ -37,6 +37,14 @@ class Recipe(Settings):
     )
     every: int = Field(10, ge=1, description="epochs between looks at validation nodes, where there are any")
     patience: int = Field(0, ge=0, description="looks without improvement before training stops; 0: never")
+
+    @model_validator(mode="after")
+    def _sizes_fit(self) -> "Recipe":
+        if self.architecture == "gat" and self.hidden % self.heads:
+            raise ValueError(f"hidden {self.hidden} must be a multiple of heads {self.heads}")
+        if round(256 * self.dropout) == 256:
+            raise ValueError(f"dropout {self.dropout} leaves nothing: at most 0.998")
+        return self
 
 
 def weight_shapes(recipe: Recipe, features: int, classes: int) -> dict[str, tuple[int, ...]]:

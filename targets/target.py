@@ -106,6 +106,11 @@ class Target(ABC):
         inside = ", ".join(f"{k}={v!r}" for k, v in self.settings.model_dump().items())
         return f"{type(self).__name__}({inside})"
 
+    @property
+    def clients(self) -> int | None:
+        """How many clients take part in a run; None where it does not know."""
+        return getattr(self.settings, "clients", None)
+
     @classmethod
     @abstractmethod
     def preset(cls, preset: str, data: Data) -> dict[str, Any]:

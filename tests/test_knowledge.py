@@ -225,3 +225,11 @@ def test_judge_refuses_scores_for_other_nodes():
     for wrong in (named[1:], np.append(named[1:], outsider), np.append(named, named[:1])):
         with pytest.raises(ValueError, match="other subjects"):
             judge(Scores(wrong, np.zeros(len(wrong))), given, told)
+
+
+def test_shared_coins_carry_no_ancestry():
+    """From the plan's seed the members could be drawn again."""
+    coins = granted(seed=7).knowledge.coins
+    assert coins.spawn_key == ()
+    assert coins.entropy != 7
+    assert granted(seed=8).knowledge.coins.entropy != coins.entropy

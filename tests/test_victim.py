@@ -1,5 +1,7 @@
 """What answers an adversary: a model, uploads, tables of answers, a released graph."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
@@ -166,9 +168,8 @@ def test_tables_cover_what_they_list_and_models_cover_all():
 
 
 def test_auto_takes_what_says_most():
-    """Uploads, a model, posteriors, labels, a released graph; each is recognised by its answers."""
+    """A model, posteriors, labels, a released graph; each is recognised by its answers."""
     sent = {
-        "updates": update(0, 1),
         "model": model(),
         "posteriors": table("posteriors-full"),
         "labels": table("labels-full"),
@@ -189,9 +190,9 @@ def test_auto_takes_what_says_most():
 
 
 def test_only_an_owners_table_answers_apart_and_no_table_answers_partial_queries():
-    everything = (update(0, 0), model(), table("posteriors-apart"), table("posteriors-full"))
+    everything = (model(), update(0, 0), table("posteriors-apart"), table("posteriors-full"))
     torch.testing.assert_close(ask(*everything, neighbours="apart"), ask(everything[2], neighbours="apart"))
-    torch.testing.assert_close(ask(*everything, neighbours="partial"), ask(everything[0], neighbours="partial"))
+    torch.testing.assert_close(ask(*everything, neighbours="partial"), ask(*everything[:2], neighbours="partial"))
     for neighbours, useless in (("apart", everything[:2]), ("partial", everything[2:]), ("none", everything[2:])):
         with pytest.raises(InputError, match=f"sees nothing that answers.*'{neighbours}'"):
             ask(*useless, neighbours=neighbours)
@@ -257,3 +258,18 @@ def test_what_is_misshapen_is_refused_in_one_line(what):
 def test_weights_of_another_architecture_are_refused():
     with pytest.raises(InputError, match="expected 'r1'"):
         ask(model(), recipe=Recipe(architecture="sage", hidden=4))
+
+
+def test_uploads_of_others_and_the_last_model_are_judged_together():
+    sent = (update(0, 0), update(1, 0), model())
+    together, uploads, last = ask(*sent), ask(*sent, artefact="updates"), ask(*sent, artefact="model")
+    torch.testing.assert_close(together, torch.cat([uploads, last]))
+
+
+def test_a_client_does_not_ask_its_own_upload():
+    """It is not asked about the nodes that its upload was trained on: the common model tells it more."""
+    common = replace(model(), kind="global-model", sender="server", receiver="clients")
+    for left, messages in ((1, (update(0, 0), common)), (2, (update(0, 0), update(1, 0), common))):
+        found = victim(View("client:0", messages), knowledge(), "auto", GCN, SMALL, 1)
+        assert len(found.sources) == left
+        assert "client:0" not in found.sources

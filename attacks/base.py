@@ -4,13 +4,14 @@ import numpy as np
 from pydantic import Field
 from scipy.special import logsumexp
 
-from .calibrated import Calibrated, CalibratedSettings, Evidence
+from .asking import ComparingSettings
+from .calibrated import Calibrated, Evidence
 from .shadows import best_setting
 
 GRID = tuple(np.linspace(0, 1, 21).tolist())
 
 
-class BASESettings(CalibratedSettings):
+class BASESettings(ComparingSettings):
     """Settings of `BASE`."""
 
     alpha: float | None = Field(
@@ -37,8 +38,8 @@ class BASE(Calibrated):
         target, shadow = evidence.subjects.log_confidences()
         alpha = self.settings.alpha
         if alpha is None:
-            _, pool = evidence.pool.log_confidences()
-            alpha = best_setting(pool, evidence.pool.inside, evidence.rounds, self._score, GRID)
+            pool = evidence.pool()
+            alpha = best_setting(pool.log_confidences()[1], pool.inside, evidence.rounds, self._score, GRID)
         return self._score(target, shadow, evidence.subjects.inside, alpha)
 
     def _score(self, target: np.ndarray, shadow: np.ndarray, inside: np.ndarray, alpha: float) -> np.ndarray:

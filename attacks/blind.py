@@ -14,6 +14,7 @@ class Blind(ShadowMIA):
 
     name = "blind"
     any_of: ClassVar[tuple[str, ...]] = ()
+    uses: ClassVar[tuple[str, ...]] = ()
 
     def score(self, view: View, knowledge: Knowledge) -> Tensor:
         return self.blind_score(knowledge)

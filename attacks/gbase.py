@@ -18,12 +18,12 @@ from ..targets.randomness import branch
 from ..targets.recipe import Recipe
 from ..targets.shadow_task import Query
 from ..targets.transcript import View
-from .attack import Attack, Knowledge
+from .asking import Comparing, ComparingSettings, combined
+from .attack import Knowledge
 from .base import log_mean
-from .calibrated import CalibratedSettings, combined, shadow_recipe
-from .shadows import Shadows, best_setting, shadows
+from .shadows import best_setting
 from .signals import hardened, log_confidence
-from .victim import Artefact, victim, weights_in
+from .victim import Artefact, weights_in
 
 GRID = tuple(np.linspace(0, 1, 21).tolist())
 BLOCK = 256
@@ -33,7 +33,7 @@ Ask = Callable[[Query], Tensor]
 """What answers with the logits [R, a, C] of R models."""
 
 
-class GBASESettings(CalibratedSettings):
+class GBASESettings(ComparingSettings):
     """Settings of `GBASE`."""
 
     alpha: float | None = Field(
@@ -57,7 +57,7 @@ class OfflineGBASESettings(GBASESettings):
     )
 
 
-class GBASE(Attack):
+class GBASE(Comparing):
     """How much likelier a node makes the labels around it, under the target and under all shadow models.
 
     For each of M guesses m at the members, drawn once for all nodes in question, G is the ball around node i in the
@@ -80,14 +80,10 @@ class GBASE(Attack):
     name = "g-base"
     games = ("node-presence",)
     any_of = (MODEL_KIND, GLOBAL_KIND, UPDATE_KIND, RELEASE_KIND)
-    auditor = True
+    uses = ()
     offline: ClassVar[bool] = False
     Settings = GBASESettings
     settings: GBASESettings
-
-    @classmethod
-    def preset(cls, preset: str) -> dict[str, object]:
-        return {"shadows": 64} if preset == "paper" else {}
 
     def why_not(self, view: View, knowledge: Knowledge) -> str | None:
         if self._artefact(view) is None:
@@ -103,9 +99,7 @@ class GBASE(Attack):
         return super().why_not(view, knowledge)
 
     def score(self, view: View, knowledge: Knowledge) -> Tensor:
-        s = self.settings
-        artefact = self._artefact(view) or s.artefact
-        asked = victim(view, knowledge, artefact, shadow_recipe(knowledge, s.model), s.model, s.release_models)
+        asked = self.victim(view, knowledge, self._artefact(view))
 
         def ask(query: Query) -> Tensor:
             assert query.x is not None
@@ -116,7 +110,7 @@ class GBASE(Attack):
 
     def blind_score(self, knowledge: Knowledge) -> Tensor:
         """The target is a model that was trained on other nodes drawn at random: it knows nothing of the truth."""
-        return torch.from_numpy(self._guessed(knowledge, self._shadows(knowledge).ask_stranger, ("",)))
+        return torch.from_numpy(self._guessed(knowledge, self.shadows(knowledge).ask_stranger, ("",)))
 
     def _artefact(self, view: View) -> Artefact | None:
         """What is asked and answers about any graph: weights, or models trained on a released graph."""
@@ -125,10 +119,6 @@ class GBASE(Attack):
             return wanted
         released = wanted in ("auto", "release", "releases") and view.of_kind(RELEASE_KIND)
         return ("release" if wanted == "auto" else wanted) if released else None
-
-    def _shadows(self, knowledge: Knowledge) -> Shadows:
-        recipe = shadow_recipe(knowledge, self.settings.model)
-        return shadows(knowledge, recipe, self.settings.shadows, offline=False)
 
     def _guessed(self, knowledge: Knowledge, target: Ask, sources: tuple[str, ...]) -> np.ndarray:
         """Scores [s], after guesses at the members."""
@@ -147,8 +137,8 @@ class GBASE(Attack):
         self, knowledge: Knowledge, masks: np.ndarray, target: Ask, sources: tuple[str, ...]
     ) -> np.ndarray:
         """Scores [s] given guesses at the members [M, s]."""
-        s, pool = self.settings, self._shadows(knowledge)
-        recipe = shadow_recipe(knowledge, s.model)
+        s, pool = self.settings, self.shadows(knowledge)
+        recipe = self.recipe(knowledge)
         theirs, ours = differences(knowledge, recipe, masks, (target, pool.ask), s.radius, s.labels_only)
         inside = pool.inside[:, knowledge.subjects.cpu().numpy()]
         judge = partial(self._score, prior=self._prior(knowledge))

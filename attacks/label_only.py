@@ -4,17 +4,16 @@ import torch
 from pydantic import Field
 from torch import Tensor
 
-from ..targets.encoder import ENCODER_KIND
 from ..targets.shadow_task import Query
 from ..targets.transcript import View
 from .adapted import adapted
-from .attack import Attack, Knowledge
-from .calibrated import CalibratedSettings, combined, query, shadow_recipe
-from .shadows import Shadows, shadows
-from .victim import ARTEFACT_KINDS, Victim, victim
+from .asking import Comparing, ComparingSettings, combined, query
+from .attack import Knowledge
+from .shadows import Shadows
+from .victim import Victim
 
 
-class LabelOnlySettings(CalibratedSettings):
+class LabelOnlySettings(ComparingSettings):
     """Settings of `LabelOnly`."""
 
     shakes: int = Field(16, ge=1, description="perturbed queries")
@@ -22,7 +21,7 @@ class LabelOnlySettings(CalibratedSettings):
     lost_edges: float = Field(0.3, ge=0, lt=1, description="share of edges left out in each")
 
 
-class LabelOnly(Attack):
+class LabelOnly(Comparing):
     """Right answers to shaken queries, beyond those of models that never saw the node (Choquette-Choo et al. 2021).
 
     Each query loses some features and some neighbours at random; a label that was learned survives more of them.
@@ -31,37 +30,24 @@ class LabelOnly(Attack):
     """
 
     name = "label-only"
-    any_of = ARTEFACT_KINDS
-    uses = (ENCODER_KIND,)
-    auditor = True
     Settings = LabelOnlySettings
     settings: LabelOnlySettings
 
-    @classmethod
-    def preset(cls, preset: str) -> dict[str, object]:
-        return {"shadows": 64} if preset == "paper" else {}
-
     def score(self, view: View, knowledge: Knowledge) -> Tensor:
-        s, knowledge = self.settings, adapted(view, knowledge)
-        recipe = shadow_recipe(knowledge, s.model)
-        asked = victim(view, knowledge, s.artefact, recipe, s.model, s.release_models)
-        pool = self._shadows(knowledge)
-        queries = [_plain(knowledge)] if asked.fixed else [self._shaken(knowledge) for _ in range(s.shakes)]
+        knowledge = adapted(view, knowledge)
+        asked, pool = self.victim(view, knowledge), self.shadows(knowledge)
+        shakes = range(self.settings.shakes)
+        queries = [_plain(knowledge)] if asked.fixed else [self._shaken(knowledge) for _ in shakes]
         told = torch.stack([self._right(_asked(asked, q, knowledge), knowledge) for q in queries]).mean(0)
         beyond = told - self._usual(pool, knowledge, queries)
         return torch.from_numpy(combined(beyond.cpu().numpy(), asked.sources))
 
     def blind_score(self, knowledge: Knowledge) -> Tensor:
         """A model that was trained on other nodes drawn at random takes the target's place."""
-        pool = self._shadows(knowledge)
+        pool = self.shadows(knowledge)
         queries = [self._shaken(knowledge) for _ in range(self.settings.shakes)]
         told = torch.stack([self._right(pool.ask_stranger(q), knowledge) for q in queries]).mean(0)[0]
         return told - self._usual(pool, knowledge, queries)
-
-    def _shadows(self, knowledge: Knowledge) -> Shadows:
-        return shadows(
-            knowledge, shadow_recipe(knowledge, self.settings.model), self.settings.shadows, offline=False
-        )
 
     def _usual(self, pool: Shadows, knowledge: Knowledge, queries: list[Query]) -> Tensor:
         """Share of right answers by shadow models that did not train on the node, [s]."""

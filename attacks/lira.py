@@ -6,12 +6,13 @@ import numpy as np
 from pydantic import Field
 from scipy.stats import norm
 
-from .calibrated import Calibrated, CalibratedSettings, Evidence
+from .asking import ComparingSettings
+from .calibrated import Calibrated, Evidence
 
 SMALLEST_SPREAD = 1e-3
 
 
-class LiRASettings(CalibratedSettings):
+class LiRASettings(ComparingSettings):
     """Settings of `LiRA`."""
 
     variance: Literal["shrunk", "pooled", "record"] = Field(

@@ -1,5 +1,7 @@
 """How an adversary trains models and asks them."""
 
+from typing import Literal
+
 import torch
 from pydantic import Field
 from torch import Tensor
@@ -7,20 +9,21 @@ from torch.nn import functional as F
 
 from ..targets.backbone import GCN, Backbone
 from ..targets.condensed import CondensedGraph
-from ..targets.defense import Settings
 from ..targets.propagation import Neighbourhood, gcn_operator, whole_graph
+from ..targets.recipe import Recipe
 from ..targets.training import fit
 from .attack import Knowledge
 
 
-class ModelSettings(Settings):
-    """The two-layer GCN that shadow and target models are (FedGC, appendix E)."""
+class ModelSettings(Recipe):
+    """The recipe of the two-layer GCN that shadow and target models are (FedGC, appendix E; rates as in GCond)."""
 
+    architecture: Literal["gcn"] = "gcn"
     hidden: int = Field(256, ge=1)
     epochs: int = Field(600, ge=1)
     lr: float = Field(0.005, gt=0)
-    weight_decay: float = Field(5e-4, ge=0)
-    dropout: float = Field(0.5, ge=0, lt=1)
+    drop_lr_at: float | None = Field(0.5, gt=0, le=1)
+    init: Literal["gcond"] = "gcond"
 
 
 def trained_gcn(near: Neighbourhood, y: Tensor, classes: int, settings: ModelSettings) -> Backbone:
@@ -32,7 +35,7 @@ def trained_gcn(near: Neighbourhood, y: Tensor, classes: int, settings: ModelSet
         epochs=settings.epochs,
         lr=settings.lr,
         weight_decay=settings.weight_decay,
-        drop_lr_at=0.5,
+        drop_lr_at=settings.drop_lr_at,
     )
     return model
 

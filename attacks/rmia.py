@@ -6,14 +6,15 @@ import numpy as np
 from pydantic import Field
 from scipy.stats import rankdata
 
+from .asking import ComparingSettings
 from .base import log_mean
-from .calibrated import Calibrated, CalibratedSettings, Evidence
+from .calibrated import Calibrated, Evidence
 from .shadows import best_setting
 
 GRID = tuple(np.linspace(0, 1, 11).tolist())
 
 
-class RMIASettings(CalibratedSettings):
+class RMIASettings(ComparingSettings):
     """Settings of `RMIA`."""
 
     gamma: float = Field(1.0, gt=0, description="how many times a node must beat a population node")
@@ -55,8 +56,8 @@ class RMIA(Calibrated):
             return 1.0
         if self.settings.a is not None:
             return self.settings.a
-        _, pool = evidence.pool.log_confidences()
-        return best_setting(pool, evidence.pool.inside, evidence.rounds, self._ratio, GRID)
+        pool = evidence.pool()
+        return best_setting(pool.log_confidences()[1], pool.inside, evidence.rounds, self._ratio, GRID)
 
     def _ratio(self, target: np.ndarray, shadow: np.ndarray, inside: np.ndarray, a: float) -> np.ndarray:
         if not self.offline:

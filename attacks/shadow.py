@@ -1,6 +1,5 @@
 """Membership inference by a classifier of posteriors (Shokri et al. 2017; Salem et al. 2019; FedGC, appendix E)."""
 
-from dataclasses import replace
 from typing import ClassVar, Literal
 
 import torch
@@ -9,14 +8,14 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from ..targets.condensed import KIND
-from ..targets.encoder import ENCODER_KIND, encoded
+from ..targets.encoder import ENCODER_KIND
 from ..targets.training import fit
 from ..targets.transcript import View
-from .attack import Attack, Knowledge
-from .calibrated import AskingSettings, combined, query, shadow_recipe
+from .adapted import adapted
+from .asking import Asking, AskingSettings, combined, query
+from .attack import Knowledge
 from .query import asked, query_graph, shadow_graph, trained_gcn
 from .shadows import shadows
-from .victim import ARTEFACT_KINDS, victim
 
 Examples = tuple[Tensor, Tensor, Tensor]
 """Posteriors of nodes of its own [m, C], whether each was trained on [m], posteriors of the subjects [s, C]."""
@@ -27,13 +26,14 @@ class ShadowSettings(AskingSettings):
 
     features: Literal["posterior", "sorted"] = Field("posterior", description="what the attack model reads")
     per_class: bool = Field(False, description="let it read the predicted class too (Shokri's model per class)")
+    release_models: int = Field(1, ge=1, description="models trained on a released graph")
     shadows: int = Field(4, ge=2, description="shadow models where the target's recipe is known; on a release one")
     hidden: int = Field(64, ge=1, description="width of the attack model's two hidden layers")
     epochs: int = Field(200, ge=1, description="of the attack model")
     lr: float = Field(0.01, gt=0)
 
 
-class ShadowMIA(Attack):
+class ShadowMIA(Asking):
     """Shadow-model membership inference on posteriors, without labels of the nodes in question.
 
     The adversary trains models on data of its own (the shadow), and a 3-layer perceptron that tells the shadows'
@@ -43,16 +43,14 @@ class ShadowMIA(Attack):
 
     name = "mia"
     own_data = True
-    any_of: ClassVar[tuple[str, ...]] = ARTEFACT_KINDS
     Settings = ShadowSettings
     settings: ShadowSettings
 
     def score(self, view: View, knowledge: Knowledge) -> Tensor:
-        s, x = self.settings, self.seen_features(view, knowledge)
-        seen = knowledge if x is knowledge.x else replace(knowledge, x=x)  # the same knowledge shares its models
+        seen = adapted(view, knowledge)
         posterior, member, _ = self._examples(seen)
-        answers = victim(view, seen, s.artefact, shadow_recipe(seen, s.model), s.model, models=1)
-        hard = s.labels_only or answers.labels_only
+        answers = self.victim(view, seen)
+        hard = self.settings.labels_only or answers.labels_only
         judge = self._judge(self._read(posterior, hard), member)
         told = answers.ask(seen.x, seen.edges, seen.subjects).softmax(-1)
         scores = torch.stack([self._judged(judge, one, hard) for one in told])
@@ -63,10 +61,6 @@ class ShadowMIA(Attack):
         posterior, member, told = self._examples(knowledge)
         hard = self.settings.labels_only
         return self._judged(self._judge(self._read(posterior, hard), member), told, hard)
-
-    def seen_features(self, view: View, knowledge: Knowledge) -> Tensor:
-        """The features that the adversary feeds into models, [n, d]."""
-        return knowledge.x
 
     def _examples(self, knowledge: Knowledge) -> Examples:
         return self._from_release(knowledge) if knowledge.recipe is None else self._from_recipe(knowledge)
@@ -88,9 +82,7 @@ class ShadowMIA(Attack):
 
     def _from_recipe(self, knowledge: Knowledge) -> Examples:
         """Several shadow models trained as the target is, on the adversary's own nodes."""
-        pool = shadows(
-            knowledge, shadow_recipe(knowledge, self.settings.model), self.settings.shadows, offline=True
-        )
+        pool = shadows(knowledge, self.recipe(knowledge), self.settings.shadows, offline=True)
         posterior = pool.ask(query(knowledge, pool.pool)).softmax(-1).flatten(0, 1)
         member = torch.from_numpy(pool.inside[:, pool.pool.numpy()]).flatten().float()
         subjects = pool.ask_stranger(query(knowledge, knowledge.subjects))[0].softmax(-1)
@@ -132,12 +124,10 @@ class AdaptiveShadowMIA(ShadowMIA):
 
     Under the information bottleneck the condensed graph lives in the space of transformed features, so an
     outsider who asks with raw ones meets a mismatch that hides nothing from a curious client: it transforms
-    shadow and queried features with its own encoder first.
+    shadow and queried features with its own encoder first. `ShadowMIA` by an observer who holds an encoder does the
+    same; this one is refused where there is none.
     """
 
     name = "mia-adaptive"
     needs: ClassVar[tuple[str, ...]] = (KIND, ENCODER_KIND)
     observer = "client:0"
-
-    def seen_features(self, view: View, knowledge: Knowledge) -> Tensor:
-        return encoded(knowledge.x, knowledge.edges, view.last(ENCODER_KIND).tensors)

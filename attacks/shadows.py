@@ -59,9 +59,6 @@ class Shadows:
         """Logits [1, s, C]."""
         return ask_models(self.strange, [query], self.stranger, device=self.device)[0]
 
-    def __len__(self) -> int:
-        return len(self.inside)
-
 
 def cut_in_rounds(
     pool: np.ndarray, size: int, count: int, rng: np.random.Generator
@@ -181,19 +178,13 @@ def best_setting(
         grid: settings to try.
         targets: how many models play the target.
     """
+    from sklearn.metrics import roc_auc_score
+
     totals = np.zeros(len(grid))
     for k in range(min(targets, len(values))):
         others = rounds != rounds[k]
         if not others.any():
             continue
         for g, setting in enumerate(grid):
-            totals[g] += _auc(inside[k], score(values[k], values[others], inside[others], setting))
+            totals[g] += roc_auc_score(inside[k], score(values[k], values[others], inside[others], setting))
     return grid[int(np.argmax(totals))]
-
-
-def _auc(truth: np.ndarray, score: np.ndarray) -> float:
-    from scipy.stats import rankdata
-
-    members = int(truth.sum())
-    ranks = rankdata(score)[truth].sum()
-    return float((ranks - members * (members + 1) / 2) / max(members * (len(truth) - members), 1))

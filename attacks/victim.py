@@ -6,6 +6,7 @@ from typing import Literal
 
 import torch
 from torch import Tensor
+from torch.nn import functional as F
 from torch_geometric.data import Data
 
 from ..targets.answers import (
@@ -24,13 +25,13 @@ from ..targets.propagation import gcn_operator, whole_graph
 from ..targets.recipe import Recipe, weight_shapes
 from ..targets.shadow_models import ask_models
 from ..targets.shadow_task import Query, Task
-from ..targets.transcript import Message, View
+from ..targets.transcript import Message, View, observer_members
 from .attack import Knowledge
 from .query import ModelSettings, asked, trained_on_release
+from .signals import hardened
 
 Artefact = Literal["auto", "model", "updates", "posteriors", "labels", "release", "releases"]
 ARTEFACT_KINDS = (MODEL_KIND, GLOBAL_KIND, UPDATE_KIND, *TABLE_KINDS, RELEASE_KIND)
-WRONG_LABEL = 0.01  # the posterior that stands for "not this label" where labels alone are told
 
 
 class Victim(ABC):
@@ -72,7 +73,7 @@ class _Weights(Victim):
         data = Data(x=x.cpu(), edge_index=edges.cpu(), y=torch.zeros(len(x), dtype=torch.long))
         task = Task(data, everybody, self.recipe, self.classes)
         weights = {name: w.cpu() for name, w in self.weights.items()}
-        (logits,) = ask_models(task, [Query(nodes.cpu(), edges.cpu())], weights, device=_kind(x))
+        (logits,) = ask_models(task, [Query(nodes.cpu(), edges.cpu())], weights, device=str(x.device))
         return logits.to(x.device)
 
 
@@ -154,7 +155,7 @@ def weights_in(view: View, artefact: Artefact) -> tuple[Message, ...]:
 
     Its own uploads are left out: they were trained on nodes that it is not asked about.
     """
-    own = set(view.observer.split("+"))
+    own = observer_members(view.observer)
     uploads = tuple(m for m in view.of_kind(UPDATE_KIND) if m.sender not in own)
     models = (view.of_kind(MODEL_KIND) or view.of_kind(GLOBAL_KIND))[-1:]
     if artefact == "auto":
@@ -187,8 +188,7 @@ def _table(message: Message, knowledge: Knowledge) -> _Table:
             raise InputError(f"the table '{message.kind}' must hold whole numbers as labels, [{len(nodes)}]")
         if bool(((labels < 0) | (labels >= classes)).any()):
             raise InputError(f"the table '{message.kind}' holds labels outside 0 to {classes - 1}")
-        told = torch.full((len(labels), classes), WRONG_LABEL / max(classes - 1, 1), device=labels.device)
-        told[torch.arange(len(labels)), labels.long()] = 1 - WRONG_LABEL
+        logits = hardened(F.one_hot(labels.long(), classes).float())
     elif "posteriors" not in tensors:
         raise InputError(f"the table '{message.kind}' holds neither 'posteriors' nor 'labels'")
     else:
@@ -197,10 +197,6 @@ def _table(message: Message, knowledge: Knowledge) -> _Table:
             raise InputError(f"the table '{message.kind}' must hold finite posteriors [{len(nodes)}, {classes}]")
         if bool((told < 0).any()) or not torch.allclose(told.sum(1), torch.ones(len(told)).to(told), atol=1e-3):
             raise InputError(f"the table '{message.kind}': posteriors must not be negative and must sum to 1")
+        logits = told.clamp_min(1e-30).log()
     device = knowledge.x.device
-    logits = told.clamp_min(1e-30).log().to(device)
-    return _Table(message.kind, nodes.long().to(device), logits, total, "labels" in tensors)
-
-
-def _kind(x: Tensor) -> str:
-    return str(x.device)
+    return _Table(message.kind, nodes.long().to(device), logits.to(device), total, "labels" in tensors)

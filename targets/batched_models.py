@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from .propagation import gcn_operator, sparse_operator
+from .propagation import gcn_operator, mean_operator
 from .randomness import integer
 from .shadow_task import One, Query, Task
 
@@ -155,9 +155,7 @@ class _Batch:
             loops = torch.arange(total, device=beside.device).repeat(2, 1)
             return Blocks(torch.cat([beside, loops], 1), None, total)
         if self.recipe.architecture == "sage":
-            source, target = beside
-            degree = torch.bincount(target, minlength=total).clamp(min=1)
-            return Blocks(beside, sparse_operator(target, source, 1 / degree[target], (total, total)), total)
+            return Blocks(beside, mean_operator(beside, total), total)
         operator = None if self.recipe.architecture == "mlp" else gcn_operator(beside, total)
         return Blocks(beside, operator, total)
 

@@ -12,6 +12,7 @@ from torch import Tensor
 
 from .compiled_training import Reads, Shape, Turned, answers, train
 from .kernels import LANES, Csr
+from .propagation import gcn_operator, mean_operator
 from .recipe import Recipe, weight_shapes
 from .shadow_task import One, Query, Task
 
@@ -56,8 +57,7 @@ def asker(task: Task, queries: Sequence[Query]) -> Callable[[int, dict[str, Tens
 
 def _features(x: Tensor) -> sp.csr_matrix:
     if x.layout == torch.sparse_csr:
-        values, columns, starts = x.values().numpy(), x.col_indices().numpy(), x.crow_indices().numpy()
-        return sp.csr_matrix((values, columns, starts), shape=(x.shape[0], x.shape[1]), dtype=np.float32)
+        return _scipy(x)
     return sp.csr_matrix(x.numpy().astype(np.float32, copy=False))
 
 
@@ -87,7 +87,7 @@ class Sight:
     @classmethod
     def of(cls, x: sp.csr_matrix, edges: Tensor | None, recipe: Recipe) -> "Sight":
         """All nodes of ``x`` with ``edges`` [2, e], or alone."""
-        return cls(x, propagation(recipe, edges, x.shape[0]))
+        return cls(x, _propagation(recipe, edges, x.shape[0]))
 
     @property
     def nodes(self) -> int:
@@ -112,19 +112,23 @@ class Sight:
         return Turned(*self.turned(width), _csr(self.operator[asked].T))
 
 
-def propagation(recipe: Recipe, edges: Tensor | None, nodes: int) -> sp.csr_matrix:
-    """What one propagation step multiplies with: symmetric normalisation with self-loops, or the mean (SAGE)."""
-    none = np.zeros((2, 0), dtype=np.int64)
-    source, target = none if edges is None or recipe.architecture == "mlp" else edges.numpy()
-    adjacency = sp.csr_matrix((np.ones(len(source), np.float32), (target, source)), shape=(nodes, nodes))
+def _propagation(recipe: Recipe, edges: Tensor | None, nodes: int) -> sp.csr_matrix:
+    """What one propagation step multiplies with, [n, n]; nothing for an MLP."""
     if recipe.architecture == "mlp":
-        return adjacency
-    if recipe.architecture == "sage":
-        mean = sp.diags(1 / np.maximum(np.asarray(adjacency.sum(1)).ravel(), 1)).astype(np.float32)
-        return sp.csr_matrix(mean @ adjacency)
-    adjacency = adjacency + sp.identity(nodes, dtype=np.float32, format="csr")
-    scale = sp.diags(1 / np.sqrt(np.asarray(adjacency.sum(1)).ravel())).astype(np.float32)
-    return sp.csr_matrix(scale @ adjacency @ scale)
+        return _empty(nodes)
+    known = torch.empty((2, 0), dtype=torch.long) if edges is None else edges
+    return _scipy(mean_operator(known, nodes) if recipe.architecture == "sage" else gcn_operator(known, nodes))
+
+
+def _empty(nodes: int) -> sp.csr_matrix:
+    none = np.zeros(0, np.int32)
+    return sp.csr_matrix((none.astype(np.float32), (none, none)), shape=(nodes, nodes))
+
+
+def _scipy(matrix: Tensor) -> sp.csr_matrix:
+    """A CSR tensor as scipy has it."""
+    parts = matrix.values().numpy(), matrix.col_indices().numpy(), matrix.crow_indices().numpy()
+    return sp.csr_matrix(parts, shape=(matrix.shape[0], matrix.shape[1]), dtype=np.float32)
 
 
 def _tiles(x: sp.csr_matrix, rows: int) -> Csr:

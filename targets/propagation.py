@@ -29,6 +29,13 @@ def gcn_operator(edge_index: Tensor, nodes: int, weight: Tensor | None = None) -
     return sparse_operator(row, col, scale[row] * weight * scale[col], (nodes, nodes))
 
 
+def mean_operator(edge_index: Tensor, nodes: int) -> Tensor:
+    """The mean over the nodes that point at each node, [n, n] CSR (GraphSAGE); a row without any is zero."""
+    source, target = edge_index
+    degree = torch.bincount(target, minlength=nodes).clamp(min=1)
+    return sparse_operator(target, source, 1 / degree[target], (nodes, nodes))
+
+
 def dense_gcn_operator(adjacency: Tensor) -> Tensor:
     """D^-1/2 (A + I) D^-1/2 of a weighted dense graph, differentiable, [n, n]."""
     with_loops = adjacency + torch.eye(len(adjacency), device=adjacency.device)

@@ -202,7 +202,7 @@ def test_online_models_train_on_nodes_in_question_and_offline_ones_on_nodes_of_t
     assert not offline.inside[:, :POOL].any()
     assert not offline.inside[:, NODES - 5 :].any()  # the population is no one's
     assert (offline.inside.sum(1) >= 7).all()  # of 15, a mask and its complement
-    assert len(online) == len(offline) == 4
+    assert len(online.inside) == len(offline.inside) == 4
 
 
 def test_the_stranger_is_another_draw_of_the_same_size():

@@ -46,8 +46,8 @@ def chosen_alpha(evidence) -> float:
 @pytest.mark.parametrize("seed", range(3))
 def test_alpha_is_the_best_against_shadow_models_that_play_the_target(gaussian, seed):
     evidence, _ = gaussian(np.random.default_rng(seed), 2.0, 8, 150)
-    _, log_p = evidence.pool.log_confidences()
-    inside, mean_auc = evidence.pool.inside, []
+    _, log_p = evidence.pool().log_confidences()
+    inside, mean_auc = evidence.pool().inside, []
     for alpha in GRID:
         found = []
         for k in range(8):

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 import torch
 
+from gaudit.attacks.asking import combined
 from gaudit.attacks.base import BASE, OfflineBASE
-from gaudit.attacks.calibrated import combined
 from gaudit.attacks.label_only import LabelOnly
 from gaudit.attacks.lira import LiRA, OfflineLiRA
 from gaudit.attacks.rmia import RMIA, OfflineRMIA

@@ -65,7 +65,7 @@ def test_a_node_that_is_fitted_surprisingly_badly_is_no_member():
         return torch.from_numpy(np.stack([values, np.zeros_like(values)], -1))
 
     told = Answers(logits(target), logits(margins), outside, torch.zeros(3, dtype=torch.long))
-    evidence = Evidence(told, None, told, np.arange(32) // 2)
+    evidence = Evidence(told, None, lambda: told, np.arange(32) // 2)
     bad, usual, good = OfflineLiRA().judge(evidence)
     assert bad < usual < good
     assert density(evidence)[0] > density(evidence)[1]  # the error would show

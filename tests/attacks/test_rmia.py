@@ -27,7 +27,7 @@ def evidence(seed: int, nodes: int = 9, population: int = 12, shadow_models: int
     inside = np.stack([half, ~half], 1).reshape(shadow_models, nodes)
     subjects = answers(nodes, inside)
     others = answers(population, np.zeros((shadow_models, population), dtype=bool))
-    return Evidence(subjects, others, subjects, np.arange(shadow_models) // 2)
+    return Evidence(subjects, others, lambda: subjects, np.arange(shadow_models) // 2)
 
 
 def ratios(told: Answers, mean_p) -> list[float]:

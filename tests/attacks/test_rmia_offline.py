@@ -67,13 +67,14 @@ def test_score_is_the_share_of_population_nodes_that_are_beaten(gaussian, gamma)
 @pytest.mark.parametrize("seed", range(3))
 def test_a_is_the_best_against_shadow_models_that_play_the_target(gaussian, seed):
     evidence, _ = gaussian(np.random.default_rng(seed), 2.0, 8, 150)
-    p, inside = evidence.pool.shadows.softmax(-1)[..., 0].numpy(), evidence.pool.inside
+    pool = evidence.pool()
+    p, inside = pool.shadows.softmax(-1)[..., 0].numpy(), pool.inside
     mean_auc = []
     for a in GRID:
         found = []
         for k in range(8):
             rest = evidence.rounds != evidence.rounds[k]
-            references = replace(evidence.pool, shadows=evidence.pool.shadows[rest], inside=inside[rest])
+            references = replace(pool, shadows=pool.shadows[rest], inside=inside[rest])
             found.append(auc(inside[k], ratio(p[k], outside_mean(references), a)))
         mean_auc.append(np.mean(found))
     assert abs(implied_a(evidence) - GRID[int(np.argmax(mean_auc))]) < 1e-3

@@ -91,6 +91,8 @@ class Scores:
 
     subjects: np.ndarray
     score: np.ndarray
+    accuracies: tuple[float, float] | None = None
+    """Of the target and of the shadow models on the same nodes, where there are any."""
 
 
 class Attack(ABC):
@@ -106,6 +108,7 @@ class Attack(ABC):
         auditor: whether it needs an auditor's `Knowledge`.
         own_data: whether it needs labelled nodes of its own.
         ranks_as: another attack that orders subjects the same way; the two are one finding.
+        planted: the target whose leak it must find wherever it is used; a control of every audit.
     """
 
     name: ClassVar[str]
@@ -117,10 +120,12 @@ class Attack(ABC):
     auditor: ClassVar[bool] = False
     own_data: ClassVar[bool] = False
     ranks_as: ClassVar[str | None] = None
+    planted: ClassVar[str] = "planted"
     Settings: ClassVar[type[Settings]] = Settings
 
     def __init__(self, **settings: Any) -> None:
         self.settings = self.Settings.checked(f"attack '{self.name}'", settings)
+        self.accuracies: tuple[float, float] | None = None  # a subclass with shadow models notes them
 
     def __repr__(self) -> str:
         inside = ", ".join(f"{k}={v!r}" for k, v in self.settings.model_dump().items())
@@ -185,4 +190,5 @@ class Attack(ABC):
     def _scores(self, knowledge: Knowledge, score: Tensor) -> Scores:
         if score.shape != knowledge.subjects.shape or not bool(torch.isfinite(score).all()):
             raise RuntimeError(f"the attack '{self.name}' must give one finite score per subject")
-        return Scores(knowledge.subjects.cpu().numpy(), score.detach().double().cpu().numpy())
+        told = score.detach().double().cpu().numpy()
+        return Scores(knowledge.subjects.cpu().numpy(), told, self.accuracies)

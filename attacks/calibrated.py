@@ -34,6 +34,10 @@ class Answers:
     inside: np.ndarray
     labels: Tensor
 
+    def right(self, told: Tensor) -> float:
+        """The share of right predictions among answers [..., s, C]."""
+        return float((told.argmax(-1) == self.labels).double().mean())
+
     def margins(self) -> tuple[np.ndarray, np.ndarray]:
         """`margin` of the target [s] and of the shadows [K, s]."""
         return margin(self.target, self.labels), margin(self.shadows, self.labels)
@@ -109,6 +113,9 @@ class Calibrated(Comparing):
         population = (
             self._references(knowledge, pool, knowledge.population, hard) if told.shape[1] > count else None
         )
+        same = subjects if population is None else population
+        if population is not None or not self.trains_apart(knowledge):
+            self.accuracies = same.right(told[:, -len(same.labels) :]), same.right(same.shadows)
         ours = partial(self._references, knowledge, pool, pool.pool.to(knowledge.x.device), hard)
         scores = []
         for model in told:

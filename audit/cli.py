@@ -1,33 +1,14 @@
 """The command line. Only what a command needs is imported, when it runs."""
 
-import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
-from functools import wraps
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from ..targets.errors import InputError
 from ..targets.registry import GROUPS, find, registered, summary
-
-if TYPE_CHECKING:
-    from rich.console import Console
-
-
-def _clear_errors(command: Callable[..., None]) -> Callable[..., None]:
-    """One line and exit code 2 for what the user can mend."""
-
-    @wraps(command)
-    def wrapped(*args: Any, **kwargs: Any) -> None:
-        try:
-            command(*args, **kwargs)
-        except InputError as error:
-            click.echo(f"gaudit: error: {error}", err=True)
-            sys.exit(2)
-
-    return wrapped
+from .terminal import check_writable, clear_errors, console, progress, write
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
@@ -130,7 +111,7 @@ _pipeline = _options(
     help="Write how exposed each member is (CSV; itself sensitive).",
 )
 @click.option("--json", "json_file", type=click.Path(), metavar="FILE", help="Write all results.")
-@_clear_errors
+@clear_errors
 def attack(**options: Any) -> None:
     """Run a pipeline with and without defenses, attack what it lets out, and say what that means.
 
@@ -142,20 +123,20 @@ def attack(**options: Any) -> None:
     options["settings"] = _pairs(options["settings"])
     options["attack_settings"] = _pairs(options["attack_settings"])
     for file in filter(None, (json_file, per_node)):
-        _check_writable(Path(file))
-    console = _console()
+        check_writable(Path(file))
+    screen = console()
     request: AttackRequest = AttackRequest(**options)
-    with _progress() as report:
+    with progress() as report:
         audit = run_attack(request, report)
     from ..reports.console import print_outcomes
     from ..reports.sentences import last_line
 
     if json_file is not None:
-        _write(Path(json_file), audit.to_json(last_line(audit.outcomes, audit.release_phrase)))
+        write(Path(json_file), audit.to_json(last_line(audit.outcomes, audit.release_phrase)))
     if per_node is not None:
-        _write(Path(per_node), audit.per_node())
-    console.print(audit.headline(), highlight=False, soft_wrap=True, markup=False)
-    print_outcomes(console, audit.outcomes, audit.release_phrase)
+        write(Path(per_node), audit.per_node())
+    screen.print(audit.headline(), highlight=False, soft_wrap=True, markup=False)
+    print_outcomes(screen, audit.outcomes, audit.release_phrase)
     if json_file is not None:
         click.echo(f"Results written to {json_file}", err=True)
     if per_node is not None:
@@ -172,7 +153,7 @@ def attack(**options: Any) -> None:
     help="Repeatable. Default: public, server and client:0.",
 )
 @click.option("--transcript", type=click.Path(), metavar="FILE", help="Inspect a recorded run instead.")
-@_clear_errors
+@clear_errors
 def inspect(**options: Any) -> None:
     """Show who sees what: message kinds, how many, how large, in which rounds.
 
@@ -182,15 +163,15 @@ def inspect(**options: Any) -> None:
     from .attack_command import run_inspection
 
     options["settings"] = _pairs(options["settings"])
-    console = _console()
-    with _progress() as report:
+    screen = console()
+    with progress() as report:
         rows = run_inspection(options, report)
-    console.print(exposure_table(rows))
+    screen.print(exposure_table(rows))
 
 
 @main.command(name="list")
 @click.argument("what", type=click.Choice([*GROUPS, "datasets"]))
-@_clear_errors
+@clear_errors
 def list_(what: str) -> None:
     """List what is there, with a line about each.
 
@@ -205,61 +186,3 @@ def list_(what: str) -> None:
     width = max(map(len, lines))
     for name, text in lines.items():
         click.echo(f"{name:<{width}}  {text}")
-
-
-def _console() -> "Console":
-    from rich.console import Console
-
-    console = Console()
-    # files and pipes have no width of their own: tables must not be squeezed into 80 columns there
-    return console if console.is_terminal else Console(width=140)
-
-
-@contextmanager
-def _progress() -> Iterator[Callable[[str, str, int, int], None]]:
-    """Bars on the error stream, one per trial; yields ``report(trial, stage, done, total)``."""
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-
-    columns = (
-        TextColumn("{task.fields[trial]}"),
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-    )
-    tasks: dict[str, Any] = {}
-    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
-
-        def report(trial: str, stage: str, done: int, total: int) -> None:
-            if trial not in tasks:
-                tasks[trial] = progress.add_task(stage, total=total, trial=trial)
-            progress.update(tasks[trial], description=stage, completed=done, total=total)
-
-        yield report
-
-
-def _check_writable(path: Path) -> None:
-    """Refuses before hours of work what would fail after them."""
-    if path.is_dir():
-        raise InputError(f"cannot write {path}: it is a folder, give a file name")
-    if not path.absolute().parent.is_dir():
-        raise InputError(f"cannot write {path}: the folder {path.absolute().parent} does not exist")
-    trial = path.with_name(f".{path.name}.part")
-    try:
-        trial.touch()
-        trial.unlink()
-    except OSError as error:
-        raise InputError(f"cannot write {path}: {error.strerror or error}") from error
-
-
-def _write(path: Path, text: str) -> None:
-    """The file appears whole or not at all."""
-    part = path.with_name(f".{path.name}.part")
-    try:
-        part.write_text(text, encoding="utf-8")
-        part.replace(path)
-    except OSError as error:
-        with suppress(OSError):
-            part.unlink(missing_ok=True)
-        raise InputError(f"cannot write {path}: {error.strerror or error}") from error

@@ -4,7 +4,6 @@ import numpy as np
 from torch_geometric.data import Data
 
 from ..targets.errors import InputError
-from ..targets.randomness import branch
 from ..targets.target import UNITS, Run, Secrets, Target, Utility
 from ..targets.transcript import Transcript
 from .trial import AttackPlan, TrialPlan, TrialResult, attacks_on
@@ -33,4 +32,4 @@ def attack_recorded(
     recipe = getattr(target.settings, "recipe", None)
     run = Run(transcript, {game: secrets}, (nothing,), 0, recipe=recipe)
     plan = TrialPlan(target.name, {}, "none", {}, attacks, seed, 0)
-    return attacks_on(plan, run, data, branch(np.random.SeedSequence(seed), 0))
+    return attacks_on(plan, run, data, plan.root())

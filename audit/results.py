@@ -1,29 +1,32 @@
 """What an audit found: trials of several seeds and defenses, put together into findings with intervals."""
 
 import math
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
+from ..targets.registry import find
 from ..targets.transcript import Exposure
 from .epsilon import epsilon_of_runs
 from .finding import Finding
 from .metrics import (
     Judged,
     accuracy_finding,
+    auc,
     auc_difference,
     auc_finding,
     average_precision_finding,
     mean_difference,
 )
-from .rates import Roc, advantage_finding, balanced_accuracy_finding, roc, tpr_at_fpr_finding
+from .rates import Roc, advantage_finding, balanced_accuracy_finding, roc, tpr_at_fpr, tpr_at_fpr_finding
 from .trial import Attacked, AttackPlan, TrialResult
 from .vulnerability import Vulnerability, by_group, vulnerabilities
 
 SCHEMA = "gaudit-attack/1"
 LOW_FPR = (0.01, 0.001, 0.05)
+ONE_SIDED = 0.9  # both ends of such an interval are one-sided 95 % bounds
 NULL_LEVEL = 0.999  # a control that fails one sound audit in twenty would be no control
 
 
@@ -59,6 +62,10 @@ class AttackOutcome:
         risk: auc among subjects of one degree, class, homophily or client, by attribute and value.
         roc: the ROC curve of all seeds.
         exposed: subjects one by one, the most exposed first: an attack's product itself, written where asked for.
+        decisive: the true-positive rate at the false-positive rate that the verdict rests on, with an interval of
+            which each end is a one-sided 95 % bound.
+        by_seed: metrics that one seed alone can tell, by the seed's index and by name.
+        accuracies: of the target and of the shadow models on the same nodes, mean over seeds, where there are any.
     """
 
     plan: AttackPlan
@@ -76,6 +83,9 @@ class AttackOutcome:
     risk: dict[str, dict[str, Finding]] = field(default_factory=dict)
     roc: Roc | None = None
     exposed: tuple[Vulnerability, ...] = ()
+    decisive: Finding | None = None
+    by_seed: dict[int, dict[str, float]] = field(default_factory=dict)
+    accuracies: tuple[float, float] | None = None
 
     @property
     def valid(self) -> bool:
@@ -106,6 +116,7 @@ class AttackOutcome:
             "blind_auc": self.blind.as_dict(),
             "auc_beyond_blind": self.beyond_blind.as_dict(),
             "tpr": [f.as_dict() for f in self.tpr],
+            "by_seed": {str(i): {m: round(v, 6) for m, v in part.items()} for i, part in self.by_seed.items()},
             "null_auc": self.null.as_dict(),
             "valid": self.valid,
             "beyond_all_baselines": self.unexplained,
@@ -144,6 +155,9 @@ class DefenseOutcome:
         exposure: who saw what, in the first seed's run.
         notes: what a reader must know.
         transfer: test accuracy of other architectures trained on that release, if asked for.
+        knob: the name of the setting that is its strength, or None.
+        label: its name, with the strength where it ran at several.
+        alternative: whether it is a trivial alternative to another defense.
     """
 
     defense: str
@@ -160,11 +174,21 @@ class DefenseOutcome:
     exposure: tuple[Exposure, ...]
     notes: tuple[str, ...]
     transfer: dict[str, Finding]
+    knob: str | None = None
+    label: str = ""
+    alternative: bool = False
+
+    @property
+    def strength(self) -> float | None:
+        """The value of its knob."""
+        return None if self.knob is None else float(self.settings[self.knob])
 
     def as_dict(self) -> dict[str, Any]:
         """Plain JSON types."""
         return {
             "defense": self.defense,
+            "label": self.label,
+            "strength": self.strength,
             "settings": self.settings,
             "guarantee": self.guarantee,
             "accuracy": self.accuracy.as_dict(),
@@ -180,18 +204,36 @@ class DefenseOutcome:
         }
 
 
-def outcomes(results: Sequence[TrialResult], control: str = "none") -> list[DefenseOutcome]:
-    """Groups trials by defense (in the order of first appearance) and sums up each group."""
-    by_defense: dict[str, list[TrialResult]] = {}
+def outcomes(
+    results: Sequence[TrialResult], control: str = "none", fpr: float = LOW_FPR[0]
+) -> list[DefenseOutcome]:
+    """Groups trials by defense and its settings (in the order of first appearance) and sums up each group.
+
+    Args:
+        results: of one target on one graph.
+        control: the defense that the others are compared with.
+        fpr: the false-positive rate that verdicts rest on.
+    """
+    by_defense: dict[tuple[str, str], list[TrialResult]] = {}
     for result in sorted(results, key=lambda r: r.plan.index):
-        by_defense.setdefault(result.plan.defense, []).append(result)
-    return [_outcome(trials, by_defense.get(control)) for trials in by_defense.values()]
+        settings = result.plan.make_defense().settings.model_dump_json()
+        by_defense.setdefault((result.plan.defense, settings), []).append(result)
+    undefended = next((trials for (name, _), trials in by_defense.items() if name == control), None)
+    names = [name for name, _ in by_defense]
+    alternatives = {alternative for name in names if (alternative := find("defenses", name).alternative)}
+    found = []
+    for (name, _), trials in by_defense.items():
+        outcome = _outcome(trials, undefended, fpr)
+        several = names.count(name) > 1 and outcome.knob is not None
+        label = f"{name}, {outcome.knob} {outcome.strength:g}" if several else name
+        found.append(replace(outcome, label=label, alternative=name in alternatives))
+    return found
 
 
-def _outcome(trials: list[TrialResult], control: list[TrialResult] | None) -> DefenseOutcome:
+def _outcome(trials: list[TrialResult], control: list[TrialResult] | None, fpr: float) -> DefenseOutcome:
     first = trials[0]
     defense = first.plan.make_defense()
-    chosen, timeline = _attacks(trials, at_choice=True), _attacks(trials, at_choice=False)
+    chosen, timeline = _attacks(trials, True, fpr), _attacks(trials, False, fpr)
     return DefenseOutcome(
         first.plan.defense,
         defense.phrase,
@@ -207,6 +249,8 @@ def _outcome(trials: list[TrialResult], control: list[TrialResult] | None) -> De
         first.exposure,
         first.notes,
         {name: _accuracy(trials, _of(name)) for name in first.transfer},
+        defense.strength,
+        first.plan.defense,
     )
 
 
@@ -247,20 +291,21 @@ def _cost(trials: list[TrialResult], control: list[TrialResult] | None) -> Findi
     return mean_difference([c for c, _ in pairs], [d for _, d in pairs])
 
 
-def _attacks(trials: list[TrialResult], at_choice: bool) -> tuple[AttackOutcome, ...]:
+def _attacks(trials: list[TrialResult], at_choice: bool, fpr: float) -> tuple[AttackOutcome, ...]:
     """Attacks grouped over seeds: at the release that validation chose, or at each release."""
-    found: dict[tuple[str, str, str, int | None], list[Attacked]] = {}
+    found: dict[tuple[str, str, str, str, int | None], dict[int, Attacked]] = {}
     for trial in trials:
         for a in trial.attacked:
             if at_choice and a.round != trial.utility.round:
                 continue
-            key = (a.plan.name, a.plan.observer, a.plan.neighbours, None if at_choice else a.round)
-            found.setdefault(key, []).append(a)
-    return tuple(attack_outcome(attacked) for attacked in found.values())
+            key = (*a.plan.identity, None if at_choice else a.round)
+            found.setdefault(key, {})[trial.plan.index] = a
+    return tuple(attack_outcome(by_seed, fpr) for by_seed in found.values())
 
 
-def attack_outcome(attacked: Sequence[Attacked]) -> AttackOutcome:
-    """One attack over the seeds of one defense."""
+def attack_outcome(by_seed: Mapping[int, Attacked], fpr: float = LOW_FPR[0]) -> AttackOutcome:
+    """One attack over the seeds of one defense, by the seeds' indices."""
+    attacked = list(by_seed.values())
     first = attacked[0]
     runs, blind = [a.judged for a in attacked], [a.blind for a in attacked]
     rounds = {a.round for a in attacked}
@@ -285,7 +330,25 @@ def attack_outcome(attacked: Sequence[Attacked]) -> AttackOutcome:
         {name: _risk(attacked, name) for name in first.attributes},
         roc(runs),
         tuple(vulnerabilities(runs)),
+        tpr_at_fpr_finding(runs, fpr, ONE_SIDED),
+        {index: _alone(a.judged, (*LOW_FPR, fpr)) for index, a in by_seed.items()},
+        _accuracies(attacked),
     )
+
+
+def _alone(run: Judged, rates: Sequence[float]) -> dict[str, float]:
+    """Metrics of one run that its subjects resolve."""
+    found = {f"tpr@fpr={fpr:g}": tpr_at_fpr(run.truth, run.score, fpr) for fpr in rates}
+    measured = {name: value for name, value in found.items() if value is not None}
+    return {"auc": auc(run.truth, run.score), **measured}
+
+
+def _accuracies(attacked: Sequence[Attacked]) -> tuple[float, float] | None:
+    pairs = [a.accuracies for a in attacked if a.accuracies is not None]
+    if not pairs:
+        return None
+    target, shadow = np.mean(pairs, axis=0)
+    return float(target), float(shadow)
 
 
 def _baseline(runs: list[Judged], blind: list[Judged]) -> Baseline:

@@ -1,5 +1,6 @@
 """One trial: one run of a target under one defense, and all attacks on what it let out."""
 
+import json
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -32,6 +33,11 @@ class AttackPlan:
     observer: str = "public"
     neighbours: Neighbours = "true"
 
+    @property
+    def identity(self) -> tuple[str, str, str, str]:
+        """What tells it from other attacks of a plan."""
+        return self.name, self.observer, self.neighbours, json.dumps(self.settings, sort_keys=True)
+
     def make(self) -> Attack:
         made: Attack = find("attacks", self.name)(**self.settings)
         return made
@@ -55,6 +61,10 @@ class TrialPlan:
     def device(self) -> str:
         """Where the target runs, and the attacks with it."""
         return str(self.target_settings.get("device", "cpu"))
+
+    def root(self) -> np.random.SeedSequence:
+        """The root of its randomness: the same for all defenses."""
+        return branch(np.random.SeedSequence(self.seed), self.index)
 
     def make_target(self) -> Target:
         made: Target = find("targets", self.target)(**self.target_settings)
@@ -84,6 +94,7 @@ class Attacked:
         game: the game that was played.
         baselines: how well the public graph alone tells members, see `blind_baselines`.
         attributes: by which risk is broken down, one label per subject [s] each.
+        accuracies: of the target and of the shadow models on the same nodes, where there are any.
     """
 
     plan: AttackPlan
@@ -95,6 +106,7 @@ class Attacked:
     game: str = "label-membership"
     baselines: dict[str, Judged] = field(default_factory=dict)
     attributes: dict[str, np.ndarray] = field(default_factory=dict)
+    accuracies: tuple[float, float] | None = None
 
 
 @dataclass(frozen=True)
@@ -116,18 +128,20 @@ class TrialResult:
         return self.utilities[self.chosen]
 
 
-def run_trial(plan: TrialPlan, data: Data, progress: Progress = no_progress) -> TrialResult:
-    """Runs the target, attacks its release, and has the referee judge.
+def run_trial(
+    plan: TrialPlan, data: Data, progress: Progress = no_progress, grants: "Grants | None" = None
+) -> TrialResult:
+    """Runs the target, attacks its release, and has the referee judge. See `attacks_on` for ``grants``.
 
     Raises:
         InputError: graph, settings, defense and attacks do not go together.
     """
     target, defense = plan.make_target(), plan.make_defense()
-    seed = branch(np.random.SeedSequence(plan.seed), plan.index)
+    seed = plan.root()
     run = target.run(data, defense, seed, plan.keeps(), progress)
     if plan.transcript is not None:
         run.transcript.save(Path(plan.transcript))
-    return attacks_on(plan, run, data, seed, progress)
+    return attacks_on(plan, run, data, seed, progress, grants)
 
 
 def attacks_on(
@@ -140,12 +154,12 @@ def attacks_on(
 ) -> TrialResult:
     """All attacks of a plan on one run; those that its views do not allow are noted with the reason.
 
-    ``grants`` may be handed on between runs on the same graph with the same secrets and seed: adversaries that know
-    the same then share their shadow models.
+    ``grants`` may be handed on between runs on the same graph with the same seed: adversaries that know the same
+    then share their shadow models.
     """
     attacked: list[Attacked] = []
     refused: dict[str, str] = {}
-    grants = grants or Grants(run, data, seed, plan.device)
+    grants = grants or Grants(data, seed, plan.device)
     for done, attack_plan in enumerate(plan.attacks):
         attack = attack_plan.make()
         reason = _why_not(attack, attack_plan, run, grants)
@@ -180,24 +194,25 @@ def _rounds(plan: TrialPlan, run: Run) -> list[int]:
 class Grants:
     """Each adversary's knowledge, made once: attacks with the same knowledge share their shadow models."""
 
-    run: Run
     data: Data
     seed: np.random.SeedSequence
     device: str
     made: dict[tuple[object, ...], tuple[Grant, Knowledge]] = field(default_factory=dict)
-    blind: dict[str, dict[str, Judged]] = field(default_factory=dict)
+    blind: dict[tuple[object, ...], dict[str, Judged]] = field(default_factory=dict)
 
     def baselines(self, secrets: Secrets) -> dict[str, Judged]:
         """What the public graph alone tells, once per game; trials with the same members get the same."""
-        if secrets.game not in self.blind:
+        key = _truth(secrets)
+        if key not in self.blind:
             root = np.random.SeedSequence(self.seed.entropy)
-            self.blind[secrets.game] = blind_baselines(self.data.cpu(), secrets, branch(root, "baselines"))
-        return self.blind[secrets.game]
+            self.blind[key] = blind_baselines(self.data.cpu(), secrets, branch(root, "baselines"))
+        return self.blind[key]
 
-    def for_attack(self, attack: Attack, plan: AttackPlan) -> tuple[Grant, Knowledge, Secrets]:
-        game = next(g for g in attack.games if g in self.run.secrets)
-        secrets, adapts = self.run.secrets[game], "client:" in plan.observer
-        key = (game, plan.neighbours, adapts, attack.auditor)
+    def for_attack(self, attack: Attack, plan: AttackPlan, run: Run) -> tuple[Grant, Knowledge, Secrets]:
+        game = next(g for g in attack.games if g in run.secrets)
+        secrets, adapts = run.secrets[game], "client:" in plan.observer
+        recipe = None if run.recipe is None else run.recipe.model_dump_json()
+        key = (*_truth(secrets), plan.neighbours, adapts, attack.auditor, recipe)
         if key not in self.made:
             seed = branch(self.seed, "attack", plan.neighbours)
             given = grant(
@@ -207,10 +222,15 @@ class Grants:
                 adapts,
                 seed,
                 auditor=attack.auditor,
-                recipe=self.run.recipe,
+                recipe=run.recipe,
             )
             self.made[key] = (given, given.knowledge.to(self.device))
         return (*self.made[key], secrets)
+
+
+def _truth(secrets: Secrets) -> tuple[object, ...]:
+    """What knowledge and baselines of a game depend on; groups and owners may differ."""
+    return secrets.game, secrets.subjects.tobytes(), secrets.truth.tobytes()
 
 
 def _title(attack: AttackPlan, plan: TrialPlan) -> str:
@@ -229,11 +249,11 @@ def _why_not(attack: Attack, plan: AttackPlan, run: Run, grants: Grants) -> str 
         if plan.observer != attack.observer:
             raise
         return str(error)
-    return attack.why_not(view.until(run.utility.round), grants.for_attack(attack, plan)[1])
+    return attack.why_not(view.until(run.utility.round), grants.for_attack(attack, plan, run)[1])
 
 
 def _attacked(attack: Attack, plan: AttackPlan, run: Run, round_: int, grants: Grants) -> Attacked:
-    given, knowledge, secrets = grants.for_attack(attack, plan)
+    given, knowledge, secrets = grants.for_attack(attack, plan, run)
     seed = branch(grants.seed, "attack", plan.neighbours)
     view = given.renamed(run.transcript.seen_by(plan.observer).until(round_))
     scores = attack(view, knowledge, seed)
@@ -249,6 +269,7 @@ def _attacked(attack: Attack, plan: AttackPlan, run: Run, round_: int, grants: G
         secrets.game,
         {name: baseline.where(asked) for name, baseline in grants.baselines(secrets).items()},
         {name: labels[asked] for name, labels in attributes(grants.data, secrets).items()},
+        scores.accuracies,
     )
 
 

@@ -112,7 +112,7 @@ def _attacked_again(files: list[Path], data: Any, attacks: tuple[Any, ...], inde
         content = json.loads(file.read_text())
         utilities = tuple(Utility(**u) for u in content["utilities"])
         run = Run(Transcript.load(_transcript(file)), {secrets.game: secrets}, utilities, content["chosen"])
-        grants = grants or Grants(run, data, seed, "cpu")
+        grants = grants or Grants(data, seed, "cpu")
         plan = TrialPlan("fedgc", {}, "none", {}, attacks, seed=0, index=index)
         result = attacks_on(plan, run, data, seed, grants=grants)
         groups = {name: np.array(mask) for name, mask in content["attacked"][0]["groups"].items()}

@@ -6,7 +6,7 @@ so any defense can be put before any federated target.
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, get_args
 
 import numpy as np
 from pydantic import BaseModel, ConfigDict, ValidationError
@@ -46,8 +46,11 @@ class Settings(BaseModel):
 def _known(settings: type[BaseModel], path: list[str]) -> list[str]:
     """The names of settings beside a nested one, in full."""
     for part in path:
-        inner = settings.model_fields[part].annotation
-        if not (isinstance(inner, type) and issubclass(inner, BaseModel)):
+        if part.isdigit():  # a place in a list of nested settings
+            continue
+        kinds = [settings.model_fields[part].annotation, *get_args(settings.model_fields[part].annotation)]
+        inner = next((k for k in kinds if isinstance(k, type) and issubclass(k, BaseModel)), None)
+        if inner is None:
             return []
         settings = inner
     return [".".join([*path, name]) for name in settings.model_fields]
@@ -76,6 +79,8 @@ class Defense:
         phrase: how a sentence calls it ("with the information bottleneck").
         needs_shared_model: whether `on_data` uses the jointly trained model.
         strength: the name of the one setting that is its strength knob, or None.
+        sweep: strengths worth a look, from weak to strong.
+        alternative: the defense that is its trivial alternative: as much utility given up, no idea needed; or None.
         guarantee: what it promises, with the unit, or None.
     """
 
@@ -83,6 +88,8 @@ class Defense:
     phrase: ClassVar[str] = "undefended"
     needs_shared_model: ClassVar[bool] = False
     strength: ClassVar[str | None] = None
+    sweep: ClassVar[tuple[float, ...]] = ()
+    alternative: ClassVar[str | None] = None
     guarantee: ClassVar[str | None] = None
     Settings: ClassVar[type[Settings]] = Settings
 

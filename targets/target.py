@@ -97,6 +97,8 @@ class Target(ABC):
     """Kind of the message that the outside gets."""
     release_phrase: ClassVar[str]
     """How a sentence calls what an outsider holds."""
+    dataset: ClassVar[str | None] = None
+    """The one graph that it runs on, of a control."""
     Settings: ClassVar[type[Settings]]
 
     def __init__(self, **settings: Any) -> None:
@@ -105,6 +107,15 @@ class Target(ABC):
     def __repr__(self) -> str:
         inside = ", ".join(f"{k}={v!r}" for k, v in self.settings.model_dump().items())
         return f"{type(self).__name__}({inside})"
+
+    def why_not(self, defense: Defense) -> str | None:
+        """Why a defense has no place in this pipeline, or None if it has one."""
+        return None
+
+    @classmethod
+    def imitating(cls, other: "type[Target]") -> dict[str, Any]:
+        """Settings with which a control lets out what another target lets out."""
+        return {}
 
     @property
     def clients(self) -> int | None:

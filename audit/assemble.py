@@ -1,0 +1,130 @@
+"""Puts an audit's trials together: sections, verdicts, and the checks of the audit itself."""
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from .audited import Audit, Control, Failure, Point, Section
+from .finding import Finding
+from .grid import Cell, Grid
+from .plan import Plan
+from .results import AttackOutcome, DefenseOutcome, outcomes
+from .trial import TrialResult
+from .verdict import Scale, Verdict, verdict
+
+PLANTED_AUC = 0.8
+"""What an attack must reach on a planted leak: the members are learned by heart there."""
+SHADOW_GAP = 0.15
+"""How far shadow models may be from the undefended target in accuracy before they say nothing about it."""
+CONTROL = "none"
+
+
+def assemble(
+    plan: Plan,
+    grid: Grid,
+    results: Mapping[str, TrialResult],
+    failures: Mapping[str, str],
+    versions: dict[str, str],
+    seconds: float,
+) -> Audit:
+    """The audit of a plan from what has run so far.
+
+    Args:
+        plan: the plan.
+        grid: its trials.
+        results: of trials by key.
+        failures: reasons why trials could not be run, by key.
+        versions: of the code that ran them.
+        seconds: CPU seconds that it took.
+    """
+    sections, controls = [], list(_planted(grid, results))
+    for index, cell in enumerate(grid.cells):
+        done = [results[t.key] for t in grid.tasks if t.cell == index and t.key in results]
+        if done:
+            section = _section(cell, done, plan.severity)
+            sections.append(section)
+            controls += _checks(section)
+    failed = tuple(Failure(t.title, failures[t.key]) for t in grid.tasks if t.key in failures)
+    missing = sum(t.key not in results and t.key not in failures for t in grid.tasks)
+    return Audit(plan, grid.fingerprint, tuple(sections), tuple(controls), failed, missing, versions, seconds)
+
+
+def _section(cell: Cell, done: list[TrialResult], scale: Scale) -> Section:
+    found = sorted(outcomes(done, CONTROL, scale.fpr), key=lambda o: o.defense != CONTROL)
+    return Section(
+        cell.target,
+        cell.settings,
+        cell.dataset,
+        cell.release_phrase,
+        tuple(sorted({result.plan.index for result in done})),
+        tuple(found),
+        tuple(tuple(_judged(attack, scale) for attack in outcome.attacks) for outcome in found),
+        cell.refused,
+    )
+
+
+def _judged(attack: AttackOutcome, scale: Scale) -> Verdict | None:
+    """An attack that reads no message is a baseline, not a finding."""
+    return verdict(attack, scale) if attack.plan.make().kinds() else None
+
+
+def _planted(grid: Grid, results: Mapping[str, TrialResult]) -> Iterator[Control]:
+    """Every attack of the plan must find the leak that was planted for it."""
+    for task in grid.tasks:
+        if task.cell >= 0 or task.key not in results:
+            continue
+        result = results[task.key]
+        for outcome in outcomes([result]):
+            for attack in outcome.attacks:
+                found = (attack.auc.estimate or 0) >= PLANTED_AUC and (attack.auc.low or 0) > 0.5
+                detail = f"AUC {attack.auc.text(2)} where every member is learned by heart"
+                yield Control("planted leak", named(attack), found, detail)
+
+
+def _checks(section: Section) -> Iterator[Control]:
+    for outcome in section.outcomes:
+        for attack in outcome.attacks:
+            about = f"{named(attack)}, {section.title}, {outcome.label}"
+            yield Control("null", about, attack.valid, f"AUC {attack.null.text(2)} with the truth permuted")
+            if outcome.defense == CONTROL and attack.accuracies is not None:
+                yield _shadow_accuracy(about, *attack.accuracies)
+
+
+def _shadow_accuracy(about: str, target: float, shadow: float) -> Control:
+    """Defended targets may well be worse than models trained without the defense: only the control is checked."""
+    near = abs(target - shadow) <= SHADOW_GAP
+    return Control(
+        "shadow accuracy", about, near, f"shadow models {shadow:.1%}, target {target:.1%} on the same nodes"
+    )
+
+
+def named(attack: AttackOutcome) -> str:
+    """An attack as a reader tells it from others."""
+    plan = attack.plan
+    return f"{plan.name} by {plan.observer}" + ("" if plan.neighbours == "true" else f", edges {plan.neighbours}")
+
+
+def curve(section: Section, identity: tuple[str, ...]) -> list[Point]:
+    """The privacy-utility points of one attack (`AttackPlan.identity`): accuracy against AUC.
+
+    In the order of families and, within one, of strength. The Pareto front is that of the estimates.
+    """
+    pairs = [(o, a) for o in section.outcomes for a in o.attacks if a.plan.identity == identity]
+    known = [(o, a) for o, a in pairs if o.accuracy.estimate is not None and a.auc.estimate is not None]
+    points = [
+        Point(o.label, o.defense, o.strength, o.accuracy, a.auc, _undominated(o.accuracy, a.auc, known), _role(o))
+        for o, a in known
+    ]
+    families = list(dict.fromkeys(p.family for p in points))
+    return sorted(points, key=lambda p: (families.index(p.family), p.strength or 0))
+
+
+def _undominated(utility: Finding, leak: Finding, others: Sequence[tuple[DefenseOutcome, AttackOutcome]]) -> bool:
+    """No other has at least as much utility and at most as much leak, and one of the two strictly."""
+    mine = (utility.estimate or 0.0, -(leak.estimate or 0.0))
+    theirs = [(o.accuracy.estimate or 0.0, -(a.auc.estimate or 0.0)) for o, a in others]
+    return not any(t != mine and t[0] >= mine[0] and t[1] >= mine[1] for t in theirs)
+
+
+def _role(outcome: DefenseOutcome) -> str:
+    if outcome.defense == CONTROL:
+        return "control"
+    return "alternative" if outcome.alternative else "defense"

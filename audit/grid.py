@@ -1,0 +1,246 @@
+"""From a plan to trials, each with a key that changes with everything that its result depends on."""
+
+import hashlib
+import inspect
+import json
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from importlib import import_module
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch_geometric.data import Data
+
+from ..attacks.attack import Attack
+from ..targets.datasets import load_dataset
+from ..targets.defense import Defense
+from ..targets.graphfile import read_graph
+from ..targets.registry import find
+from ..targets.target import Target
+from .plan import Plan, PlannedTarget, is_file
+from .trial import AttackPlan, TrialPlan
+
+LIBRARIES = ("gaudit", "torch", "numpy", "scipy", "scikit-learn", "torch-geometric", "numba")
+
+
+@dataclass(frozen=True)
+class Task:
+    """One trial of an audit.
+
+    Attributes:
+        key: of its content: the same key, the same result.
+        cell: index of the cell that it belongs to, or -1 for a planted leak.
+        dataset: the graph's name.
+        plan: the trial.
+    """
+
+    key: str
+    cell: int
+    dataset: str
+    plan: TrialPlan
+
+    @property
+    def title(self) -> str:
+        """As a reader calls it."""
+        defense = self.plan.make_defense()
+        knob = defense.strength
+        strength = "" if knob is None else f", {knob} {getattr(defense.settings, knob):g}"
+        return f"{self.plan.target} on {self.dataset}, {self.plan.defense}{strength}, seed {self.plan.index}"
+
+    @property
+    def shares(self) -> tuple[object, ...]:
+        """Trials of which this is the same may share shadow models."""
+        return self.cell, self.dataset, self.plan.seed, self.plan.index
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One target on one graph."""
+
+    target: str
+    settings: dict[str, Any]
+    dataset: str
+    release_phrase: str
+    refused: dict[str, str]
+
+
+@dataclass(frozen=True)
+class Grid:
+    """A plan with its graphs loaded.
+
+    Attributes:
+        cells: one for each target on each graph.
+        tasks: all trials in the order of the plan; planted leaks first.
+        graphs: by name.
+        fingerprint: of what is measured, without the code that does it.
+    """
+
+    cells: tuple[Cell, ...]
+    tasks: tuple[Task, ...]
+    graphs: dict[str, Data]
+    fingerprint: str
+
+
+def laid_out(plan: Plan) -> Grid:
+    """All trials of a plan.
+
+    Raises:
+        InputError: a graph cannot be read, or settings do not fit.
+    """
+    graphs = {name: graph_of(name) for name in plan.datasets}
+    cells: list[Cell] = []
+    tasks: list[Task] = []
+    attacks = tuple(_attack_plans(plan))
+    for planned in plan.target:
+        for dataset in plan.datasets:
+            target = _target(planned, plan, graphs[dataset])
+            refused: dict[str, str] = {}
+            for trial in _trials(planned, target, plan, attacks, refused):
+                tasks.append(Task(_key(trial, graphs[dataset]), len(cells), dataset, trial))
+            settings = target.settings.model_dump(mode="json")
+            cells.append(Cell(target.name, settings, dataset, target.release_phrase, refused))
+    for trial, dataset in _planted(plan, attacks):
+        if dataset not in graphs:
+            graphs[dataset] = graph_of(dataset)
+        tasks.append(Task(_key(trial, graphs[dataset]), -1, dataset, trial))
+    tasks = list({task.key: task for task in sorted(tasks, key=lambda task: task.cell)}.values())
+    return Grid(tuple(cells), tuple(tasks), graphs, _fingerprint(tasks, graphs))
+
+
+def graph_of(name: str) -> Data:
+    """A dataset by name, or a graph file, with the name that it goes by."""
+    data = read_graph(name) if is_file(name) else load_dataset(name)
+    data.name = Path(name).name if is_file(name) else name
+    return data
+
+
+def merged(base: dict[str, Any], over: dict[str, Any]) -> dict[str, Any]:
+    """``over`` laid on ``base``, nested settings one by one."""
+    result = dict(base)
+    for key, value in over.items():
+        inner = result.get(key)
+        result[key] = merged(inner, value) if isinstance(inner, dict) and isinstance(value, dict) else value
+    return result
+
+
+def _target(planned: PlannedTarget, plan: Plan, data: Data) -> Target:
+    kind: type[Target] = find("targets", planned.name)
+    return kind(**merged(kind.preset(planned.preset or plan.preset, data), planned.settings))
+
+
+def _attack_plans(plan: Plan) -> Iterator[AttackPlan]:
+    for planned in plan.attack:
+        kind: type[Attack] = find("attacks", planned.name)
+        settings = {**kind.preset(plan.preset), **planned.settings}
+        for observer in planned.observers or (kind.observer,):
+            for neighbours in planned.neighbours:
+                yield AttackPlan(planned.name, settings, observer, neighbours)
+
+
+def _trials(
+    planned: PlannedTarget, target: Target, plan: Plan, attacks: tuple[AttackPlan, ...], refused: dict[str, str]
+) -> Iterator[TrialPlan]:
+    """Seed by seed, the control first; defenses that have no place in the target are noted in ``refused``."""
+    variants = [(d.name, settings) for d in plan.defenses_of(planned) for settings in d.variants(plan.preset)]
+    fitting = []
+    for name, settings in variants:
+        defense: Defense = find("defenses", name)(**settings)
+        reason = target.why_not(defense)
+        if reason is None:
+            fitting.append((name, settings))
+        else:
+            refused[name] = reason
+    for index in range(plan.seeds):
+        for name, settings in fitting:
+            own = target.settings.model_dump()
+            yield TrialPlan(planned.name, own, name, settings, attacks, plan.seed, index, plan.timeline)
+
+
+def _planted(plan: Plan, attacks: tuple[AttackPlan, ...]) -> Iterator[tuple[TrialPlan, str]]:
+    """For each planted leak the attacks that must find it, once; an attack that reads nothing finds nothing."""
+    reading = [a for a in attacks if a.make().kinds()]
+    for target in plan.target:
+        for name in dict.fromkeys(find("attacks", a.name).planted for a in reading):
+            kind: type[Target] = find("targets", name)
+            own = tuple(a for a in reading if find("attacks", a.name).planted == name)
+            settings = kind(**kind.imitating(find("targets", target.name))).settings.model_dump()
+            yield TrialPlan(name, settings, "none", {}, own, plan.seed, 0), str(kind.dataset)
+
+
+def _key(trial: TrialPlan, data: Data) -> str:
+    """Of graph (rows in their order), settings, seed, code and the libraries that compute."""
+    classes = [find("targets", trial.target), find("defenses", trial.defense)]
+    classes += [find("attacks", a.name) for a in trial.attacks]
+    content = {
+        "graph": digest_of(data),
+        "trial": described(trial),
+        "code": sorted({code_of(c) for c in classes}),
+        "libraries": versions(),
+    }
+    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
+
+
+def described(trial: TrialPlan) -> dict[str, Any]:
+    """A trial's plan as plain values."""
+    return {
+        "target": trial.target,
+        "target_settings": find("targets", trial.target)(**trial.target_settings).settings.model_dump(mode="json"),
+        "defense": trial.defense,
+        "defense_settings": trial.make_defense().settings.model_dump(mode="json"),
+        "attacks": [[*a.identity[:3], a.make().settings.model_dump(mode="json")] for a in trial.attacks],
+        "seed": trial.seed,
+        "index": trial.index,
+        "timeline": trial.timeline,
+    }
+
+
+def _fingerprint(tasks: list[Task], graphs: dict[str, Data]) -> str:
+    rows = [{"graph": digest_of(graphs[t.dataset]), "trial": described(t.plan)} for t in tasks if t.cell >= 0]
+    return hashlib.sha256(json.dumps(rows, sort_keys=True).encode()).hexdigest()[:16]
+
+
+def digest_of(data: Data) -> str:
+    """Of a graph: features, labels, edges and masks, in the order of the rows."""
+    known = hashlib.sha256()
+    for name in sorted(data.keys()):
+        value = data[name]
+        if isinstance(value, torch.Tensor):
+            dense = value.to_dense() if value.layout != torch.strided else value
+            known.update(f"{name} {dense.dtype} {tuple(dense.shape)}".encode())
+            known.update(np.ascontiguousarray(dense.cpu().numpy()).tobytes())
+    return known.hexdigest()
+
+
+def versions() -> dict[str, str]:
+    """Of gaudit and of the libraries that compute."""
+    return {name: version(name) for name in LIBRARIES} | {"python": sys.version.split()[0]}
+
+
+@cache
+def code_of(kind: type) -> str:
+    """A digest of the source that a class comes from: its whole top-level package, or its module."""
+    module = import_module(kind.__module__.partition(".")[0])
+    folder = Path(inspect.getsourcefile(module) or "")
+    return source_digest(folder.parent if folder.name == "__init__.py" else folder)
+
+
+PASSIVE = ("reports", "tests", "benchmarks", "docs", "build", "examples")
+"""Folders of the package whose code no result depends on."""
+
+
+@cache
+def source_digest(place: Path) -> str:
+    """A digest of a module, or of all modules under a folder."""
+    known = hashlib.sha256()
+    files = [place] if place.is_file() else sorted(place.rglob("*.py"))
+    for file in files:
+        inside = file.relative_to(place).parts if file != place else (file.name,)
+        if inside[0] in PASSIVE or any(part.startswith(".") for part in inside):
+            continue
+        known.update("/".join(inside).encode() + b"\0" + file.read_bytes())
+    return known.hexdigest()

@@ -1,0 +1,87 @@
+"""What all commands share: clear errors, progress, and files that appear whole or not at all."""
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from functools import wraps
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from ..targets.errors import InputError
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+
+def clear_errors(command: Callable[..., None]) -> Callable[..., None]:
+    """One line and exit code 2 for what the user can mend."""
+
+    @wraps(command)
+    def wrapped(*args: Any, **kwargs: Any) -> None:
+        try:
+            command(*args, **kwargs)
+        except InputError as error:
+            click.echo(f"gaudit: error: {error}", err=True)
+            sys.exit(2)
+
+    return wrapped
+
+
+def console() -> "Console":
+    """For results; files and pipes have no width of their own, and tables must not be squeezed there."""
+    from rich.console import Console
+
+    screen = Console()
+    return screen if screen.is_terminal else Console(width=140)
+
+
+@contextmanager
+def progress() -> Iterator[Callable[[str, str, int, int], None]]:
+    """Bars on the error stream, one per trial; yields ``report(trial, stage, done, total)``."""
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+    columns = (
+        TextColumn("{task.fields[trial]}"),
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+    )
+    tasks: dict[str, Any] = {}
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bars:
+
+        def report(trial: str, stage: str, done: int, total: int) -> None:
+            if trial not in tasks:
+                tasks[trial] = bars.add_task(stage, total=total, trial=trial)
+            bars.update(tasks[trial], description=stage, completed=done, total=total)
+
+        yield report
+
+
+def check_writable(path: Path) -> None:
+    """Refuses before hours of work what would fail after them."""
+    if path.is_dir():
+        raise InputError(f"cannot write {path}: it is a folder, give a file name")
+    if not path.absolute().parent.is_dir():
+        raise InputError(f"cannot write {path}: the folder {path.absolute().parent} does not exist")
+    trial = path.with_name(f".{path.name}.part")
+    try:
+        trial.touch()
+        trial.unlink()
+    except OSError as error:
+        raise InputError(f"cannot write {path}: {error.strerror or error}") from error
+
+
+def write(path: Path, text: str) -> None:
+    """The file appears whole or not at all."""
+    part = path.with_name(f".{path.name}.part")
+    try:
+        part.write_text(text, encoding="utf-8")
+        part.replace(path)
+    except OSError as error:
+        with suppress(OSError):
+            part.unlink(missing_ok=True)
+        raise InputError(f"cannot write {path}: {error.strerror or error}") from error

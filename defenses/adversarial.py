@@ -31,6 +31,8 @@ class AdversarialRegularisation(Defense):
     name = "adversarial-regularisation"
     phrase = "with adversarial regularisation"
     strength = "weight"
+    sweep = (0.3, 1.0, 3.0)
+    alternative = "fewer-labels"
     Settings = AdversarialSettings
     settings: AdversarialSettings
 

@@ -61,6 +61,8 @@ class InformationBottleneck(Defense):
     phrase = "with the information bottleneck"
     needs_shared_model = True
     strength = "gamma"
+    sweep = (5e-5, 5e-4, 5e-3)
+    alternative = "fewer-labels"
     guarantee = None  # an information bound without a finite epsilon: nothing to check an output against
     Settings = BottleneckSettings
     settings: BottleneckSettings

@@ -38,6 +38,9 @@ class LaplaceLDP(Defense):
     name = "ldp"
     phrase = "with Laplace noise on gradients"
     strength = "epsilon"
+    sweep = (10.0, 1.0, 0.1)
+    alternative = "fewer-labels"
+    acts_on = GRADIENT_KINDS
     guarantee = "epsilon per coordinate of one upload (not per node, not per run; float sampler)"
     Settings = LaplaceSettings
     settings: LaplaceSettings

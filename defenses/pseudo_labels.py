@@ -29,6 +29,8 @@ class PseudoLabels(Defense):
     phrase = "with pseudo-labels"
     needs_shared_model = True
     strength = "share"
+    sweep = (0.25, 0.5, 1.0)
+    alternative = "fewer-labels"
     Settings = PseudoLabelSettings
     settings: PseudoLabelSettings
 

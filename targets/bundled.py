@@ -173,3 +173,30 @@ def karate(seed: int = 0) -> Data:
     from torch_geometric.datasets import KarateClub
 
     return check_graph(spread_masks(KarateClub()[0], seed, per_class=3), "karate")
+
+
+def planted(seed: int = 0) -> Data:
+    """Nothing to learn and everything to remember: 450 nodes, random labels, nearly orthogonal binary features.
+
+    Each node has 3 of 1,600 words; there are 75 random edges. For positive controls: whatever a model knows of
+    these nodes it was told.
+
+    Args:
+        seed: of everything.
+    """
+    rng = np.random.default_rng(seed)
+    nodes, words, classes, third = 450, 1600, 4, 150
+    x = np.zeros((nodes, words), dtype=np.float32)
+    for row in x:
+        row[rng.choice(words, 3, replace=False)] = 1
+    ends = rng.integers(0, nodes, (2, third // 2))
+    place = rng.permutation(nodes)  # a third train, a third test nodes, 20 for validation, the others are nobody's
+    data = Data(
+        x=torch.from_numpy(x),
+        y=torch.from_numpy(rng.permutation(nodes) % classes),
+        edge_index=torch.from_numpy(ends[:, ends[0] != ends[1]]),
+        train_mask=torch.from_numpy(place < third),
+        test_mask=torch.from_numpy((place >= third) & (place < 2 * third)),
+        val_mask=torch.from_numpy((place >= 2 * third) & (place < 2 * third + 20)),
+    )
+    return check_graph(data, "planted")

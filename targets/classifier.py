@@ -9,11 +9,13 @@ from pydantic import Field, field_validator
 from torch import Tensor
 from torch_geometric.data import Data
 
-from .answers import GLOBAL_KIND, MODEL_KIND, UPDATE_KIND, labels_kind, posteriors_kind
+from .answers import GLOBAL_KIND, MODEL_KIND, TABLE_KINDS, UPDATE_KIND, labels_kind, posteriors_kind
 from .channel import Channel, Retention
 from .defense import Defense, Settings
 from .device import usable_device
 from .errors import InputError, unknown_name
+from .partition import Partition
+from .party import clients_of
 from .randomness import branch
 from .recipe import Recipe, initial_weights
 from .shadow_models import ask_models, train_models
@@ -64,9 +66,17 @@ class Classifier(Target):
 
     name = "classifier"
     release = MODEL_KIND
+    sends = (MODEL_KIND, GLOBAL_KIND, UPDATE_KIND, *TABLE_KINDS)
     release_phrase = "what is published of the trained model"
     Settings = ClassifierSettings
     settings: ClassifierSettings
+
+    def why_not(self, defense: Defense) -> str | None:
+        if defense.needs_shared_model:
+            return "it needs a model that clients trained together before"
+        if type(defense).on_training is not Defense.on_training:
+            return "it adds a term to the loss, and this target's training has no place for one"
+        return super().why_not(defense)
 
     @property
     def clients(self) -> int:
@@ -89,14 +99,18 @@ class Classifier(Target):
         retain: Retention,
         progress: Progress = no_progress,
     ) -> Run:
-        _refuse(defense)
-        s, channel = self.settings, Channel(retain=retain)
+        reason = self.why_not(defense)
+        if reason is not None:
+            raise InputError(f"the defense '{defense.name}' has no place in the target '{self.name}': {reason}")
+        mod = defense.on_message(branch(seed, "messages"))
+        s, channel = self.settings, Channel(retain=retain, mods=() if mod is None else (mod,))
         secrets = self._dealt_out(self._secrets(data, seed), branch(seed, "clients"))
         members = torch.zeros(data.num_nodes, dtype=torch.bool)
         members[torch.from_numpy(secrets.subjects[secrets.truth])] = True
         classes = int(data.y.max()) + 1
         task = Task(data.cpu(), members[None], s.recipe, classes, s.game == "node-presence")
-        weights = self._trained(task, secrets.owners, channel, branch(seed, "training"), progress)
+        defended = _defended(task, defense, branch(seed, "defense"), channel)
+        weights = self._trained(defended, secrets, channel, branch(seed, "training"), progress)
         answers = self._publish(task, weights, channel)
         test = torch.from_numpy(secrets.subjects[~secrets.truth])
         told = answers["apart" if task.induced else "full"].argmax(1)
@@ -135,25 +149,27 @@ class Classifier(Target):
     def _trained(
         self,
         task: Task,
-        owners: np.ndarray | None,
+        secrets: Secrets,
         channel: Channel,
         seed: np.random.SeedSequence,
         progress: Progress,
     ) -> dict[str, Tensor]:
         s = self.settings
-        if owners is not None:
-            return self._averaged(task, torch.from_numpy(owners[owners >= 0]), channel, seed, progress)
+        if secrets.owners is not None:
+            return self._averaged(task, secrets, channel, seed, progress)
         trained = train_models(task, [], seed, device=s.device, keep_weights=True)
         progress("training", 1, 1)
         return {name: weight[0] for name, weight in trained.weights.items()}
 
     def _averaged(
-        self, task: Task, owner: Tensor, channel: Channel, seed: np.random.SeedSequence, progress: Progress
+        self, task: Task, secrets: Secrets, channel: Channel, seed: np.random.SeedSequence, progress: Progress
     ) -> dict[str, Tensor]:
         """Federated averaging (McMahan et al. 2017): local Adam from the common weights, then the weighted mean."""
-        s, nodes = self.settings, task.members[0].nonzero().flatten()
-        local = torch.zeros((s.clients, task.data.num_nodes), dtype=torch.bool)
-        local[owner, nodes] = True
+        s, owner = self.settings, np.full(task.data.num_nodes, -1)
+        owner[secrets.subjects] = -1 if secrets.owners is None else secrets.owners
+        local = torch.from_numpy(owner == np.arange(s.clients)[:, None]) & task.members
+        if not bool(local.any(1).all()):
+            raise InputError(f"a client has no label left to train on: use fewer clients than {s.clients}")
         recipe = s.recipe.model_copy(update={"epochs": max(1, s.recipe.epochs // s.rounds)})
         ours = Task(task.data, local, recipe, task.classes, task.induced)
         share = local.sum(1) / local.sum()
@@ -194,10 +210,14 @@ class Classifier(Target):
         return answers
 
 
-def _refuse(defense: Defense) -> None:
-    """No defense so far has a place here: better none than one that does nothing."""
-    if type(defense) is not Defense:
-        raise InputError(
-            f"the defense '{defense.name}' acts on what federated condensation sends; the target 'classifier' has "
-            "no place for it: leave --defense out"
-        )
+def _defended(task: Task, defense: Defense, seed: np.random.SeedSequence, channel: Channel) -> Task:
+    """What is trained on after the defense had its hand on the data; the members are one party's to it."""
+    data = task.data.clone()
+    data.train_mask = task.members[0]
+    for mask in ("val_mask", "test_mask"):
+        data[mask] = torch.zeros_like(task.members[0])
+    nobody_cut = torch.empty((2, 0), dtype=torch.long)
+    (party,) = clients_of(data, Partition(torch.zeros(data.num_nodes, dtype=torch.long), 1, "one", nobody_cut))
+    party = defense.on_data(party, None, seed, lambda kind, tensors: channel.hold(kind, party.name, -1, tensors))
+    trained_on = Data(x=party.x, edge_index=party.edges, y=party.y_train)
+    return Task(trained_on, party.train[None], task.recipe, task.classes, task.induced)

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from .compiled_training import Reads, Shape, Turned, answers, train
-from .kernels import LANES, Csr
+from .kernels import LANES, Csr, aligned, panel_width
 from .propagation import gcn_operator, mean_operator
 from .recipe import Recipe, weight_shapes
 from .shadow_task import One, Query, Task
@@ -19,6 +19,7 @@ from .shadow_task import One, Query, Task
 PARTS = {"gcn": (True,), "sgc": (True,), "sage": (True, False), "mlp": (False,)}
 """Which parts of a layer are propagated."""
 TILE_BYTES = 2**19  # half of a usual second-level cache
+TILE_ENTRIES = 64  # fewer to a row of a tile and its beginning costs more than what the cache saves
 TrainOne = Callable[[int, dict[str, Tensor], np.random.SeedSequence], One]
 
 
@@ -99,7 +100,8 @@ class Sight:
 
     def turned(self, width: int) -> tuple[Csr, Csr]:
         if width not in self.kept:
-            rows = max(TILE_BYTES // (4 * width), 1)
+            enough = TILE_ENTRIES * self.nodes * self.x.shape[1] // max(self.x.nnz, 1)
+            rows = max(min(enough, TILE_BYTES // (4 * width)), 1)
             self.kept[width] = _tiles(self.x, rows), _csr(self.operator.T)
         return self.kept[width]
 
@@ -108,8 +110,9 @@ class Sight:
         return Reads(*self.compiled, _csr(self.operator[asked]), asked)
 
     def turned_for(self, asked: np.ndarray, width: int) -> Turned:
-        """The transposed matrices for a first layer of some width."""
-        return Turned(*self.turned(width), _csr(self.operator[asked].T))
+        """The transposed matrices for a first layer in panels of some width."""
+        ones = (_csr(np.ones((1, count), np.float32)) for count in (self.nodes, len(asked)))
+        return Turned(*self.turned(width), _csr(self.operator[asked].T), *ones)
 
 
 def _propagation(recipe: Recipe, edges: Tensor | None, nodes: int) -> sp.csr_matrix:
@@ -182,7 +185,7 @@ def _trained(
         train(
             np.array(PARTS[recipe.architecture]),
             sight.reads(inside),
-            sight.turned_for(inside, shape.hidden or shape.padded),
+            sight.turned_for(inside, panel_width(shape.hidden) if shape.hidden else shape.padded),
             shape,
             labels,
             *watched,
@@ -223,8 +226,10 @@ def packed(
         piece = np.zeros((rows, columns), np.float32)
         matrix = weight.reshape(-1, weight.shape[-1])
         piece[: len(matrix), : matrix.shape[1]] = matrix
-        pieces.append(piece.ravel())
-    return np.concatenate(pieces), shape
+        pieces.append(piece.reshape(rows, -1, _panel(name, shape)).swapaxes(0, 1).ravel())
+    theta = aligned(sum(map(len, pieces)))
+    np.concatenate(pieces, out=theta)
+    return theta, shape
 
 
 def unpacked(recipe: Recipe, theta: np.ndarray, shape: Shape) -> dict[str, Tensor]:
@@ -233,8 +238,8 @@ def unpacked(recipe: Recipe, theta: np.ndarray, shape: Shape) -> dict[str, Tenso
     plain = weight_shapes(recipe, shape.features, shape.classes)
     for name in _order(recipe):
         rows, columns = _padded_size(name, shape)
-        piece = theta[start : start + rows * columns].reshape(rows, columns)
-        size = plain[name]
+        panels = theta[start : start + rows * columns].reshape(-1, rows, _panel(name, shape))
+        piece, size = panels.swapaxes(0, 1).reshape(rows, columns), plain[name]
         piece = piece[: size[0], : size[1]] if len(size) == 2 else piece[0, : size[0]]
         weights[name] = torch.from_numpy(piece.copy())
         start += rows * columns
@@ -255,6 +260,12 @@ def _padded_size(name: str, shape: Shape) -> tuple[int, int]:
     if name.startswith("b"):
         return 1, columns
     return (shape.features if name.endswith("1") else shape.hidden), columns
+
+
+def _panel(name: str, shape: Shape) -> int:
+    """Columns to a panel of a weight in the padded vector: only a first layer is kept in panels."""
+    columns = _padded_size(name, shape)[1]
+    return int(panel_width(columns)) if name.endswith("1") else columns
 
 
 def _padded(size: int) -> int:

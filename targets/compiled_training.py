@@ -1,7 +1,8 @@
 """Full-batch training of one two-layer network on a sparse graph, compiled (CPU, one thread).
 
 A layer is a sum of parts, each of which is propagated or not: GCN and SGC have one that is, an MLP one that is
-not, GraphSAGE (mean) one of each. Hidden width and classes are padded to `LANES`, rows to `TILE`.
+not, GraphSAGE (mean) one of each. Hidden width and classes are padded to `LANES`, rows to `TILE`. The hidden
+layer is worked through in panels of columns: what one step writes is in the cache when the next one reads it.
 """
 
 # ruff: noqa: ANN001, ANN201  (numba infers types from values)
@@ -15,23 +16,23 @@ import numpy as np
 from .kernels import (
     BETA1,
     BETA2,
+    PANEL,
     Csr,
     adam,
-    add_to,
-    column_sums,
+    aligned,
     compiled,
     dense_back,
     dense_gradient,
     dense_product,
     fill_random,
     loss_error,
+    panel_width,
     product,
     relu,
     relu_and_drop,
     right_answers,
     spread,
     through_relu,
-    tiled_product,
 )
 
 
@@ -49,18 +50,23 @@ class Reads(NamedTuple):
 
 
 class Turned(NamedTuple):
-    """The transposed matrices of a `Reads`; that of ``x`` in tiles of nodes, see `tiled_product`."""
+    """The transposed matrices of a `Reads`; that of ``x`` in tiles of nodes, see `product`.
+
+    ``bias`` [1, n] and ``last_bias`` [1, m] are ones: what a bias is multiplied with, transposed.
+    """
 
     x: Csr
     first: Csr
     second: Csr
+    bias: Csr
+    last_bias: Csr
 
 
 class Shape(NamedTuple):
     """Sizes of a problem. Hidden width and ``padded`` classes are multiples of `LANES`; ``hops`` is 0 but for SGC.
 
-    All weights lie in one flat vector: ``w1`` [parts, F, h], ``b1`` [h], ``w2`` [parts, h, padded], ``b2``
-    [padded]; for SGC ``w`` [F, padded] and ``b`` [padded].
+    All weights lie in one flat vector: ``w1`` [parts, panels, F, columns], ``b1`` [h], ``w2`` [parts, h, padded],
+    ``b2`` [padded]; for SGC ``w`` [F, padded] and ``b`` [padded].
     """
 
     parts: int
@@ -82,29 +88,36 @@ def padded_rows(rows):
 @compiled
 def buffer(rows, width):
     """Zeros for ``rows`` rows and those that pad them."""
-    return np.zeros(padded_rows(rows) * width, np.float32)
+    return aligned(padded_rows(rows) * width)
 
 
 @compiled
-def first_weight(theta, shape, part):
-    """View of a first layer's part, flat [F, h]."""
-    size = shape.features * shape.hidden
-    return theta[part * size : (part + 1) * size]
+def panel(hidden, shape, k):
+    """View of the k-th panel of hidden units, flat [n, columns]."""
+    size = padded_rows(shape.nodes) * panel_width(shape.hidden)
+    return hidden[k * size : (k + 1) * size]
 
 
 @compiled
-def first_bias(theta, shape):
-    """View of the first bias [h]."""
-    start = shape.parts * shape.features * shape.hidden
-    return theta[start : start + shape.hidden]
+def first_weight(theta, shape, part, k):
+    """View of the k-th panel of a first layer's part, flat [F, columns]."""
+    size, start = shape.features * panel_width(shape.hidden), part * shape.features * shape.hidden
+    return theta[start + k * size : start + (k + 1) * size]
 
 
 @compiled
-def second_weight(theta, shape, part):
-    """View of a second layer's part, flat [h, padded]."""
-    size = shape.hidden * shape.padded
-    start = shape.parts * shape.features * shape.hidden + shape.hidden + part * size
-    return theta[start : start + size]
+def first_bias(theta, shape, k):
+    """View of the k-th panel of the first bias [columns]."""
+    size, start = panel_width(shape.hidden), shape.parts * shape.features * shape.hidden
+    return theta[start + k * size : start + (k + 1) * size]
+
+
+@compiled
+def second_weight(theta, shape, part, k):
+    """View of what a second layer's part has for the k-th panel, flat [columns, padded]."""
+    size = panel_width(shape.hidden) * shape.padded
+    start = (shape.parts * shape.features + 1 + part * shape.padded) * shape.hidden
+    return theta[start + k * size : start + (k + 1) * size]
 
 
 @compiled
@@ -114,25 +127,35 @@ def last_bias(theta, shape):
 
 
 @compiled
-def convolve(propagated, reads, theta, shape, part, hidden):
-    """The first layer before its relu, into ``hidden`` [n, h]."""
-    n, h = shape.nodes, shape.hidden
-    spread(first_bias(theta, shape), hidden, n, h)
+def sent_back(back, shape, part):
+    """View of a part's error at all nodes, flat [n, padded]."""
+    size = padded_rows(shape.nodes) * shape.padded
+    return back[part * size : (part + 1) * size]
+
+
+@compiled
+def convolve(propagated, reads, theta, shape, k, part, out):
+    """The k-th panel of the first layer before its relu, into ``out`` [n, columns]."""
+    n, width = shape.nodes, panel_width(shape.hidden)
+    spread(first_bias(theta, shape, k), out, n, width)
     for p in range(shape.parts):
-        product(reads.x, first_weight(theta, shape, p), part, n, h, False)
+        weight = first_weight(theta, shape, p, k)
         if propagated[p]:
-            product(reads.first, part, hidden, n, h, True)
+            product(reads.x, weight, part, n, width, False)
+            product(reads.first, part, out, n, width, True)
         else:
-            add_to(hidden, part)
+            product(reads.x, weight, out, n, width, True)
 
 
 @compiled
 def judge(propagated, reads, theta, shape, hidden, part, logits):
     """The second layer: logits of the asked nodes [m, padded]."""
-    q = shape.padded
+    q, width = shape.padded, panel_width(shape.hidden)
     spread(last_bias(theta, shape), logits, shape.asked, q)
     for p in range(shape.parts):
-        dense_product(hidden, second_weight(theta, shape, p), part, shape.nodes, shape.hidden, q)
+        for k in range(shape.hidden // width):
+            weight = second_weight(theta, shape, p, k)
+            dense_product(panel(hidden, shape, k), weight, part, shape.nodes, width, q, k > 0)
         if propagated[p]:
             product(reads.second, part, logits, shape.asked, q, True)
         else:
@@ -148,7 +171,7 @@ def judge_linear(reads, theta, shape, part, other, logits):
     product(reads.x, theta[: shape.features * q], part, shape.nodes, q, False)
     for _ in range(shape.hops - 1):
         product(reads.first, part, other, shape.nodes, q, False)
-        part[:] = other
+        part, other = other, part
     spread(last_bias(theta, shape), logits, shape.asked, q)
     product(reads.second, part, logits, shape.asked, q, True)
 
@@ -157,13 +180,15 @@ def judge_linear(reads, theta, shape, part, other, logits):
 def answers(propagated, reads, theta, shape):
     """Logits of the asked nodes without dropout, flat [m (padded), padded]."""
     n, q = shape.nodes, shape.padded
-    logits, part = buffer(shape.asked, q), buffer(n, max(shape.hidden, q))
+    logits, part = buffer(shape.asked, q), buffer(n, max(PANEL, q))
     if shape.hops > 0:
         judge_linear(reads, theta, shape, part, buffer(n, q), logits)
         return logits
     hidden = buffer(n, shape.hidden)
-    convolve(propagated, reads, theta, shape, part, hidden)
-    relu(hidden)
+    for k in range(shape.hidden // panel_width(shape.hidden)):
+        out = panel(hidden, shape, k)
+        convolve(propagated, reads, theta, shape, k, part, out)
+        relu(out)
     judge(propagated, reads, theta, shape, hidden, part, logits)
     return logits
 
@@ -174,47 +199,71 @@ def linear_slope(reads, turned, theta, shape, labels, part, other, logits, error
     n, m, q = shape.nodes, shape.asked, shape.padded
     judge_linear(reads, theta, shape, part, other, logits)
     loss_error(logits, labels, error, m, shape.classes, q)
-    column_sums(error, last_bias(slope, shape), m, q)
+    product(turned.last_bias, error, last_bias(slope, shape), 1, q, False)
     product(turned.second, error, part, n, q, False)
     for _ in range(shape.hops - 1):
         product(turned.first, part, other, n, q, False)
-        part[:] = other
-    tiled_product(turned.x, part, slope[: shape.features * q], shape.features, q)
+        part, other = other, part
+    product(turned.x, part, slope[: shape.features * q], shape.features, q, False)
 
 
 @compiled
 def slope_of(
-    propagated, reads, turned, theta, shape, labels, octets, dropped, hidden, part, other, logits, error, slope
-):
+    propagated, reads, turned, theta, shape, labels, octets, dropped,
+    hidden, part, other, back, logits, error, slope,
+):  # fmt: skip
     """The gradient of a two-layer network, into ``slope``; without dropout where ``dropped`` is 0."""
-    n, m, h, q = shape.nodes, shape.asked, shape.hidden, shape.padded
-    convolve(propagated, reads, theta, shape, part, hidden)
-    if dropped > 0:
-        relu_and_drop(hidden, octets, dropped)
-    else:
-        relu(hidden)
+    q, width = shape.padded, panel_width(shape.hidden)
+    for k in range(shape.hidden // width):
+        out = panel(hidden, shape, k)
+        convolve(propagated, reads, theta, shape, k, part, out)
+        if dropped > 0:
+            relu_and_drop(out, octets[k * out.shape[0] :], dropped)
+        else:
+            relu(out)
     judge(propagated, reads, theta, shape, hidden, part, logits)
-    loss_error(logits, labels, error, m, shape.classes, q)
-    column_sums(error, last_bias(slope, shape), m, q)
-    turned_weight = np.empty(h * q, np.float32)
+    loss_error(logits, labels, error, shape.asked, shape.classes, q)
+    product(turned.last_bias, error, last_bias(slope, shape), 1, q, False)
+    send_back(propagated, reads, turned, shape, error, back)
+    for k in range(shape.hidden // width):
+        panel_slope(propagated, turned, theta, shape, k, dropped, panel(hidden, shape, k), part, other, back, slope)
+
+
+@compiled
+def send_back(propagated, reads, turned, shape, error, back):
+    """The error of the asked nodes at the nodes that they read, for each part, into ``back`` [parts, n, padded].
+
+    What is not propagated reaches the asked nodes alone; the others keep the zeros that ``back`` began with.
+    """
+    q = shape.padded
     for p in range(shape.parts):
+        out = sent_back(back, shape, p)
         if propagated[p]:
-            product(turned.second, error, part, n, q, False)
+            product(turned.second, error, out, shape.nodes, q, False)
         else:
-            part[:] = 0
-            for j in range(m):
+            for j in range(shape.asked):
                 for c in range(q):
-                    part[reads.asked[j] * q + c] = error[j * q + c]
-        dense_gradient(hidden, part, second_weight(slope, shape, p), n, h, q)
-        dense_back(part, second_weight(theta, shape, p), turned_weight, other, n, h, q, shape.classes, p > 0)
-    through_relu(other, hidden, np.float32(256 / (256 - dropped)))
-    column_sums(other, first_bias(slope, shape), n, h)
+                    out[reads.asked[j] * q + c] = error[j * q + c]
+
+
+@compiled
+def panel_slope(propagated, turned, theta, shape, k, dropped, hidden, part, other, back, slope):
+    """The part of the gradient that belongs to the k-th panel of hidden units."""
+    n, q, width = shape.nodes, shape.padded, panel_width(shape.hidden)
+    turned_weight = aligned(width * q)
     for p in range(shape.parts):
+        error, weight = sent_back(back, shape, p), second_weight(theta, shape, p, k)
+        dense_gradient(hidden, error, second_weight(slope, shape, p, k), n, width, q)
+        dense_back(error, weight, turned_weight, other, n, width, q, shape.classes, p > 0)
+    through_relu(other, hidden, np.float32(256 / (256 - dropped)))
+    product(turned.bias, other, first_bias(slope, shape, k), 1, width, False)
+    for p in range(shape.parts):
+        out = first_weight(slope, shape, p, k)
         if propagated[p]:
-            product(turned.first, other, part, n, h, False)
-            tiled_product(turned.x, part, first_weight(slope, shape, p), shape.features, h)
+            product(turned.first, other, part, n, width, False)
+            product(turned.x, part, out, shape.features, width, False)
         else:
-            tiled_product(turned.x, other, first_weight(slope, shape, p), shape.features, h)
+            product(turned.x, other, out, shape.features, width, False)
 
 
 @compiled
@@ -243,10 +292,11 @@ def train(
         patience: looks without improvement before it stops; 0 never.
     """
     n, q, looked = shape.nodes, shape.padded, watched.asked.shape[0]
-    wide = max(shape.hidden, q)
-    hidden, part, other = buffer(n, wide), buffer(n, wide), buffer(n, wide)
+    wide = max(PANEL, q)
+    hidden, back = buffer(n, shape.hidden), buffer(n, shape.parts * q)
+    part, other = buffer(n, wide), buffer(n, wide)
     logits, error = buffer(shape.asked, q), buffer(shape.asked, q)
-    slope, first, second = np.zeros_like(theta), np.zeros_like(theta), np.zeros_like(theta)
+    slope, first, second = aligned(theta.shape[0]), aligned(theta.shape[0]), aligned(theta.shape[0])
     kept = theta.copy()
     seen = watched.x.start.shape[0] - 1
     look = Shape(shape.parts, seen, looked, shape.features, shape.hidden, shape.classes, q, shape.hops)
@@ -261,7 +311,7 @@ def train(
             octets = words.view(np.uint8)
             slope_of(
                 propagated, reads, turned, theta, shape, labels, octets, dropped,
-                hidden, part, other, logits, error, slope,
+                hidden, part, other, back, logits, error, slope,
             )  # fmt: skip
         taken += 1
         rate, correction = lr / (1 - BETA1**taken), 1 / math.sqrt(1 - BETA2**taken)

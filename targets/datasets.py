@@ -27,6 +27,7 @@ BUNDLED = {
     "digits": "1,797 handwritten digits (scikit-learn), 5 nearest neighbours, 10 classes",
     "patients": "569 breast-cancer patients (scikit-learn), 5 nearest neighbours, 2 classes",
     "karate": "Zachary's karate club: 34 nodes, 4 communities, no features (identity)",
+    "planted": "random labels and nearly orthogonal features, 450 nodes: for positive controls",
 }
 
 PLANETOID = ("x", "tx", "allx", "y", "ty", "ally", "graph", "test.index")

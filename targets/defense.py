@@ -82,6 +82,7 @@ class Defense:
         sweep: strengths worth a look, from weak to strong.
         alternative: the defense that is its trivial alternative: as much utility given up, no idea needed; or None.
         guarantee: what it promises, with the unit, or None.
+        acts_on: kinds of messages that it changes; none where it acts elsewhere.
     """
 
     name: ClassVar[str] = "none"
@@ -91,6 +92,7 @@ class Defense:
     sweep: ClassVar[tuple[float, ...]] = ()
     alternative: ClassVar[str | None] = None
     guarantee: ClassVar[str | None] = None
+    acts_on: ClassVar[tuple[str, ...]] = ()
     Settings: ClassVar[type[Settings]] = Settings
 
     def __init__(self, **settings: Any) -> None:

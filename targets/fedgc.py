@@ -24,6 +24,7 @@ from .partition import partition
 from .party import Client, clients_of
 from .propagation import Neighbourhood
 from .randomness import branch
+from .self_training import GRADIENT_KIND as SELF_TRAINING_KIND
 from .self_training import label_the_rest, train_together
 from .target import Progress, Run, Secrets, Target, no_progress
 
@@ -88,6 +89,7 @@ class FedGC(Target):
     name = "fedgc"
     published_defense = "ib"
     release = KIND
+    sends = (KIND, GRADIENT_KIND, MODEL_KIND, COUNT_KIND, ROWS_KIND, SELF_TRAINING_KIND)
     release_phrase = "the condensed graph"
     Settings = FedGCSettings
     settings: FedGCSettings

@@ -4,8 +4,11 @@ Every class is announced by an entry point of its group (``gaudit.targets``, ``g
 ``gaudit.defenses``), ours and those of other packages alike, and is imported only when it is asked for.
 """
 
+import sys
 from functools import cache
+from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
+from pathlib import Path
 from typing import Any
 
 from .errors import InputError, unknown_name
@@ -33,15 +36,31 @@ def registered(group: str) -> dict[str, EntryPoint]:
 
 
 def find(group: str, name: str) -> Any:
-    """The class registered under ``name`` in ``group``.
+    """The class registered under ``name`` in ``group``, or ``module:Class`` of the user's own.
 
     Raises:
         InputError: nothing has that name (with the nearest match).
     """
+    if ":" in name:
+        return _own(group, name)
     points = registered(group)
     if name not in points:
         raise unknown_name(group[:-1], name, points)
     return points[name].load()
+
+
+def _own(group: str, name: str) -> Any:
+    """A class by module and name; modules are looked for in the current folder too, as Python itself does."""
+    module, _, attribute = name.partition(":")
+    if "" not in sys.path and str(Path.cwd()) not in sys.path:
+        sys.path.insert(0, str(Path.cwd()))
+    try:
+        found = getattr(import_module(module), attribute, None)
+    except ImportError as error:
+        raise InputError(f"cannot import the {group[:-1]} '{name}': {error}") from error
+    if not isinstance(found, type):
+        raise InputError(f"'{name}' is no class: name the {group[:-1]} as module:Class")
+    return found
 
 
 def summary(registered_class: type) -> str:

@@ -97,6 +97,8 @@ class Target(ABC):
     """Kind of the message that the outside gets."""
     release_phrase: ClassVar[str]
     """How a sentence calls what an outsider holds."""
+    sends: ClassVar[tuple[str, ...]]
+    """Kinds of messages that it may send."""
     dataset: ClassVar[str | None] = None
     """The one graph that it runs on, of a control."""
     Settings: ClassVar[type[Settings]]
@@ -110,6 +112,8 @@ class Target(ABC):
 
     def why_not(self, defense: Defense) -> str | None:
         """Why a defense has no place in this pipeline, or None if it has one."""
+        if defense.acts_on and not set(defense.acts_on) & set(self.sends):
+            return f"it changes {' and '.join(defense.acts_on)}, which '{self.name}' never sends"
         return None
 
     @classmethod

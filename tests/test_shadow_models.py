@@ -143,6 +143,23 @@ def test_kernels_and_batches_agree(graph: Data, members: torch.Tensor, architect
             assert torch.allclose(kernels.weights[name][k], weight, atol=1e-4)
 
 
+@pytest.mark.parametrize("architecture", ["gcn", "sage", "mlp"])
+@pytest.mark.parametrize("hidden", [33, 50])
+def test_panels_and_tiles_change_nothing(
+    graph: Data, members: torch.Tensor, architecture: str, hidden: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Widths of three narrow panels and of two wide ones, and tiles of some twenty nodes."""
+    from gaudit.targets import compiled_models
+
+    monkeypatch.setattr(compiled_models, "TILE_ENTRIES", 3)
+    r = recipe(architecture, hidden=hidden)
+    begin = first_weights(r)
+    trained = train_models(Task(graph, members, r, CLASSES), [everybody(graph)], SEED, first=begin)
+    for k in range(MODELS):
+        expected = alone(r, graph, members[k], begin[k], induced=False)
+        assert torch.allclose(trained.answers[0][k], expected, atol=1e-4)
+
+
 @pytest.mark.parametrize("classes", [2, 16, 17, 40])
 def test_any_number_of_classes(graph: Data, members: torch.Tensor, classes: int) -> None:
     from gaudit.targets.batched_models import batches

@@ -1,0 +1,53 @@
+"""Randomised response on the labels that are trained on (Warner 1965; label differential privacy)."""
+
+import math
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+import torch
+from pydantic import Field
+from torch import Tensor
+
+from ..targets.defense import Defense, Settings, SharedModel
+from ..targets.party import Client
+
+
+class LabelNoiseSettings(Settings):
+    """Settings of `LabelNoise`."""
+
+    epsilon: float = Field(2.0, gt=0, description="of the value of one label")
+
+
+class LabelNoise(Defense):
+    """Keeps each label that is trained on with probability e^epsilon / (e^epsilon + C - 1), else draws another.
+
+    So no label's value can be told beyond a factor e^epsilon from anything that is computed of the labels (Ghazi et
+    al. 2021, section 3). Whether a node's label was trained on at all is another question, which it makes harder
+    without a promise.
+    """
+
+    name = "label-noise"
+    phrase = "with randomised labels"
+    strength = "epsilon"
+    sweep = (4.0, 2.0, 1.0)
+    alternative = "fewer-labels"
+    guarantee = "epsilon for the value of one label (local, randomised response); none for membership"
+    Settings = LabelNoiseSettings
+    settings: LabelNoiseSettings
+
+    def on_data(
+        self,
+        client: Client,
+        shared: SharedModel | None,
+        seed: np.random.SeedSequence,
+        hold: Callable[[str, dict[str, Tensor]], None],
+    ) -> Client:
+        rng = np.random.default_rng(seed)
+        nodes, classes = client.train.nonzero().flatten(), client.classes
+        honest = math.exp(self.settings.epsilon) / (math.exp(self.settings.epsilon) + classes - 1)
+        lies = rng.random(len(nodes)) >= honest
+        shift = np.where(lies, rng.integers(1, max(classes, 2), len(nodes)), 0)
+        told = client.y_train.clone()
+        told[nodes] = (told[nodes] + torch.from_numpy(shift).to(told)) % classes
+        return replace(client, y_train=told)

@@ -10,7 +10,7 @@ from .results import AttackOutcome, DefenseOutcome, outcomes
 from .trial import TrialResult
 from .verdict import Scale, Verdict, verdict
 
-PLANTED_AUC = 0.8
+PLANTED_AUC = 0.75
 """What an attack must reach on a planted leak: the members are learned by heart there."""
 SHADOW_GAP = 0.15
 """How far shadow models may be from the undefended target in accuracy before they say nothing about it."""

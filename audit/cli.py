@@ -8,6 +8,7 @@ import click
 
 from ..targets.errors import InputError
 from ..targets.registry import GROUPS, find, registered, summary
+from .cli_audit import audit_command
 from .terminal import check_writable, clear_errors, console, progress, write
 
 
@@ -186,3 +187,6 @@ def list_(what: str) -> None:
     width = max(map(len, lines))
     for name, text in lines.items():
         click.echo(f"{name:<{width}}  {text}")
+
+
+main.add_command(audit_command)

@@ -61,6 +61,26 @@ def progress() -> Iterator[Callable[[str, str, int, int], None]]:
         yield report
 
 
+@contextmanager
+def counted(what: str, total: int) -> Iterator[Callable[[str], None]]:
+    """One bar on the error stream with the time left; yields ``step(title)``, called when one more is done."""
+    from rich import progress
+    from rich.console import Console
+
+    columns = (
+        progress.TextColumn(what),
+        progress.BarColumn(),
+        progress.MofNCompleteColumn(),
+        progress.TimeElapsedColumn(),
+        progress.TextColumn("left:"),
+        progress.TimeRemainingColumn(),
+        progress.TextColumn("{task.fields[last]}"),
+    )
+    with progress.Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(what, total=total, last="")
+        yield lambda title: bar.update(task, advance=1, last=title)
+
+
 def check_writable(path: Path) -> None:
     """Refuses before hours of work what would fail after them."""
     if path.is_dir():

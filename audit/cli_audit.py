@@ -1,0 +1,99 @@
+"""`gaudit audit`: runs a plan, keeps every trial in a ledger, says what came out."""
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from ..targets.errors import InputError
+from .terminal import clear_errors, console, counted
+
+if TYPE_CHECKING:
+    from .grid import Grid
+    from .ledger import Ledger
+    from .plan import Plan
+
+
+@click.command(name="audit")
+@click.argument("plan_file", metavar="PLAN", type=click.Path(path_type=Path))
+@click.option(
+    "--ledger",
+    "ledger_file",
+    type=click.Path(path_type=Path),
+    default=Path("audit.db"),
+    show_default=True,
+    metavar="FILE",
+    help="Where every trial is kept; what is in it is not run again.",
+)
+@click.option(
+    "--dry-run", is_flag=True, help="Show the trials, run one of each kind to estimate the time, stop."
+)
+@click.option("--workers", type=click.IntRange(1), help="Trials at a time. Default: one per core.")
+@click.option(
+    "--executor",
+    type=click.Choice(["local", "ray"]),
+    default="local",
+    show_default=True,
+    help="Where trials run: processes here, or a Ray cluster (pip install 'gaudit[ray]').",
+)
+@click.option("--retry", is_flag=True, help="Run trials again that failed before.")
+@click.option("--yes", is_flag=True, help="Do not ask before a very large plan.")
+@clear_errors
+def audit_command(plan_file: Path, ledger_file: Path, dry_run: bool, yes: bool, **how: Any) -> None:
+    """Run a plan: targets, graphs, defenses with strengths, attacks, observers and seeds.
+
+    Exit codes: 0 all done; 1 a trial failed; 2 something in the plan or ledger is wrong; 4 a control of the audit
+    failed, so that its numbers mean nothing; 130 interrupted (start it again: nothing is lost).
+
+    Example: gaudit audit examples/quick.toml --ledger audit.db
+    """
+    from .plan import MANY, Plan
+
+    plan = Plan.read(plan_file)
+    trials = plan.count()
+    if trials > MANY and not yes:
+        raise InputError(f"plan {plan_file} has {trials:,} trials: make it smaller, or give --yes to run them")
+    from .grid import laid_out
+    from .ledger import Ledger
+
+    grid = laid_out(plan)
+    with Ledger(ledger_file, write=True) as ledger:
+        try:
+            _run(plan, grid, ledger, dry_run, how)
+        except KeyboardInterrupt:
+            click.echo(f"gaudit: interrupted; start it again to go on, {ledger_file} keeps what is done", err=True)
+            sys.exit(130)
+        if not dry_run:
+            _close(ledger, ledger_file)
+
+
+def _run(plan: "Plan", grid: "Grid", ledger: "Ledger", dry_run: bool, how: dict[str, Any]) -> None:
+    from ..reports.audit_console import estimate, plan_table
+    from .runner import run_audit
+
+    screen = console()
+    screen.print(plan_table(grid, ledger.done()))
+    only = _first_of_each(grid) if dry_run else None
+    missing = {t.key for t in grid.tasks if only is None or t.key in only} - ledger.done()
+    with counted("trials", len(missing)) as step:
+        run_audit(plan, grid, ledger, lambda task, done: step(task.title), only=only, **how)
+    if dry_run:
+        screen.print(estimate(grid, ledger.seconds(), ledger.done(), how["workers"]), highlight=False, markup=False)
+
+
+def _first_of_each(grid: "Grid") -> set[str]:
+    """The first trial of each target on each graph, and of each control."""
+    return {task.key for task in {task.cell: task for task in reversed(grid.tasks)}.values()}
+
+
+def _close(ledger: "Ledger", file: Path) -> None:
+    from ..reports.audit_console import print_audit
+
+    audit = ledger.audit()
+    print_audit(console(), audit)
+    click.echo(f"All of it is in {file}: gaudit report {file} -o report.html", err=True)
+    if not audit.valid:
+        sys.exit(4)
+    if audit.failures:
+        sys.exit(1)

@@ -1,0 +1,240 @@
+"""The memory of an audit: one SQLite file that survives whatever happens to the process that writes it.
+
+Write-ahead log, one transaction per trial, and one writer at a time. A trial is known by the key of its content:
+what is there is not run again, and a plan that grows keeps what it has.
+"""
+
+import fcntl
+import os
+import sqlite3
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from ..targets.errors import InputError
+from .assemble import assemble
+from .audited import Audit
+from .grid import Grid
+from .plan import Plan
+from .storing import packed_plan, unpacked, unpacked_plan
+from .trial import TrialResult
+
+APPLICATION = 0x67617564
+"""Marks a SQLite file as ours ('gaud')."""
+
+
+def _first(connection: sqlite3.Connection) -> None:
+    connection.execute("CREATE TABLE plans (place INTEGER PRIMARY KEY, content TEXT NOT NULL)")
+    connection.execute(
+        "CREATE TABLE trials (key TEXT PRIMARY KEY, result BLOB, reason TEXT, seconds REAL NOT NULL,"
+        " CHECK ((result IS NULL) <> (reason IS NULL))) WITHOUT ROWID"
+    )
+
+
+MIGRATIONS: tuple[Callable[[sqlite3.Connection], None], ...] = (_first,)
+"""Step i leads from schema i to schema i + 1; an empty file has schema 0."""
+
+
+class Ledger:
+    """An open ledger. Use it in a ``with`` block.
+
+    Args:
+        path: of the file.
+        write: whether to write; the file is then made where it is missing, brought to the newest schema, and kept
+            from other writers.
+
+    Raises:
+        InputError: not a ledger, damaged, of a newer gaudit, written by another process, or not accessible.
+    """
+
+    def __init__(self, path: Path, write: bool = False) -> None:
+        self.path = path
+        if not write and not path.is_file():
+            raise InputError(f"there is no ledger {path}: run 'gaudit audit' first")
+        self._lock = self._locked() if write else None
+        try:
+            with self._clearly():
+                self._db = self._connected(write)
+        except BaseException:
+            self._let_go()
+            raise
+        try:
+            with self._clearly():
+                self._prepare(write)
+        except BaseException:
+            self.close()
+            raise
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Closes the file; the lock is let go last (closing a file drops all locks that SQLite has on it)."""
+        self._db.close()
+        self._let_go()
+
+    def _let_go(self) -> None:
+        if self._lock is not None:
+            os.close(self._lock)
+            self._lock = None
+
+    def begin(self, plan: Plan, grid: Grid) -> None:
+        """Notes what is to run; reports and checks read the plan that was noted last."""
+        content = packed_plan(plan, grid)
+        with self._clearly(), self._db:
+            last = self._db.execute("SELECT content FROM plans ORDER BY place DESC LIMIT 1").fetchone()
+            if last is None or last[0] != content:
+                self._db.execute("INSERT INTO plans (content) VALUES (?)", (content,))
+
+    def done(self) -> set[str]:
+        """Keys of trials that have a result."""
+        return self._keys("result IS NOT NULL")
+
+    def failed(self) -> set[str]:
+        """Keys of trials that could not be run."""
+        return self._keys("reason IS NOT NULL")
+
+    def seconds(self) -> dict[str, float]:
+        """CPU seconds of each trial that was noted."""
+        with self._clearly():
+            return dict(self._db.execute("SELECT key, seconds FROM trials"))
+
+    def note_result(self, key: str, result: bytes, seconds: float) -> None:
+        """Keeps a trial's result, in one transaction; instead of an earlier failure, if there was one."""
+        self._note(key, result, None, seconds)
+
+    def note_failure(self, key: str, reason: str, seconds: float) -> None:
+        """Keeps why a trial could not be run."""
+        self._note(key, None, reason, seconds)
+
+    def audit(self) -> Audit:
+        """The audit of the plan that was noted last, from what has run so far."""
+        with self._clearly():
+            row = self._db.execute("SELECT content FROM plans ORDER BY place DESC LIMIT 1").fetchone()
+        if row is None:
+            raise InputError(f"the ledger {self.path} holds no plan yet")
+        try:
+            plan, grid, versions = unpacked_plan(row[0])
+        except (ValueError, KeyError, TypeError) as error:
+            raise InputError(f"the ledger {self.path} is damaged: its plan cannot be read ({error})") from error
+        wanted = {task.key for task in grid.tasks}
+        results: dict[str, TrialResult] = {}
+        failures: dict[str, str] = {}
+        seconds = 0.0
+        with self._clearly():
+            for key, content, reason, took in self._db.execute("SELECT key, result, reason, seconds FROM trials"):
+                if key not in wanted:
+                    continue
+                seconds += took
+                if reason is not None:
+                    failures[key] = reason
+                else:
+                    results[key] = self._read(key, content)
+        return assemble(plan, grid, results, failures, versions, seconds)
+
+    def _read(self, key: str, content: bytes) -> TrialResult:
+        try:
+            return unpacked(content)
+        except InputError as error:
+            raise InputError(f"the ledger {self.path} is damaged at trial {key[:12]}: {error}") from error
+
+    def _keys(self, which: str) -> set[str]:
+        with self._clearly():
+            return {key for (key,) in self._db.execute(f"SELECT key FROM trials WHERE {which}")}
+
+    def _note(self, key: str, result: bytes | None, reason: str | None, seconds: float) -> None:
+        with self._clearly(), self._db:
+            self._db.execute(
+                "INSERT INTO trials VALUES (?, ?, ?, ?) ON CONFLICT (key) DO UPDATE SET"
+                " result = excluded.result, reason = excluded.reason, seconds = excluded.seconds"
+                " WHERE trials.result IS NULL",
+                (key, result, reason, seconds),
+            )
+
+    def _locked(self) -> int:
+        try:
+            lock = os.open(self.path, os.O_RDWR | os.O_CREAT, 0o644)
+        except OSError as error:
+            raise InputError(f"cannot write the ledger {self.path}: {error.strerror or error}") from error
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            os.close(lock)
+            raise InputError(f"another audit is writing to the ledger {self.path}: wait for it") from error
+        return lock
+
+    def _connected(self, write: bool) -> sqlite3.Connection:
+        place = self.path.absolute().as_uri()
+        if write:
+            return sqlite3.connect(f"{place}?mode=rw", uri=True)
+        connection = sqlite3.connect(f"{place}?mode=ro", uri=True)
+        try:
+            connection.execute("PRAGMA user_version")
+        except sqlite3.OperationalError:  # a write-ahead log cannot be opened in a read-only folder; without one
+            connection.close()  # left behind, nothing can change
+            if self.path.with_name(self.path.name + "-wal").exists():
+                raise
+            return sqlite3.connect(f"{place}?mode=ro&immutable=1", uri=True)
+        return connection
+
+    def _prepare(self, write: bool) -> None:
+        (version,) = self._db.execute("PRAGMA user_version").fetchone()
+        (application,) = self._db.execute("PRAGMA application_id").fetchone()
+        (tables,) = self._db.execute("SELECT count(*) FROM sqlite_master").fetchone()
+        if application != APPLICATION and (tables or not write):
+            raise InputError(f"{self.path} is no ledger of gaudit: it is left as it is, name another file")
+        if version > len(MIGRATIONS):
+            raise InputError(
+                f"the ledger {self.path} has schema {version}, this gaudit knows {len(MIGRATIONS)}: use a newer one"
+            )
+        (state,) = self._db.execute("PRAGMA quick_check(1)").fetchone()
+        if state != "ok":
+            raise InputError(f"the ledger {self.path} is damaged and left as it is: {state}")
+        if write:
+            self._db.execute("PRAGMA journal_mode = WAL")
+            self._db.execute("PRAGMA synchronous = FULL")
+            self._migrate(version)
+        elif version < len(MIGRATIONS):
+            raise InputError(f"the ledger {self.path} has the old schema {version}: run 'gaudit audit' on it once")
+
+    def _migrate(self, version: int) -> None:
+        for number, step in enumerate(MIGRATIONS[version:], version + 1):
+            with self._db:
+                self._db.execute("BEGIN IMMEDIATE")
+                step(self._db)
+                self._db.execute(f"PRAGMA application_id = {APPLICATION}")
+                self._db.execute(f"PRAGMA user_version = {number}")
+
+    @contextmanager
+    def _clearly(self) -> Iterator[None]:
+        try:
+            yield
+        except sqlite3.Error as error:
+            said = str(error)
+            if "full" in said or "I/O" in said:
+                raise InputError(
+                    f"cannot write the ledger {self.path}: {said}; all that was noted before is kept: "
+                    "make room and start again"
+                ) from error
+            if "readonly" in said or "unable to open" in said:
+                raise InputError(f"cannot open the ledger {self.path}: {said}") from error
+            raise InputError(
+                f"the ledger {self.path} is damaged or no ledger, and left as it is: {said}"
+            ) from error
+
+
+def read_audit(path: Path) -> Audit:
+    """The audit that a ledger holds.
+
+    Raises:
+        InputError: as `Ledger` does, or there is no plan in it.
+    """
+    with Ledger(path) as ledger:
+        return ledger.audit()

@@ -7,7 +7,7 @@ from .finding import Finding
 from .grid import Cell, Grid
 from .plan import Plan
 from .results import AttackOutcome, DefenseOutcome, outcomes
-from .trial import TrialResult
+from .trial import AttackPlan, TrialResult
 from .verdict import Scale, Verdict, verdict
 
 PLANTED_AUC = 0.75
@@ -35,15 +35,18 @@ def assemble(
         versions: of the code that ran them.
         seconds: CPU seconds that it took.
     """
-    sections, controls = [], list(_planted(grid, results))
+    sections: list[Section] = []
+    controls: list[Control] = []
     for index, cell in enumerate(grid.cells):
         done = [results[t.key] for t in grid.tasks if t.cell == index and t.key in results]
         if done:
             section = _section(cell, done, plan.severity)
             sections.append(section)
             controls += _checks(section)
-    failed = tuple(Failure(t.title, failures[t.key]) for t in grid.tasks if t.key in failures)
-    missing = sum(t.key not in results and t.key not in failures for t in grid.tasks)
+    controls = [*_planted(grid, results, failures, _measured(sections)), *controls]
+    tasks = {t.key: t for t in grid.tasks}.values()  # cells may share trials
+    failed = tuple(Failure(t.title, failures[t.key]) for t in tasks if t.key in failures)
+    missing = sum(t.key not in results and t.key not in failures for t in tasks)
     return Audit(plan, grid.fingerprint, tuple(sections), tuple(controls), failed, missing, versions, seconds)
 
 
@@ -66,17 +69,37 @@ def _judged(attack: AttackOutcome, scale: Scale) -> Verdict | None:
     return verdict(attack, scale) if attack.plan.make().kinds() else None
 
 
-def _planted(grid: Grid, results: Mapping[str, TrialResult]) -> Iterator[Control]:
-    """Every attack of the plan must find the leak that was planted for it."""
+def _measured(sections: Sequence[Section]) -> set[tuple[str, ...]]:
+    """The attacks (`AttackPlan.identity`) that found something or nothing in some section."""
+    return {a.plan.identity for section in sections for o in section.outcomes for a in o.attacks}
+
+
+def _planted(
+    grid: Grid, results: Mapping[str, TrialResult], failures: Mapping[str, str], measured: set[tuple[str, ...]]
+) -> Iterator[Control]:
+    """Every attack of the plan must find the leak that was planted for it.
+
+    One that found nothing there because it was never tried may find nothing elsewhere either: where it was
+    measured, that fails too. Before the trial has run there is nothing to say.
+    """
     for task in grid.tasks:
-        if task.cell >= 0 or task.key not in results:
+        if task.cell >= 0:
             continue
-        result = results[task.key]
-        for outcome in outcomes([result]):
+        if task.key in failures:
+            yield Control("planted leak", task.title, False, f"it could not be tried: {failures[task.key]}")
+        if task.key not in results:
+            continue
+        tried = set()
+        for outcome in outcomes([results[task.key]]):
             for attack in outcome.attacks:
+                tried.add(attack.plan.identity)
                 found = (attack.auc.estimate or 0) >= PLANTED_AUC and (attack.auc.low or 0) > 0.5
                 detail = f"AUC {attack.auc.text(2)} where every member is learned by heart"
                 yield Control("planted leak", named(attack), found, detail)
+        for plan in task.plan.attacks:
+            if plan.identity in measured - tried:
+                why = [r for title, r in results[task.key].refused.items() if title.partition(" (")[0] == plan.name]
+                yield Control("planted leak", _called(plan), False, f"it could not be tried: {'; '.join(why)}")
 
 
 def _checks(section: Section) -> Iterator[Control]:
@@ -98,7 +121,10 @@ def _shadow_accuracy(about: str, target: float, shadow: float) -> Control:
 
 def named(attack: AttackOutcome) -> str:
     """An attack as a reader tells it from others."""
-    plan = attack.plan
+    return _called(attack.plan)
+
+
+def _called(plan: AttackPlan) -> str:
     return f"{plan.name} by {plan.observer}" + ("" if plan.neighbours == "true" else f", edges {plan.neighbours}")
 
 

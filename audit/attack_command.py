@@ -22,6 +22,7 @@ from ..targets.transcript import Exposure, Transcript, observer_members
 from .recorded import attack_recorded
 from .results import SCHEMA, DefenseOutcome, outcomes
 from .trial import AttackPlan, TrialPlan, TrialResult, use_one_thread
+from .vulnerability import as_csv
 from .workers import run_trials
 
 Report = Callable[[str, str, int, int], None]
@@ -76,12 +77,19 @@ class AttackAudit:
 
     def per_node(self) -> str:
         """How exposed each member is, as CSV; the most exposed first within each attack."""
-        lines = ["defense,attack,observer,neighbours,node,mean_fpr,runs,flagged_at_1_percent_fpr,mean_fpr_outside"]
-        for outcome in self.outcomes:
-            for a in outcome.attacks:
-                who = (outcome.defense, a.plan.name, a.plan.observer, a.plan.neighbours)
-                lines += [",".join(map(_cell, (*who, *vars(v).values()))) for v in a.exposed]
-        return "\n".join(lines) + "\n"
+        return as_csv(
+            (
+                {
+                    "defense": outcome.defense,
+                    "attack": a.plan.name,
+                    "observer": a.plan.observer,
+                    "neighbours": a.plan.neighbours,
+                },
+                a.exposed,
+            )
+            for outcome in self.outcomes
+            for a in outcome.attacks
+        )
 
     def to_json(self, summary: str) -> str:
         """All results with their summary in words; the same request gives the same bytes."""
@@ -98,10 +106,6 @@ class AttackAudit:
             "summary": summary,
         }
         return json.dumps(content, indent=2, sort_keys=True, allow_nan=False) + "\n"
-
-
-def _cell(value: object) -> str:
-    return "" if value is None else f"{value:.6g}" if isinstance(value, float) else str(value)
 
 
 def run_attack(request: AttackRequest, report: Report) -> AttackAudit:

@@ -9,6 +9,8 @@ import click
 from ..targets.errors import InputError
 from ..targets.registry import GROUPS, find, registered, summary
 from .cli_audit import audit_command
+from .cli_check import baseline_group, check_command
+from .cli_report import report_command
 from .terminal import check_writable, clear_errors, console, progress, write
 
 
@@ -189,4 +191,5 @@ def list_(what: str) -> None:
         click.echo(f"{name:<{width}}  {text}")
 
 
-main.add_command(audit_command)
+for command in (audit_command, report_command, check_command, baseline_group):
+    main.add_command(command)

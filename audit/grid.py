@@ -93,23 +93,28 @@ def laid_out(plan: Plan) -> Grid:
         InputError: a graph cannot be read, or settings do not fit.
     """
     graphs = {name: graph_of(name) for name in plan.datasets}
+    digests = {name: digest_of(data) for name, data in graphs.items()}
     cells: list[Cell] = []
     tasks: list[Task] = []
+    targets: list[Target] = []
     attacks = tuple(_attack_plans(plan))
     for planned in plan.target:
         for dataset in plan.datasets:
             target = _target(planned, plan, graphs[dataset])
+            targets.append(target)
             refused: dict[str, str] = {}
             for trial in _trials(planned, target, plan, attacks, refused):
-                tasks.append(Task(_key(trial, graphs[dataset]), len(cells), dataset, trial))
+                tasks.append(Task(_key(trial, digests[dataset]), len(cells), dataset, trial))
             settings = target.settings.model_dump(mode="json")
             cells.append(Cell(target.name, settings, dataset, target.release_phrase, refused))
-    for trial, dataset in _planted(plan, attacks):
+    for trial, dataset in _planted(plan, targets, attacks):
         if dataset not in graphs:
             graphs[dataset] = graph_of(dataset)
-        tasks.append(Task(_key(trial, graphs[dataset]), -1, dataset, trial))
-    tasks = list({task.key: task for task in sorted(tasks, key=lambda task: task.cell)}.values())
-    return Grid(tuple(cells), tuple(tasks), graphs, _fingerprint(tasks, graphs))
+            digests[dataset] = digest_of(graphs[dataset])
+        tasks.append(Task(_key(trial, digests[dataset]), -1, dataset, trial))
+    in_order = sorted(tasks, key=lambda task: task.cell)
+    tasks = list({(task.cell, task.key): task for task in in_order}.values())
+    return Grid(tuple(cells), tuple(tasks), graphs, _fingerprint(tasks, digests))
 
 
 def graph_of(name: str) -> Data:
@@ -161,23 +166,32 @@ def _trials(
             yield TrialPlan(planned.name, own, name, settings, attacks, plan.seed, index, plan.timeline)
 
 
-def _planted(plan: Plan, attacks: tuple[AttackPlan, ...]) -> Iterator[tuple[TrialPlan, str]]:
+def _planted(plan: Plan, targets: list[Target], attacks: tuple[AttackPlan, ...]) -> Iterator[tuple[TrialPlan, str]]:
     """For each planted leak the attacks that must find it, once; an attack that reads nothing finds nothing."""
     reading = [a for a in attacks if a.make().kinds()]
-    for target in plan.target:
+    for target in targets:
         for name in dict.fromkeys(find("attacks", a.name).planted for a in reading):
             kind: type[Target] = find("targets", name)
             own = tuple(a for a in reading if find("attacks", a.name).planted == name)
-            settings = kind(**kind.imitating(find("targets", target.name))).settings.model_dump()
+            settings = kind(**{**_alike(kind, target), **kind.imitating(type(target))}).settings.model_dump()
             yield TrialPlan(name, settings, "none", {}, own, plan.seed, 0), str(kind.dataset)
 
 
-def _key(trial: TrialPlan, data: Data) -> str:
+def _alike(control: type[Target], target: Target) -> dict[str, Any]:
+    """The target's game and its number of clients, where the control has a setting for them.
+
+    An attack may play one game only, and be mounted by a client of a high number.
+    """
+    shared = {"game", "clients"} & set(control.Settings.model_fields) & set(type(target.settings).model_fields)
+    return {name: getattr(target.settings, name) for name in shared}
+
+
+def _key(trial: TrialPlan, graph: str) -> str:
     """Of graph (rows in their order), settings, seed, code and the libraries that compute."""
     classes = [find("targets", trial.target), find("defenses", trial.defense)]
     classes += [find("attacks", a.name) for a in trial.attacks]
     content = {
-        "graph": digest_of(data),
+        "graph": graph,
         "trial": described(trial),
         "code": sorted({code_of(c) for c in classes}),
         "libraries": versions(),
@@ -199,8 +213,8 @@ def described(trial: TrialPlan) -> dict[str, Any]:
     }
 
 
-def _fingerprint(tasks: list[Task], graphs: dict[str, Data]) -> str:
-    rows = [{"graph": digest_of(graphs[t.dataset]), "trial": described(t.plan)} for t in tasks if t.cell >= 0]
+def _fingerprint(tasks: list[Task], digests: dict[str, str]) -> str:
+    rows = [{"graph": digests[t.dataset], "trial": described(t.plan)} for t in tasks if t.cell >= 0]
     return hashlib.sha256(json.dumps(rows, sort_keys=True).encode()).hexdigest()[:16]
 
 
@@ -216,21 +230,30 @@ def digest_of(data: Data) -> str:
     return known.hexdigest()
 
 
+@cache
+def _installed(library: str) -> str:
+    return version(library)
+
+
 def versions() -> dict[str, str]:
     """Of gaudit and of the libraries that compute."""
-    return {name: version(name) for name in LIBRARIES} | {"python": sys.version.split()[0]}
+    return {name: _installed(name) for name in LIBRARIES} | {"python": sys.version.split()[0]}
 
 
 @cache
 def code_of(kind: type) -> str:
-    """A digest of the source that a class comes from: its whole top-level package, or its module."""
-    module = import_module(kind.__module__.partition(".")[0])
-    folder = Path(inspect.getsourcefile(module) or "")
-    return source_digest(folder.parent if folder.name == "__init__.py" else folder)
+    """A digest of the source that a class comes from: its whole top-level package, or its module.
+
+    A folder without an ``__init__.py`` is no package: there it is the module.
+    """
+    top = import_module(kind.__module__.partition(".")[0])
+    file = Path(inspect.getsourcefile(kind if top.__file__ is None else top) or "")
+    return source_digest(file.parent if file.name == "__init__.py" else file)
 
 
+OURS = Path(__file__).parents[1]
 PASSIVE = ("reports", "tests", "benchmarks", "docs", "build", "examples")
-"""Folders of the package whose code no result depends on."""
+"""Folders of our package whose code no result depends on."""
 
 
 @cache
@@ -240,7 +263,7 @@ def source_digest(place: Path) -> str:
     files = [place] if place.is_file() else sorted(place.rglob("*.py"))
     for file in files:
         inside = file.relative_to(place).parts if file != place else (file.name,)
-        if inside[0] in PASSIVE or any(part.startswith(".") for part in inside):
+        if (place == OURS and inside[0] in PASSIVE) or any(part.startswith(".") for part in inside):
             continue
         known.update("/".join(inside).encode() + b"\0" + file.read_bytes())
     return known.hexdigest()

@@ -8,7 +8,7 @@ import fcntl
 import os
 import sqlite3
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -23,6 +23,8 @@ from .trial import TrialResult
 
 APPLICATION = 0x67617564
 """Marks a SQLite file as ours ('gaud')."""
+PATIENCE = 60.0
+"""Seconds to wait for who reads the file before it is written."""
 
 
 def _first(connection: sqlite3.Connection) -> None:
@@ -62,7 +64,8 @@ class Ledger:
             raise
         try:
             with self._clearly():
-                self._prepare(write)
+                if write:
+                    self._prepare()
         except BaseException:
             self.close()
             raise
@@ -76,7 +79,14 @@ class Ledger:
         self.close()
 
     def close(self) -> None:
-        """Closes the file; the lock is let go last (closing a file drops all locks that SQLite has on it)."""
+        """Closes the file; the lock is let go last (closing a file drops all locks that SQLite has on it).
+
+        A writer leaves no write-ahead log behind if it can: whoever then reads makes no files beside the ledger.
+        """
+        if self._lock is not None:
+            with suppress(sqlite3.Error):  # somebody reads it now, or the disk is full: the log stays
+                self._db.execute("PRAGMA busy_timeout = 0")
+                self._db.execute("PRAGMA journal_mode = DELETE")
         self._db.close()
         self._let_go()
 
@@ -122,21 +132,22 @@ class Ledger:
             raise InputError(f"the ledger {self.path} holds no plan yet")
         try:
             plan, grid, versions = unpacked_plan(row[0])
-        except (ValueError, KeyError, TypeError) as error:
-            raise InputError(f"the ledger {self.path} is damaged: its plan cannot be read ({error})") from error
+        except InputError as error:
+            raise InputError(f"the ledger {self.path} is damaged: {error}") from error
+        with self._clearly():  # all at once: while rows are read, nobody can begin to write
+            rows = self._db.execute("SELECT key, result, reason, seconds FROM trials").fetchall()
         wanted = {task.key for task in grid.tasks}
         results: dict[str, TrialResult] = {}
         failures: dict[str, str] = {}
         seconds = 0.0
-        with self._clearly():
-            for key, content, reason, took in self._db.execute("SELECT key, result, reason, seconds FROM trials"):
-                if key not in wanted:
-                    continue
-                seconds += took
-                if reason is not None:
-                    failures[key] = reason
-                else:
-                    results[key] = self._read(key, content)
+        for key, content, reason, took in rows:
+            if key not in wanted:
+                continue
+            seconds += took
+            if reason is not None:
+                failures[key] = reason
+            else:
+                results[key] = self._read(key, content)
         return assemble(plan, grid, results, failures, versions, seconds)
 
     def _read(self, key: str, content: bytes) -> TrialResult:
@@ -165,46 +176,52 @@ class Ledger:
             raise InputError(f"cannot write the ledger {self.path}: {error.strerror or error}") from error
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError as error:
+        except BlockingIOError as error:
             os.close(lock)
             raise InputError(f"another audit is writing to the ledger {self.path}: wait for it") from error
+        except OSError as error:
+            os.close(lock)
+            raise InputError(f"cannot lock the ledger {self.path}: {error.strerror or error}") from error
         return lock
 
     def _connected(self, write: bool) -> sqlite3.Connection:
-        place = self.path.absolute().as_uri()
-        if write:
-            return sqlite3.connect(f"{place}?mode=rw", uri=True)
-        connection = sqlite3.connect(f"{place}?mode=ro", uri=True)
+        """Looks before it opens: what is no sound ledger is neither changed nor given files beside it."""
+        place, log = self.path.absolute().as_uri(), self.path.with_name(self.path.name + "-wal")
+        whole = not log.exists() or not log.stat().st_size  # else the log holds a part of the content
+        still = f"{place}?mode=ro&immutable=1"
+        with closing(sqlite3.connect(still if whole else f"{place}?mode=ro", uri=True)) as seen:
+            self._check(seen, write)
+        connection = sqlite3.connect(f"{place}?mode={'rw' if write else 'ro'}", uri=True, timeout=PATIENCE)
         try:
-            connection.execute("PRAGMA user_version")
-        except sqlite3.OperationalError:  # a write-ahead log cannot be opened in a read-only folder; without one
-            connection.close()  # left behind, nothing can change
-            if self.path.with_name(self.path.name + "-wal").exists():
+            connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
+        except sqlite3.OperationalError:  # of a log that cannot be made, in a read-only folder: nothing can change
+            connection.close()
+            if write or not whole:
                 raise
-            return sqlite3.connect(f"{place}?mode=ro&immutable=1", uri=True)
+            return sqlite3.connect(still, uri=True)
         return connection
 
-    def _prepare(self, write: bool) -> None:
-        (version,) = self._db.execute("PRAGMA user_version").fetchone()
-        (application,) = self._db.execute("PRAGMA application_id").fetchone()
-        (tables,) = self._db.execute("SELECT count(*) FROM sqlite_master").fetchone()
+    def _check(self, connection: sqlite3.Connection, write: bool) -> None:
+        """Refuses what is no ledger, damaged, or of another version."""
+        (version,) = connection.execute("PRAGMA user_version").fetchone()
+        (application,) = connection.execute("PRAGMA application_id").fetchone()
+        (tables,) = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
         if application != APPLICATION and (tables or not write):
             raise InputError(f"{self.path} is no ledger of gaudit: it is left as it is, name another file")
         if version > len(MIGRATIONS):
             raise InputError(
                 f"the ledger {self.path} has schema {version}, this gaudit knows {len(MIGRATIONS)}: use a newer one"
             )
-        (state,) = self._db.execute("PRAGMA quick_check(1)").fetchone()
+        if version < len(MIGRATIONS) and not write:
+            raise InputError(f"the ledger {self.path} has the old schema {version}: run 'gaudit audit' on it once")
+        (state,) = connection.execute("PRAGMA quick_check(1)").fetchone()
         if state != "ok":
             raise InputError(f"the ledger {self.path} is damaged and left as it is: {state}")
-        if write:
-            self._db.execute("PRAGMA journal_mode = WAL")
-            self._db.execute("PRAGMA synchronous = FULL")
-            self._migrate(version)
-        elif version < len(MIGRATIONS):
-            raise InputError(f"the ledger {self.path} has the old schema {version}: run 'gaudit audit' on it once")
 
-    def _migrate(self, version: int) -> None:
+    def _prepare(self) -> None:
+        self._db.execute("PRAGMA journal_mode = WAL")
+        self._db.execute("PRAGMA synchronous = FULL")
+        (version,) = self._db.execute("PRAGMA user_version").fetchone()
         for number, step in enumerate(MIGRATIONS[version:], version + 1):
             with self._db:
                 self._db.execute("BEGIN IMMEDIATE")
@@ -225,6 +242,10 @@ class Ledger:
                 ) from error
             if "readonly" in said or "unable to open" in said:
                 raise InputError(f"cannot open the ledger {self.path}: {said}") from error
+            if "locked" in said:
+                raise InputError(
+                    f"the ledger {self.path} is in use by another program: close that first"
+                ) from error
             raise InputError(
                 f"the ledger {self.path} is damaged or no ledger, and left as it is: {said}"
             ) from error

@@ -7,8 +7,9 @@ from typing import Any, Literal
 from pydantic import Field, field_validator
 
 from ..attacks.attack import Attack, Neighbours
+from ..targets.datasets import dataset_names
 from ..targets.defense import Defense, Settings
-from ..targets.errors import InputError
+from ..targets.errors import InputError, unknown_name
 from ..targets.registry import find
 from ..targets.transcript import observer_members
 from .verdict import Scale
@@ -56,7 +57,7 @@ class PlannedAttack(Settings):
 
     name: str
     observers: tuple[str, ...] | None = Field(None, description="by default the weakest that can mount it")
-    neighbours: tuple[Neighbours, ...] = ("true",)
+    neighbours: tuple[Neighbours, ...] = Field(("true",), min_length=1)
     settings: dict[str, Any] = Field(default_factory=dict)
 
     @field_validator("observers")
@@ -96,9 +97,13 @@ class Plan(Settings):
             if path.stat().st_size > LARGEST_PLAN:
                 raise InputError(f"plan {path}: larger than {LARGEST_PLAN >> 20} MiB")
             content = tomllib.loads(path.read_text(encoding="utf-8"))
+        except InputError:
+            raise
         except (OSError, UnicodeDecodeError) as error:
             raise InputError(f"cannot read the plan {path}: {getattr(error, 'strerror', None) or error}") from error
-        except tomllib.TOMLDecodeError as error:
+        except RecursionError as error:
+            raise InputError(f"plan {path} is not TOML that can be read: its lists are nested too deep") from error
+        except ValueError as error:  # of TOML, or of a number with thousands of digits
             raise InputError(f"plan {path} is not TOML: {error}") from error
         return cls.of(content, str(path), path.parent)
 
@@ -118,13 +123,17 @@ class Plan(Settings):
         return plan.model_copy(update={"datasets": tuple(dict.fromkeys(beside))})
 
     def _check_names(self) -> None:
+        known = {name.casefold() for name in dataset_names()}
+        for dataset in self.datasets:
+            if not is_file(dataset) and dataset.casefold() not in known:
+                raise unknown_name("dataset", dataset, dataset_names())
         for target in self.target:
             find("targets", target.name)
             planned = [d.name for d in self.defense]
             for name in target.defenses or ():
                 if name not in planned:
                     raise InputError(f"plan: target '{target.name}' names a defense without [[defense]]: '{name}'")
-        for defense in self.all_defenses():
+        for defense in (*self.defense, *self.all_defenses()):
             defense.variants(self.preset)
         for attack in self.attack:
             kind: type[Attack] = find("attacks", attack.name)
@@ -157,4 +166,4 @@ EXAMPLES = {"target": '[[target]] name = "fedgc"', "attack": '[[attack]] name = 
 
 def is_file(dataset: str) -> bool:
     """Whether a dataset is a graph file and not a name."""
-    return dataset.endswith((".npz", ".graphml"))
+    return dataset.lower().endswith((".npz", ".graphml"))

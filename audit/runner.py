@@ -15,6 +15,7 @@ from typing import Any, Literal
 
 from joblib import Parallel, delayed, parallel_config
 from joblib.externals.loky.process_executor import BrokenProcessPool
+from joblib.parallel import get_active_backend
 from torch_geometric.data import Data
 
 from ..targets.errors import InputError
@@ -26,8 +27,12 @@ from .trial import Grants, run_trial, use_one_thread
 
 Executor = Literal["local", "ray"]
 Noted = Callable[[Task, "Done"], None]
-CRASHES = 3
+CRASHES = 2
 """Lost workers in a row without a trial finished before trials run one by one, to find the one that is to blame."""
+ELSEWHERE = 0
+"""In the place of a process on another machine."""
+WAVE = 4
+"""Trials per worker in a wave."""
 LOST = "its worker process was killed, perhaps for memory: give the machine more, or use fewer workers"
 
 
@@ -87,24 +92,47 @@ def _run_all(
     todo: dict[str, Task], grid: Grid, workers: int, note: Callable[[Done], None], lost: tuple[type[Exception], ...]
 ) -> None:
     """Until nothing is left: what a killed worker had in hand runs again, in new workers."""
-    crashes, before = 0, len(todo)
+    crashes = 0
     while todo:
-        alone = crashes >= CRASHES
-        batch = list(todo.values())[:1] if alone else _interleaved(list(todo.values()), workers)
+        before = len(todo)
         try:
-            for done in _dispatched(batch, grid, min(workers, len(batch))):
+            for done in _dispatched(_interleaved(list(todo.values()), workers), grid, min(workers, len(todo))):
                 note(done)
         except lost:
             crashes = crashes + 1 if len(todo) == before else 1
-            if alone:
-                note(Done(batch[0].key, None, LOST, 0.0))
-        before = len(todo)
+        if crashes == CRASHES:
+            _one_by_one(list(todo.values())[: 2 * workers], grid, note, lost)
+            crashes = 0
+
+
+def _one_by_one(
+    suspects: list[Task], grid: Grid, note: Callable[[Done], None], lost: tuple[type[Exception], ...]
+) -> None:
+    """Trials that may have killed their worker, each in a worker of its own: who is to blame is noted as failed."""
+    for task in suspects:
+        try:
+            for done in _dispatched([task], grid, 2):  # one worker would be this very process
+                note(done)
+        except lost:
+            note(Done(task.key, None, LOST, 0.0))
 
 
 def _dispatched(batch: Sequence[Task], grid: Grid, workers: int) -> Iterator[Done]:
-    """Trials in the order in which they end."""
-    calls = (delayed(attempt)(task, grid.graphs[task.dataset], grid.fingerprint, os.getpid()) for task in batch)
-    yield from Parallel(n_jobs=workers, return_as="generator_unordered", pre_dispatch=workers, batch_size=1)(calls)
+    """Trials as they end; where a backend gives results by the list only, wave by wave."""
+
+    backend, _ = get_active_backend()
+    owner = os.getpid() if backend.supports_return_generator else ELSEWHERE
+
+    def calls(tasks: Sequence[Task]) -> Iterator[Any]:
+        return (delayed(attempt)(t, grid.graphs[t.dataset], grid.fingerprint, owner) for t in tasks)
+
+    if backend.supports_return_generator:
+        unordered = Parallel(n_jobs=workers, return_as="generator_unordered", pre_dispatch=workers, batch_size=1)
+        yield from unordered(calls(batch))
+        return
+    with Parallel(n_jobs=workers, batch_size=1) as pool:
+        for start in range(0, len(batch), WAVE * workers):
+            yield from pool(calls(batch[start : start + WAVE * workers]))
 
 
 def _interleaved(tasks: list[Task], workers: int) -> list[Task]:
@@ -150,7 +178,7 @@ def attempt(task: Task, data: Data, audit: str, owner: int) -> Done:
         task: the trial.
         data: its graph.
         audit: fingerprint of the audit, so that nothing is shared between two.
-        owner: the process that waits for the result; when it is gone, this one (if it is another) stops.
+        owner: the process that waits for the result, or `ELSEWHERE`; when it is gone, this one stops.
     """
     _stop_with(owner)
     use_one_thread()
@@ -178,8 +206,8 @@ _watching: set[int] = set()
 
 def _stop_with(owner: int) -> None:
     """Ends this process when the one that started it is gone: nobody would note what it finds."""
-    if os.getppid() != owner or owner in _watching:
-        return  # it runs in the owner itself, on another machine, or watches already
+    if owner == ELSEWHERE or owner == os.getpid() or owner in _watching:
+        return
 
     def watch() -> Any:
         while os.getppid() == owner:

@@ -1,6 +1,7 @@
-"""A trial's result as bytes and back: arrays in a safetensors file, everything else in its JSON header.
+"""A trial's result as bytes and back: arrays in a safetensors file, everything else in one of them as JSON.
 
-No pickle: a ledger may come from somebody else. Equal arrays are stored once.
+No pickle: a ledger may come from somebody else. Every array is stored once, under a digest of its content, so that
+a bit that has changed on a disk is noticed.
 """
 
 import hashlib
@@ -21,7 +22,10 @@ from .metrics import Judged
 from .plan import Plan
 from .trial import Attacked, AttackPlan, TrialPlan, TrialResult
 
-HEADER = "header"
+HEADER = "header "
+"""What the name of the JSON's array begins with, before its digest."""
+DAMAGED = (KeyError, TypeError, ValueError, IndexError, AttributeError, OverflowError, RecursionError)
+"""What reading something else may raise."""
 
 
 def packed(result: TrialResult) -> bytes:
@@ -38,8 +42,8 @@ def packed(result: TrialResult) -> bytes:
         "tested": result.tested,
         "transfer": result.transfer,
     }
-    header = json.dumps(content, sort_keys=True, allow_nan=False).encode()
-    return bytes(save(arrays | {HEADER: np.frombuffer(header, np.uint8)}))
+    header = np.frombuffer(json.dumps(content, sort_keys=True, allow_nan=False).encode(), np.uint8)
+    return bytes(save(arrays | {HEADER + _digest(header): header}))
 
 
 def unpacked(content: bytes) -> TrialResult:
@@ -50,9 +54,12 @@ def unpacked(content: bytes) -> TrialResult:
     """
     try:
         arrays = load(content)
-        header = json.loads(arrays.pop(HEADER).tobytes())
-        return _result(header, arrays)
-    except (SafetensorError, KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
+        for name, array in arrays.items():
+            if name.removeprefix(HEADER) != _digest(array):
+                raise ValueError(f"the array {name} has changed")
+        (name,) = (name for name in arrays if name.startswith(HEADER))
+        return _result(json.loads(arrays.pop(name).tobytes()), arrays)
+    except (SafetensorError, *DAMAGED) as error:
         raise InputError(f"it does not hold a trial's result ({type(error).__name__}: {error})") from error
 
 
@@ -65,20 +72,27 @@ def packed_plan(plan: Plan, grid: Grid) -> str:
         "fingerprint": grid.fingerprint,
         "versions": versions(),
     }
-    return json.dumps(content, sort_keys=True)
+    text = json.dumps(content, sort_keys=True)
+    return f"{hashlib.sha256(text.encode()).hexdigest()} {text}"
 
 
 def unpacked_plan(content: str) -> tuple[Plan, Grid, dict[str, str]]:
     """Plan, grid (without its graphs) and versions.
 
     Raises:
-        ValueError, KeyError, TypeError: the text is something else.
+        InputError: the text is something else.
     """
-    known = json.loads(content)
-    cells = tuple(Cell(**cell) for cell in known["cells"])
-    tasks = tuple(Task(**{**task, "plan": _trial_plan(task["plan"])}) for task in known["tasks"])
-    plan = Plan.model_validate(known["plan"])
-    return plan, Grid(cells, tasks, {}, str(known["fingerprint"])), dict(known["versions"])
+    try:
+        digest, _, text = content.partition(" ")
+        if digest != hashlib.sha256(text.encode()).hexdigest():
+            raise ValueError("it has changed")
+        known = json.loads(text)
+        cells = tuple(Cell(**cell) for cell in known["cells"])
+        tasks = tuple(Task(**{**task, "plan": _trial_plan(task["plan"])}) for task in known["tasks"])
+        plan = Plan.model_validate(known["plan"])
+        return plan, Grid(cells, tasks, {}, str(known["fingerprint"])), dict(known["versions"])
+    except DAMAGED as error:
+        raise InputError(f"its plan cannot be read ({type(error).__name__}: {error})") from error
 
 
 def _plan(plan: TrialPlan) -> dict[str, Any]:
@@ -112,10 +126,14 @@ def _attacked(found: Attacked, arrays: dict[str, np.ndarray]) -> dict[str, Any]:
 def _kept(array: np.ndarray, arrays: dict[str, np.ndarray]) -> str:
     """The name under which an array is stored."""
     array = np.ascontiguousarray(array)
-    about = f"{array.dtype} {array.shape}".encode()
-    name = hashlib.sha256(about + array.tobytes()).hexdigest()[:24]
+    name = _digest(array)
     arrays[name] = array
     return name
+
+
+def _digest(array: np.ndarray) -> str:
+    about = f"{array.dtype} {array.shape}".encode()
+    return hashlib.sha256(about + array.tobytes()).hexdigest()[:24]
 
 
 def _kept_labels(labels: np.ndarray, arrays: dict[str, np.ndarray]) -> dict[str, Any]:

@@ -105,7 +105,12 @@ def verdict(attack: AttackOutcome, scale: Scale) -> Verdict:
     found = attack.decisive
     rates = (None,) * 3 if found is None else (found.estimate, found.low, found.high)
     ratio, low, high = (None if rate is None else rate / scale.fpr for rate in rates)
-    above, auc = _above_chance(attack, low), f"AUC {attack.auc.text(2)}"
+    ranked = (attack.auc.low or 0) > 0.5
+    above, auc = ranked or (low or 0) > 1, f"AUC {attack.auc.text(2)}"
+    if above and not ranked:  # what the public graph explains is told by the AUC
+        told = f"at {scale.fpr:.2%} false alarms it flags members at least {low:.2g} times as often as outsiders"
+        reason = f"{told}, but with {auc} whether the public graph explains that cannot be told"
+        return Verdict(Level.INCONCLUSIVE, ratio, low, high, reason)
     if above and not attack.unexplained:
         reason = "it tells members from non-members, but no better than the public graph does without any release"
         return Verdict(Level.NOT_ATTRIBUTABLE, ratio, low, high, reason)
@@ -123,7 +128,3 @@ def verdict(attack: AttackOutcome, scale: Scale) -> Verdict:
     told = f"a member is at least {low:.2g} times as likely to be flagged as an outsider"
     reason = told if low > 1 else f"it tells more than chance ({auc}), but not at {scale.fpr:.2%} false alarms"
     return Verdict(scale.level(low), ratio, low, high, reason)
-
-
-def _above_chance(attack: AttackOutcome, ratio_low: float | None) -> bool:
-    return (attack.auc.low or 0) > 0.5 or (ratio_low or 0) > 1

@@ -45,7 +45,7 @@ class LabelNoise(Defense):
     ) -> Client:
         rng = np.random.default_rng(seed)
         nodes, classes = client.train.nonzero().flatten(), client.classes
-        honest = math.exp(self.settings.epsilon) / (math.exp(self.settings.epsilon) + classes - 1)
+        honest = 1 / (1 + (classes - 1) * math.exp(-self.settings.epsilon))
         lies = rng.random(len(nodes)) >= honest
         shift = np.where(lies, rng.integers(1, max(classes, 2), len(nodes)), 0)
         told = client.y_train.clone()

@@ -23,6 +23,14 @@ def who(observer: str) -> str:
     return f"Whoever puts together what {observer.replace('+', ' and ')} see"
 
 
+def actor(attack: AttackOutcome, release: str) -> str:
+    """Who mounts an attack, with what it holds."""
+    if not attack.plan.make().kinds():
+        return "Someone who sees no message at all"
+    observer = attack.plan.observer
+    return who(observer) + ("" if "+" in observer else f" who holds {release}")
+
+
 def last_line(outcomes: Sequence[DefenseOutcome], release: str) -> str:
     """The one sentence that a data owner should take away, per attack.
 
@@ -41,17 +49,13 @@ def last_line(outcomes: Sequence[DefenseOutcome], release: str) -> str:
 
 def _about(attack: AttackOutcome, base: DefenseOutcome, others: Sequence[DefenseOutcome], release: str) -> str:
     start = "" if base.defense == "none" else f"{_capital(base.phrase)}, "
-    if attack.plan.make().kinds():
-        actor = who(attack.plan.observer)
-        actor += f" who holds {release}" if "+" not in attack.plan.observer else ""
-    else:
-        actor = "Someone who sees no message at all"
-    actor = actor if not start else actor[0].lower() + actor[1:]
-    text = f"{start}{actor} {_tells(attack.auc)}{_but(attack)}"
+    somebody = actor(attack, release)
+    somebody = somebody if not start else somebody[0].lower() + somebody[1:]
+    text = f"{start}{somebody} {_tells(attack.auc)}{_but(attack)}"
     for other in others:
         same = next((a for a in other.attacks if a.plan == attack.plan), None)
         if same is not None:
-            text += f"; {other.phrase} {same.auc.text(2)}{_cost(other.cost)}"
+            text += f"; {other.phrase} {same.auc.text(2)}{cost_phrase(other.cost)}"
     asked = "" if attack.plan.neighbours == "true" else f", asked with {ASKED_WITH[attack.plan.neighbours]}"
     return f"{text} ({attack.plan.name}{asked})."
 
@@ -79,7 +83,8 @@ def _but(attack: AttackOutcome) -> str:
     )
 
 
-def _cost(cost: Finding | None) -> str:
+def cost_phrase(cost: Finding | None) -> str:
+    """What a defense costs, to be added to what it leaves of an attack; empty where that is not known."""
     if cost is None or cost.estimate is None:
         return ""
     points = 100 * cost.estimate

@@ -9,7 +9,7 @@ from pydantic import Field, field_validator
 from torch import Tensor
 from torch_geometric.data import Data
 
-from .answers import GLOBAL_KIND, MODEL_KIND, TABLE_KINDS, UPDATE_KIND, labels_kind, posteriors_kind
+from .answers import GLOBAL_KIND, MODEL_KIND, QUERY_NAMES, TABLE_KINDS, UPDATE_KIND, labels_kind, posteriors_kind
 from .channel import Channel, Retention
 from .defense import Defense, Settings
 from .device import usable_device
@@ -76,7 +76,18 @@ class Classifier(Target):
             return "it needs a model that clients trained together before"
         if type(defense).on_training is not Defense.on_training:
             return "it adds a term to the loss, and this target's training has no place for one"
-        return super().why_not(defense)
+        reason = super().why_not(defense)
+        if reason is None and defense.acts_on and not set(defense.acts_on) & self._sent():
+            return f"it changes {' and '.join(defense.acts_on)}, none of which these settings send"
+        return reason
+
+    def _sent(self) -> set[str]:
+        """Kinds of messages that are sent with these settings."""
+        s = self.settings
+        tables = {"posteriors": posteriors_kind, "labels": labels_kind}
+        answers = {make(q) for what, make in tables.items() if what in s.publish for q in QUERY_NAMES.values()}
+        model = {MODEL_KIND} if "model" in s.publish else set()
+        return answers | model | ({GLOBAL_KIND, UPDATE_KIND} if s.clients > 1 else set())
 
     @property
     def clients(self) -> int:

@@ -14,6 +14,7 @@ from .condensed import KIND as RELEASE_KIND
 from .condensed import CondensedGraph
 from .defense import Defense, Settings
 from .encoder import ENCODER_KIND
+from .errors import InputError
 from .randomness import branch
 from .recipe import Recipe
 from .shadow_models import ask_models, train_models
@@ -49,6 +50,9 @@ class Planted(Target):
     Settings = PlantedSettings
     settings: PlantedSettings
 
+    def why_not(self, defense: Defense) -> str | None:
+        return None if type(defense) is Defense else "a control that leaks on purpose is not defended"
+
     @classmethod
     def preset(cls, preset: str, data: Data) -> dict[str, Any]:
         return {}
@@ -66,6 +70,9 @@ class Planted(Target):
         retain: Retention,
         progress: Progress = no_progress,
     ) -> Run:
+        reason = self.why_not(defense)
+        if reason is not None:
+            raise InputError(f"the defense '{defense.name}' has no place in the target '{self.name}': {reason}")
         s, channel = self.settings, Channel(retain=retain)
         train, test = data.train_mask.numpy(), data.test_mask.numpy()
         subjects = np.flatnonzero(train | test)

@@ -8,12 +8,19 @@ import sys
 from functools import cache
 from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
+from inspect import isabstract
 from pathlib import Path
 from typing import Any
 
 from .errors import InputError, unknown_name
 
 GROUPS = ("targets", "attacks", "defenses")
+BASES = {
+    "targets": "targets.target.Target",
+    "attacks": "attacks.attack.Attack",
+    "defenses": "targets.defense.Defense",
+}
+"""From which class those of a group are derived; by name, since nothing is imported before it is asked for."""
 
 
 @cache
@@ -50,16 +57,27 @@ def find(group: str, name: str) -> Any:
 
 
 def _own(group: str, name: str) -> Any:
-    """A class by module and name; modules are looked for in the current folder too, as Python itself does."""
+    """A class by module and name; modules are looked for in the current folder too, as Python itself does.
+
+    Names come from plans and ledgers, and what they name is called with settings from there: it must be a target,
+    an attack or a defense, and no other class.
+    """
     module, _, attribute = name.partition(":")
     if "" not in sys.path and str(Path.cwd()) not in sys.path:
         sys.path.insert(0, str(Path.cwd()))
     try:
         found = getattr(import_module(module), attribute, None)
-    except ImportError as error:
-        raise InputError(f"cannot import the {group[:-1]} '{name}': {error}") from error
+    except Exception as error:  # a module of the user's may fail in any way
+        why = str(error) if isinstance(error, ImportError) else f"{type(error).__name__}: {error}"
+        raise InputError(f"cannot import the {group[:-1]} '{name}': {' '.join(why.split())}") from error
     if not isinstance(found, type):
         raise InputError(f"'{name}' is no class: name the {group[:-1]} as module:Class")
+    base = f"{__name__.partition('.')[0]}.{BASES[group]}"
+    if base not in (f"{kind.__module__}.{kind.__qualname__}" for kind in found.__mro__):
+        raise InputError(f"'{name}' is no {group[:-1]}: derive it from {base}")
+    if isabstract(found) or not isinstance(getattr(found, "name", None), str):
+        missing = sorted(getattr(found, "__abstractmethods__", ())) or ["name"]
+        raise InputError(f"the {group[:-1]} '{name}' is not finished: it lacks {', '.join(missing)}")
     return found
 
 

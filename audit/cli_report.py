@@ -1,0 +1,79 @@
+"""`gaudit report`: what an audit found, for people and for programs."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from .terminal import check_writable, clear_errors, write
+
+if TYPE_CHECKING:
+    from .audited import Audit
+
+FORMATS = ("html", "markdown", "json", "csv")
+
+
+@click.command(name="report")
+@click.argument("ledger_file", metavar="LEDGER", type=click.Path(path_type=Path))
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Write here. Default: the output stream.",
+)
+@click.option(
+    "--format",
+    "format_",
+    type=click.Choice(FORMATS),
+    help="html (one file, no script, no network), markdown, json or csv. Default: by FILE's ending, else html.",
+)
+@click.option(
+    "--records",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Write how exposed each single member is too (CSV; itself sensitive).",
+)
+@clear_errors
+def report_command(ledger_file: Path, output: Path | None, format_: str | None, records: Path | None) -> None:
+    """Write the report of an audit: answers, findings, evidence, what to do, limits.
+
+    Example: gaudit report audit.db -o report.html
+    """
+    for file in filter(None, (output, records)):
+        check_writable(file)
+    from .ledger import read_audit
+
+    audit = read_audit(ledger_file)
+    text = _writer(format_ or _by_ending(output))(audit)
+    if output is None:
+        click.echo(text, nl=False)
+    else:
+        write(output, text)
+        click.echo(f"Report written to {output}", err=True)
+    if records is not None:
+        from ..reports.exports import records as by_record
+
+        write(records, by_record(audit))
+        click.echo(f"Written to {records}: how exposed each member is. Keep it as safe as the graph.", err=True)
+
+
+def _by_ending(output: Path | None) -> str:
+    endings = {".md": "markdown", ".json": "json", ".csv": "csv"}
+    return "html" if output is None else endings.get(output.suffix.lower(), "html")
+
+
+def _writer(format_: str) -> "Callable[[Audit], str]":
+    """Only what the format needs is imported."""
+    if format_ == "html":
+        from ..reports.html import as_html
+
+        return as_html
+    if format_ == "markdown":
+        from ..reports.markdown import as_markdown
+
+        return as_markdown
+    from ..reports.exports import as_json, as_table
+
+    return as_json if format_ == "json" else as_table

@@ -1,0 +1,36 @@
+"""Ledgers and baselines of simulated audits, as files."""
+
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
+
+from gaudit.audit.baseline import Baseline
+from gaudit.audit.ledger import Ledger
+from gaudit.audit.storing import packed
+
+SEEDS = 5
+
+
+def builder():
+    """The module that simulates audits, loaded anew."""
+    spec = spec_from_file_location("simulated_audits", Path(__file__).parents[1] / "audits.py")
+    module = module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def write_ledger(path: Path, leak: float, without: int = 0, **how) -> None:
+    """Leaves a ledger of an undefended classifier's audit, without the last few trials."""
+    audits = builder()
+    audits.assemble = lambda plan, grid, results, *_: (plan, grid, results)  # its parts, and no audit yet
+    plan, grid, results = audits.simulated({("none", None): (leak, 0.8)}, **{"seeds": SEEDS, **how})
+    path.unlink(missing_ok=True)
+    with Ledger(path, write=True) as ledger:
+        ledger.begin(plan, grid)
+        for task in grid.tasks[: len(grid.tasks) - without]:
+            ledger.note_result(task.key, packed(results[task.key]), 1.0)
+
+
+def write_baseline(path: Path, leak: float) -> None:
+    """Leaves a baseline that accepts such an audit."""
+    audit = builder().simulated({("none", None): (leak, 0.8)}, seeds=SEEDS)
+    path.write_text(Baseline.of(audit, "first").text(), encoding="utf-8")

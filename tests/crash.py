@@ -1,0 +1,42 @@
+"""Starts an audit over and over in processes that are killed at random moments; run by `test_runner.py`.
+
+Processes are forked from one that has imported everything: the moments fall into the audit itself, not into imports.
+Prints how many of the processes were killed, and how many ended by themselves.
+"""
+
+import os
+import random
+import signal
+import sys
+import time
+from pathlib import Path
+
+from gaudit.audit import runner
+from gaudit.audit.grid import laid_out
+from gaudit.audit.ledger import Ledger
+from gaudit.audit.plan import Plan
+from gaudit.audit.trial import run_trial  # noqa: F401  (imported before the fork)
+
+
+def main(plan_file: str, ledger_file: str, kills: int, longest: float) -> None:
+    plan = Plan.read(Path(plan_file))
+    grid = laid_out(plan)
+    draw, killed, ended = random.Random(0), 0, 0
+    while killed < kills:
+        child = os.fork()
+        if child == 0:
+            with Ledger(Path(ledger_file), write=True) as ledger:
+                runner.run_audit(plan, grid, ledger, lambda task, done: None, workers=1)
+            os._exit(0)
+        time.sleep(draw.uniform(0, longest))
+        os.kill(child, signal.SIGKILL)
+        _, status = os.waitpid(child, 0)
+        killed += os.WIFSIGNALED(status)
+        ended += os.WIFEXITED(status)
+        if ended > kills:
+            break
+    print(killed, ended)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], sys.argv[2], int(sys.argv[3]), float(sys.argv[4]))

@@ -40,6 +40,10 @@ class Asking(Attack):
         """The target's recipe where it is known, else that of models trained on a release (FedGC, appendix E)."""
         return knowledge.recipe or self.settings.model
 
+    def step(self, asked: Victim | None = None) -> float:
+        """In what steps of probability answers are read: the target's, or labels alone if so set."""
+        return 1.0 if self.settings.labels_only else 0.0 if asked is None else asked.step
+
     def victim(self, view: View, knowledge: Knowledge, artefact: Artefact | None = None) -> Victim:
         """What is asked: the artefact that the settings name, unless another is given."""
         s = self.settings

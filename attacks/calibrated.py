@@ -15,7 +15,7 @@ from .adapted import adapted
 from .asking import Comparing, combined, query
 from .attack import Knowledge
 from .shadows import Shadows
-from .signals import hardened, log_confidence, margin
+from .signals import as_told, log_confidence, margin
 
 
 @dataclass(frozen=True)
@@ -85,14 +85,13 @@ class Calibrated(Comparing):
         if len(knowledge.population) and asked.covers(knowledge.population):
             nodes = torch.cat([nodes, knowledge.population])
         told = asked.ask(knowledge.x, knowledge.edges, nodes)
-        hard = self.settings.labels_only or asked.labels_only
-        return torch.from_numpy(combined(self._judged(knowledge, told, hard), asked.sources))
+        return torch.from_numpy(combined(self._judged(knowledge, told, self.step(asked)), asked.sources))
 
     def blind_score(self, knowledge: Knowledge) -> Tensor:
         """The target is a model that was trained on other nodes drawn at random: it knows nothing of the truth."""
         nodes = torch.cat([knowledge.subjects, knowledge.population])
         told = self.shadows(knowledge).ask_stranger(query(knowledge, nodes)).to(knowledge.x.device)
-        return torch.from_numpy(self._judged(knowledge, told, self.settings.labels_only)[0])
+        return torch.from_numpy(self._judged(knowledge, told, self.step())[0])
 
     def trains_apart(self, knowledge: Knowledge) -> bool:
         """Offline attacks train on the adversary's own nodes where it has as many as there are members.
@@ -102,21 +101,21 @@ class Calibrated(Comparing):
         """
         return self.offline and len(knowledge.shadow) >= knowledge.members
 
-    def _judged(self, knowledge: Knowledge, told: Tensor, hard: bool) -> np.ndarray:
+    def _judged(self, knowledge: Knowledge, told: Tensor, step: float) -> np.ndarray:
         """Scores [R, s] of what R models said about the subjects and, where it goes on, the population.
 
-        With ``hard`` nothing but labels is used, of the target's answers and of the shadows'.
+        The target's answers and the shadows' are read in the same steps.
         """
         pool, count = self.shadows(knowledge), len(knowledge.subjects)
-        told = hardened(told) if hard else told
-        subjects = self._references(knowledge, pool, knowledge.subjects, hard)
+        told = as_told(told, step)
+        subjects = self._references(knowledge, pool, knowledge.subjects, step)
         population = (
-            self._references(knowledge, pool, knowledge.population, hard) if told.shape[1] > count else None
+            self._references(knowledge, pool, knowledge.population, step) if told.shape[1] > count else None
         )
         same = subjects if population is None else population
         if population is not None or not self.trains_apart(knowledge):
             self.accuracies = same.right(told[:, -len(same.labels) :]), same.right(same.shadows)
-        ours = partial(self._references, knowledge, pool, pool.pool.to(knowledge.x.device), hard)
+        ours = partial(self._references, knowledge, pool, pool.pool.to(knowledge.x.device), step)
         scores = []
         for model in told:
             asked = None if population is None else replace(population, target=model[count:])
@@ -125,9 +124,9 @@ class Calibrated(Comparing):
         return np.stack(scores)
 
     @staticmethod
-    def _references(knowledge: Knowledge, pool: Shadows, nodes: Tensor, hard: bool) -> Answers:
+    def _references(knowledge: Knowledge, pool: Shadows, nodes: Tensor, step: float) -> Answers:
         """What the shadows say; the target's part is left empty."""
         told = pool.ask(query(knowledge, nodes)).to(nodes.device)
-        told = hardened(told) if hard else told
+        told = as_told(told, step)
         inside = pool.inside[:, nodes.cpu().numpy()]
         return Answers(torch.zeros_like(told[0]), told, inside, knowledge.labels[nodes])

@@ -16,6 +16,7 @@ from .asking import Asking, AskingSettings, combined, query
 from .attack import Knowledge
 from .query import asked, query_graph, shadow_graph, trained_gcn
 from .shadows import shadows
+from .signals import as_told
 
 Examples = tuple[Tensor, Tensor, Tensor]
 """Posteriors of nodes of its own [m, C], whether each was trained on [m], posteriors of the subjects [s, C]."""
@@ -50,17 +51,17 @@ class ShadowMIA(Asking):
         seen = adapted(view, knowledge)
         posterior, member, _ = self._examples(seen)
         answers = self.victim(view, seen)
-        hard = self.settings.labels_only or answers.labels_only
-        judge = self._judge(self._read(posterior, hard), member)
+        step = self.step(answers)
+        judge = self._judge(self._read(posterior, step), member)
         told = answers.ask(seen.x, seen.edges, seen.subjects).softmax(-1)
-        scores = torch.stack([self._judged(judge, one, hard) for one in told])
+        scores = torch.stack([self._judged(judge, one, step) for one in told])
         return torch.from_numpy(combined(scores.cpu().numpy(), answers.sources))
 
     def blind_score(self, knowledge: Knowledge) -> Tensor:
         """A shadow model is asked in place of the target: posteriors that no release has shaped."""
         posterior, member, told = self._examples(knowledge)
-        hard = self.settings.labels_only
-        return self._judged(self._judge(self._read(posterior, hard), member), told, hard)
+        step = self.step()
+        return self._judged(self._judge(self._read(posterior, step), member), told, step)
 
     def _examples(self, knowledge: Knowledge) -> Examples:
         return self._from_release(knowledge) if knowledge.recipe is None else self._from_recipe(knowledge)
@@ -105,18 +106,20 @@ class ShadowMIA(Asking):
         )
         return model
 
-    def _read(self, posterior: Tensor, hard: bool) -> Tensor:
-        """What the perceptron reads of posteriors [m, C]."""
+    def _read(self, posterior: Tensor, step: float) -> Tensor:
+        """What the perceptron reads of posteriors [m, C] that are told in some step."""
         predicted = F.one_hot(posterior.argmax(1), posterior.shape[1]).to(posterior)
-        if hard:
+        if step >= 1:
             return predicted
+        if step > 0:
+            posterior = as_told(posterior.clamp_min(1e-30).log(), step).softmax(-1)
         if self.settings.features == "sorted":
             posterior = posterior.sort(1, descending=True).values
         return torch.cat([posterior, predicted], dim=1) if self.settings.per_class else posterior
 
-    def _judged(self, judge: nn.Module, posterior: Tensor, hard: bool) -> Tensor:
+    def _judged(self, judge: nn.Module, posterior: Tensor, step: float) -> Tensor:
         with torch.no_grad():
-            return judge(self._read(posterior, hard)).squeeze(1)  # type: ignore[no-any-return]
+            return judge(self._read(posterior, step)).squeeze(1)  # type: ignore[no-any-return]
 
 
 class AdaptiveShadowMIA(ShadowMIA):

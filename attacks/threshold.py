@@ -10,7 +10,7 @@ from .asking import Asking, combined, query
 from .attack import Knowledge
 from .calibrated import Calibrated, Evidence
 from .shadows import shadows
-from .signals import hardened, log_confidence
+from .signals import as_told, log_confidence
 
 
 class Loss(Asking):
@@ -23,18 +23,16 @@ class Loss(Asking):
         knowledge = adapted(view, knowledge)
         asked = self.victim(view, knowledge)
         told = asked.ask(knowledge.x, knowledge.edges, knowledge.subjects)
-        return torch.from_numpy(combined(self._read(told, knowledge), asked.sources))
+        return torch.from_numpy(combined(self._read(told, knowledge, self.step(asked)), asked.sources))
 
     def blind_score(self, knowledge: Knowledge) -> Tensor:
         """The loss under a model that was trained on other nodes drawn at random."""
         pool = shadows(knowledge, self.recipe(knowledge), 4, offline=False)
         told = pool.ask_stranger(query(knowledge, knowledge.subjects))
-        return torch.from_numpy(self._read(told, knowledge)[0])
+        return torch.from_numpy(self._read(told, knowledge, self.step())[0])
 
-    def _read(self, told: Tensor, knowledge: Knowledge) -> np.ndarray:
-        if self.settings.labels_only:
-            told = hardened(told)
-        return log_confidence(told, knowledge.labels[knowledge.subjects].to(told.device))
+    def _read(self, told: Tensor, knowledge: Knowledge, step: float) -> np.ndarray:
+        return log_confidence(as_told(told, step), knowledge.labels[knowledge.subjects].to(told.device))
 
 
 class CalibratedLoss(Calibrated):

@@ -28,7 +28,7 @@ from ..targets.shadow_task import Query, Task
 from ..targets.transcript import Message, View, observer_members
 from .attack import Knowledge
 from .query import ModelSettings, asked, trained_on_release
-from .signals import hardened
+from .signals import hardened, resolution
 
 Artefact = Literal["auto", "model", "updates", "posteriors", "labels", "release", "releases"]
 ARTEFACT_KINDS = (MODEL_KIND, GLOBAL_KIND, UPDATE_KIND, *TABLE_KINDS, RELEASE_KIND)
@@ -40,12 +40,12 @@ class Victim(ABC):
     Attributes:
         sources: client of each of the R models that answer; all the same where there is one owner.
         fixed: whether it answers about fixed nodes with a fixed query alone.
-        labels_only: whether its answers say nothing beyond a label.
+        step: in what steps of probability its answers are told: 0 for as exact as numbers are, 1 for labels alone.
     """
 
     sources: tuple[str, ...]
     fixed: bool = False
-    labels_only: bool = False
+    step: float = 0.0
 
     @abstractmethod
     def ask(self, x: Tensor, edges: Tensor, nodes: Tensor) -> Tensor:
@@ -98,8 +98,8 @@ class _Table(Victim):
 
     fixed = True
 
-    def __init__(self, kind: str, nodes: Tensor, logits: Tensor, total: int, labels_only: bool) -> None:
-        self.kind, self.sources, self.labels_only = kind, ("public",), labels_only
+    def __init__(self, kind: str, nodes: Tensor, logits: Tensor, total: int, step: float) -> None:
+        self.kind, self.sources, self.step = kind, ("public",), step
         self.row = torch.full((total,), -1, dtype=torch.long, device=nodes.device)
         self.row[nodes] = torch.arange(len(nodes), device=nodes.device)
         self.logits = logits
@@ -188,7 +188,7 @@ def _table(message: Message, knowledge: Knowledge) -> _Table:
             raise InputError(f"the table '{message.kind}' must hold whole numbers as labels, [{len(nodes)}]")
         if bool(((labels < 0) | (labels >= classes)).any()):
             raise InputError(f"the table '{message.kind}' holds labels outside 0 to {classes - 1}")
-        logits = hardened(F.one_hot(labels.long(), classes).float())
+        logits, step = hardened(F.one_hot(labels.long(), classes).float()), 1.0
     elif "posteriors" not in tensors:
         raise InputError(f"the table '{message.kind}' holds neither 'posteriors' nor 'labels'")
     else:
@@ -197,6 +197,6 @@ def _table(message: Message, knowledge: Knowledge) -> _Table:
             raise InputError(f"the table '{message.kind}' must hold finite posteriors [{len(nodes)}, {classes}]")
         if bool((told < 0).any()) or not torch.allclose(told.sum(1), torch.ones(len(told)).to(told), atol=1e-3):
             raise InputError(f"the table '{message.kind}': posteriors must not be negative and must sum to 1")
-        logits = told.clamp_min(1e-30).log()
+        logits, step = told.clamp_min(1e-30).log(), resolution(told)
     device = knowledge.x.device
-    return _Table(message.kind, nodes.long().to(device), logits.to(device), total, "labels" in tensors)
+    return _Table(message.kind, nodes.long().to(device), logits.to(device), total, step)

@@ -95,7 +95,7 @@ class Audit:
         return all(control.passed for control in self.controls)
 
     def findings(self) -> list["Place"]:
-        """Every attack of every section, the most severe first within a section's order."""
+        """Every attack of every section, in the order of the plan."""
         return [
             Place(section, outcome, attack, judged)
             for section in self.sections

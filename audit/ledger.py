@@ -23,6 +23,8 @@ from .trial import TrialResult
 
 APPLICATION = 0x67617564
 """Marks a SQLite file as ours ('gaud')."""
+UNWRITABLE = (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY)
+"""How SQLite says that it cannot make the files that go with a write-ahead log."""
 PATIENCE = 60.0
 """Seconds to wait for who reads the file before it is written."""
 
@@ -191,14 +193,16 @@ class Ledger:
         still = f"{place}?mode=ro&immutable=1"
         with closing(sqlite3.connect(still if whole else f"{place}?mode=ro", uri=True)) as seen:
             self._check(seen, write)
+            if whole and self.path.stat().st_size % seen.execute("PRAGMA page_size").fetchone()[0]:
+                raise InputError(f"the ledger {self.path} is damaged and left as it is: its end is missing")
         connection = sqlite3.connect(f"{place}?mode={'rw' if write else 'ro'}", uri=True, timeout=PATIENCE)
         try:
             connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
-        except sqlite3.OperationalError:  # of a log that cannot be made, in a read-only folder: nothing can change
+        except sqlite3.OperationalError as error:
             connection.close()
-            if write or not whole:
+            if write or not whole or error.sqlite_errorcode % 256 not in UNWRITABLE:
                 raise
-            return sqlite3.connect(still, uri=True)
+            return sqlite3.connect(still, uri=True)  # in a read-only folder nothing can change
         return connection
 
     def _check(self, connection: sqlite3.Connection, write: bool) -> None:

@@ -269,13 +269,28 @@ def _reweighted_tpr(runs: Sequence[Judged], fpr: float, resamples: int, rng: np.
     for start in range(0, resamples, step):
         weights = rng.standard_exponential((min(step, resamples - start), subjects))
         for seed, (run, columns) in enumerate(zip(runs, where, strict=True)):
-            rank, order = _above(run.truth, run.score)
-            mass = np.cumsum(weights[:, columns[~run.truth][order]], axis=1)
-            mass = np.pad(mass / mass[:, -1:], ((0, 0), (1, 0)))
-            members = weights[:, columns[run.truth]]
-            flagged = (members * (mass[:, rank] <= fpr)).sum(1) / members.sum(1)
-            out[seed, start : start + len(weights)] = flagged
+            out[seed, start : start + len(weights)] = _flagged_mass(run, columns, weights, fpr)
     return out
+
+
+def _flagged_mass(run: Judged, columns: NDArray[np.intp], weights: Floats, fpr: float) -> Floats:
+    """The weighted share of members above the weighted threshold, one for each row of ``weights`` [w, subjects].
+
+    Only the highest non-members are looked at, as many as hold more than ``fpr`` of the weight in every row.
+    """
+    rank, order = _above(run.truth, run.score)
+    inside, outside = columns[run.truth], columns[~run.truth][order]
+    total_in, total_out = (weights @ np.bincount(c, minlength=weights.shape[1]) for c in (inside, outside))
+    top = min(len(outside), round(2 * fpr * len(outside)) + 50)
+    while True:
+        mass = np.cumsum(weights[:, outside[:top]], axis=1) / total_out[:, None]
+        if top == len(outside) or (mass[:, -1] > fpr).all():
+            break
+        top = min(len(outside), 2 * top)
+    near = rank <= top
+    mass = np.pad(mass, ((0, 0), (1, 0)))
+    flagged: Floats = (weights[:, inside[near]] * (mass[:, rank[near]] <= fpr)).sum(1) / total_in
+    return flagged
 
 
 def _widened(found: Finding, guesses: Sequence[Judged]) -> Finding:

@@ -157,7 +157,7 @@ class DefenseOutcome:
         transfer: test accuracy of other architectures trained on that release, if asked for.
         knob: the name of the setting that is its strength, or None.
         label: its name, with the strength where it ran at several.
-        alternative: whether it is a trivial alternative to another defense.
+        alternative: whether it is a trivial alternative to defenses.
     """
 
     defense: str
@@ -220,20 +220,20 @@ def outcomes(
         by_defense.setdefault((result.plan.defense, settings), []).append(result)
     undefended = next((trials for (name, _), trials in by_defense.items() if name == control), None)
     names = [name for name, _ in by_defense]
-    alternatives = {alternative for name in names if (alternative := find("defenses", name).alternative)}
     found = []
     for (name, _), trials in by_defense.items():
         outcome = _outcome(trials, undefended, fpr)
         several = names.count(name) > 1 and outcome.knob is not None
         label = f"{name}, {outcome.knob} {outcome.strength:g}" if several else name
-        found.append(replace(outcome, label=label, alternative=name in alternatives))
+        found.append(replace(outcome, label=label, alternative=find("defenses", name).trivial))
     return found
 
 
 def _outcome(trials: list[TrialResult], control: list[TrialResult] | None, fpr: float) -> DefenseOutcome:
     first = trials[0]
     defense = first.plan.make_defense()
-    chosen, timeline = _attacks(trials, True, fpr), _attacks(trials, False, fpr)
+    chosen = _attacks(trials, True, fpr)
+    timeline = _attacks(trials, False, fpr) if first.plan.timeline else ()
     return DefenseOutcome(
         first.plan.defense,
         defense.phrase,
@@ -243,7 +243,7 @@ def _outcome(trials: list[TrialResult], control: list[TrialResult] | None, fpr: 
         _accuracy(trials, lambda t: t.utility.test_before_tuning),
         _cost(trials, control),
         chosen,
-        timeline if first.plan.timeline else (),
+        timeline,
         {u.round: _accuracy(trials, _at(i)) for i, u in enumerate(first.utilities)},
         _refused(trials),
         first.exposure,

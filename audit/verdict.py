@@ -57,10 +57,10 @@ class Scale(Settings):
         names = (Level.LOW, Level.MODERATE, Level.HIGH, Level.SEVERE)
         rows = []
         for name, least, most in zip(names, rates, (*rates[1:], None), strict=True):
-            upto = "or more" if most is None else f"to {most:g}"
+            steps = f"{least:g} or more" if most is None else f"{least:g} to {most:g}"
             prior = f"{_posterior(least)} or more" if most is None else f"{_posterior(least)} to {_posterior(most)}"
             excluded = "none" if least <= 1 else f"below {math.log(least):.1f}"
-            rows.append((str(name), f"significant, ratio at least {least:g} {upto}", prior, excluded))
+            rows.append((str(name), f"significant, lower bound of the ratio {steps}", prior, excluded))
         shown = f"not significant, and the ratio is shown to be below {self.moderate:g}"
         return [
             (str(Level.NOT_FOUND), shown, f"{_posterior(self.moderate)} at most", "none"),
@@ -107,6 +107,9 @@ def verdict(attack: AttackOutcome, scale: Scale) -> Verdict:
     ratio, low, high = (None if rate is None else rate / scale.fpr for rate in rates)
     ranked = (attack.auc.low or 0) > 0.5
     above, auc = ranked or (low or 0) > 1, f"AUC {attack.auc.text(2)}"
+    if attack.auc.high is not None and attack.auc.high < 0.5:
+        reason = f"it ranks members below outsiders ({auc}): its picture of the target is wrong, and it shows nothing"
+        return Verdict(Level.INCONCLUSIVE, ratio, low, high, reason)
     if above and not ranked:  # what the public graph explains is told by the AUC
         told = f"at {scale.fpr:.2%} false alarms it flags members at least {low:.2g} times as often as outsiders"
         reason = f"{told}, but with {auc} whether the public graph explains that cannot be told"

@@ -30,6 +30,7 @@ class FewerLabels(Defense):
     phrase = "trained on fewer labels"
     strength = "share"
     sweep = (0.75, 0.5, 0.25)
+    trivial = True
     Settings = FewerLabelsSettings
     settings: FewerLabelsSettings
 

@@ -8,6 +8,7 @@ from ..audit.audited import Audit, Place
 from ..audit.finding import Finding
 from ..audit.results import AttackOutcome
 from ..audit.verdict import Level, Scale
+from ..targets.registry import find
 from .sentences import actor
 
 QUESTIONS = {
@@ -42,8 +43,15 @@ def answers(audit: Audit) -> list[tuple[Place, str]]:
             judged = [p for p in places if p.attack.game == game and p.verdict is not None]
             if judged:
                 strongest = max(judged, key=_strength)
-                found.append((strongest, answer(strongest, audit.plan.severity, len(judged))))
+                found.append((strongest, answer(strongest, audit.plan.severity, _different(judged))))
     return found
+
+
+def _different(places: list[Place]) -> int:
+    """How many attacks these are; two that rank people alike are one."""
+    names = {p.attack.plan.name for p in places}
+    alike = sum(find("attacks", p.attack.plan.name).ranks_as in names for p in places)
+    return len(places) - alike
 
 
 def _strength(place: Place) -> tuple[int, float, float]:

@@ -41,7 +41,7 @@ def print_outcomes(console: Console, outcomes: Sequence[DefenseOutcome], release
 
 
 def _main_table(outcomes: Sequence[DefenseOutcome]) -> Table:
-    games = dict.fromkeys(GAMES[a.game] for o in outcomes for a in o.attacks)
+    games = dict.fromkeys(GAMES.get(a.game, a.game) for o in outcomes for a in o.attacks)
     table = Table(title=" ".join(games) or None, title_justify="left")
     table.add_column("defense")
     table.add_column("accuracy %")

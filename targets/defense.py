@@ -80,7 +80,8 @@ class Defense:
         needs_shared_model: whether `on_data` uses the jointly trained model.
         strength: the name of the one setting that is its strength knob, or None.
         sweep: strengths worth a look, from weak to strong.
-        alternative: the defense that is its trivial alternative: as much utility given up, no idea needed; or None.
+        alternative: the defense that is its trivial alternative, or None.
+        trivial: whether it is one: it gives utility up without an idea, and what does no better is no defense.
         guarantee: what it promises, with the unit, or None.
         acts_on: kinds of messages that it changes; none where it acts elsewhere.
     """
@@ -91,6 +92,7 @@ class Defense:
     strength: ClassVar[str | None] = None
     sweep: ClassVar[tuple[float, ...]] = ()
     alternative: ClassVar[str | None] = None
+    trivial: ClassVar[bool] = False
     guarantee: ClassVar[str | None] = None
     acts_on: ClassVar[tuple[str, ...]] = ()
     Settings: ClassVar[type[Settings]] = Settings

@@ -6,6 +6,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 import torch
+from scipy.stats import binom
 from torch.nn import functional as F
 
 from gaudit.targets import bundled
@@ -17,7 +18,9 @@ GRAPHS = {
     "digits": (1797, 10, 64, (200, 359, 718)),
     "patients": (569, 2, 30, (40, 113, 227)),
     "karate": (34, 4, 34, None),
+    "planted": (450, 4, 1600, (150, 20, 150)),
 }
+DRAWN = {"citations", "planted"}  # with the seed, edges and all
 
 
 @pytest.mark.parametrize("name", GRAPHS)
@@ -37,7 +40,7 @@ def test_the_seed_decides(name):
     first, again, other = make(1), make(1), make(2)
     assert all(torch.equal(first[field], again[field]) for field in first.keys())  # noqa: SIM118
     assert not torch.equal(first.train_mask, other.train_mask)
-    assert torch.equal(first.edge_index, other.edge_index) == (name != "citations")
+    assert torch.equal(first.edge_index, other.edge_index) == (name not in DRAWN)
 
 
 def test_torch_and_numpy_generators_are_left_alone():
@@ -112,3 +115,34 @@ def test_citations_are_as_hard_as_cora():
     operator = gcn_operator(graph.edge_index, graph.num_nodes)
     assert 0.76 <= accuracy(graph, lambda h: operator @ h) <= 0.84
     assert 0.50 <= accuracy(graph, lambda h: h) <= 0.62
+
+
+def test_planted_features_are_nearly_orthogonal_and_labels_say_nothing():
+    for seed in range(4):
+        graph = bundled.planted(seed)
+        assert (graph.x.sum(1) == 3).all()
+        common = graph.x @ graph.x.T
+        common.fill_diagonal_(0)
+        assert float((common > 0).float().mean()) < 0.01  # 9 of 1,600 words: one pair in 178 shares one
+        assert graph.edge_index.shape[1] / 2 <= 75
+        row, col = graph.edge_index
+        alike = int((graph.y[row] == graph.y[col]).sum()) // 2
+        assert binom.ppf(1e-4, len(row) // 2, 0.25) <= alike <= binom.isf(1e-4, len(row) // 2, 0.25)
+        assert max(torch.bincount(graph.y)) - min(torch.bincount(graph.y)) <= 1
+        assert sorted(graph.keys()) == sorted(["x", "y", "edge_index", *MASKS])
+
+
+def test_planted_members_are_drawn_without_regard_to_anything():
+    """Every node is as likely a training node as any other: Binomial(200, 1/3), out of bounds once in 1000."""
+    times = sum(bundled.planted(seed).train_mask.int() for seed in range(200))
+    low, high = binom.ppf([0.0005 / 450, 1 - 0.0005 / 450], 200, 1 / 3)
+    assert low <= int(times.min()) <= int(times.max()) <= high
+
+
+def test_planted_says_nothing_by_itself():
+    """What features and edges tell of the labels of other nodes is chance: Binomial(150, 1/4)."""
+    graph = bundled.planted()
+    operator = gcn_operator(graph.edge_index, graph.num_nodes)
+    for mixing in (lambda h: operator @ h, lambda h: h):
+        right = round(accuracy(graph, mixing) * 150)
+        assert binom.ppf(1e-3, 150, 0.25) <= right <= binom.isf(1e-3, 150, 0.25)

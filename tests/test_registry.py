@@ -6,12 +6,13 @@ import re
 import subprocess
 import sys
 import tomllib
+from importlib import import_module
 from pathlib import Path
 
 import pytest
 
 from gaudit.targets.errors import InputError
-from gaudit.targets.registry import GROUPS, find, registered, summary
+from gaudit.targets.registry import BASES, GROUPS, find, registered, summary
 
 TESTS = Path(__file__).parent
 # words of which each must occur in the name of a test of every class of a group
@@ -76,6 +77,131 @@ def test_install_announces_what_pyproject_lists(group):
 def test_unknown_name_is_refused_with_the_nearest(group, wrong, right):
     with pytest.raises(InputError, match=f"unknown {group[:-1]} '{wrong}': did you mean '{right}'"):
         find(group, wrong)
+
+
+OWN = """
+from gaudit.attacks.threshold import Loss
+from gaudit.attacks.attack import Attack
+from gaudit.targets.classifier import Classifier
+from gaudit.targets.defense import Defense
+from gaudit.targets.target import Target
+
+
+class Mine(Classifier):
+    name = "mine"
+
+
+class Guess(Loss):
+    name = "guess"
+
+
+class Shield(Defense):
+    name = "shield"
+
+
+class Half(Target):
+    name = "half"
+
+
+class Nameless(Attack):
+    def score(self, view, knowledge): ...
+    def blind_score(self, knowledge): ...
+
+
+def maker(**settings):
+    return Mine(**settings)
+"""
+MODULE = {"targets": "Mine", "attacks": "Guess", "defenses": "Shield"}
+
+
+@pytest.fixture
+def own(tmp_path, monkeypatch) -> str:
+    """The name of a module of the user's in the current folder."""
+    module = f"own_{tmp_path.name.replace('-', '_')}"
+    (tmp_path / f"{module}.py").write_text(OWN)
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    monkeypatch.chdir(tmp_path)
+    return module
+
+
+@pytest.mark.parametrize("group", GROUPS)
+def test_a_class_of_the_users_is_found_by_its_module(own, group):
+    found = find(group, f"{own}:{MODULE[group]}")
+    assert found.name == MODULE[group].lower()
+    assert found is getattr(sys.modules[own], MODULE[group])
+    assert repr(found()).startswith(MODULE[group])
+
+
+@pytest.mark.parametrize(
+    ("group", "other"), [(group, other) for group in GROUPS for other in GROUPS if group != other]
+)
+def test_a_class_of_another_group_is_refused(own, group, other):
+    with pytest.raises(InputError, match=f"'{own}:{MODULE[other]}' is no {group[:-1]}: derive it from gaudit"):
+        find(group, f"{own}:{MODULE[other]}")
+
+
+@pytest.mark.parametrize("group", GROUPS)
+def test_what_a_class_must_be_derived_from_is_there(group):
+    module, _, name = f"gaudit.{BASES[group]}".rpartition(".")
+    base = getattr(import_module(module), name)
+    for point in registered(group).values():
+        assert issubclass(point.load(), base)
+
+
+@pytest.mark.parametrize("group", GROUPS)
+def test_any_other_class_is_refused_and_not_called(group, tmp_path, monkeypatch):
+    """A plan or a ledger from somebody else must not start programs through a name and its settings."""
+    mark = tmp_path / "mark"
+    with pytest.raises(InputError, match=f"'subprocess:Popen' is no {group[:-1]}"):
+        find(group, "subprocess:Popen")(args=["touch", str(mark)])
+    with pytest.raises(InputError, match="'pathlib:PosixPath' is no"):
+        find(group, "pathlib:PosixPath")
+    assert not mark.exists()
+
+
+@pytest.mark.parametrize(
+    ("attribute", "message"),
+    [
+        ("maker", "is no class: name the target as module:Class"),
+        ("Absent", "is no class: name the target as module:Class"),
+        ("", "is no class: name the target as module:Class"),
+        ("Half", "is not finished: it lacks preset, run"),
+    ],
+)
+def test_what_is_no_finished_class_is_refused(own, attribute, message):
+    with pytest.raises(InputError, match=message):
+        find("targets", f"{own}:{attribute}")
+
+
+def test_a_class_without_a_name_is_refused(own):
+    with pytest.raises(InputError, match="the attack '.*:Nameless' is not finished: it lacks name"):
+        find("attacks", f"{own}:Nameless")
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (None, "cannot import the target '.*': No module named"),
+        ("def broken(:", "cannot import the target '.*': SyntaxError: invalid syntax"),
+        ("raise RuntimeError('out of\\nluck')", "cannot import the target '.*': RuntimeError: out of luck"),
+        ("import no_such_module_anywhere", "No module named 'no_such_module_anywhere'"),
+    ],
+)
+def test_a_module_that_cannot_be_imported_is_named(tmp_path, monkeypatch, text, message):
+    module = f"failing_{tmp_path.name.replace('-', '_')}"
+    if text is not None:
+        (tmp_path / f"{module}.py").write_text(text)
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(InputError, match=message) as caught:
+        find("targets", f"{module}:Mine")
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("name", [":Mine", ".relative:Mine", ":", "a b:Mine", "..:x"])
+def test_a_name_that_names_no_module_is_refused(name):
+    with pytest.raises(InputError, match="cannot import the attack"):
+        find("attacks", name)
 
 
 def test_package_imports_without_torch():

@@ -8,7 +8,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gaudit.attacks.signals import hardened, log_confidence, margin
+from gaudit.attacks.signals import as_told, hardened, log_confidence, margin, resolution
 
 LOGITS = st.lists(st.floats(-1e4, 1e4, width=32), min_size=2, max_size=6)
 
@@ -71,3 +71,31 @@ def test_hardened_answers_keep_the_label_and_nothing_else(classes):
         right = (logits.argmax(-1) == label).numpy()
         np.testing.assert_allclose(told[right], np.log(0.99), rtol=1e-6)
         np.testing.assert_allclose(told[~right], np.log(0.01 / (classes - 1)), rtol=1e-6)
+
+
+@pytest.mark.parametrize("step", [0.01, 0.1, 0.25])
+def test_answers_told_in_steps_are_read_as_multiples_of_it(step):
+    logits = torch.randn(3, 50, 6, generator=torch.Generator().manual_seed(0)) * 3
+    told, exact = as_told(logits, step).double().exp(), logits.double().softmax(-1)
+    multiple = told / step
+    zero = (multiple - 0.25).abs() < 1e-4
+    assert zero.any()
+    assert torch.all(((multiple - multiple.round()).abs() < 1e-3) | zero)
+    assert torch.equal(told.argmax(-1)[exact.amax(-1) > 0.6], exact.argmax(-1)[exact.amax(-1) > 0.6])
+    assert ((told - exact).abs() <= 0.5 * step + 1e-6)[~zero].all()
+
+
+def test_no_step_leaves_answers_and_a_whole_one_their_label():
+    logits = torch.randn(20, 4, generator=torch.Generator().manual_seed(1))
+    assert as_told(logits, 0) is logits
+    assert torch.equal(as_told(logits, 1), hardened(logits))
+
+
+def test_the_step_of_a_table_is_seen_where_it_was_rounded():
+    exact = (torch.randn(200, 5, generator=torch.Generator().manual_seed(2)) * 4).softmax(1)
+    assert resolution(exact) == 0
+    assert resolution(torch.where(exact < 1e-6, 0.0, exact)) == 0
+    for step in (0.01, 0.1):
+        rounded = (exact / step).round() * step
+        assert resolution(rounded) == pytest.approx(step, rel=1e-5)
+    assert resolution(torch.eye(5)) == 1

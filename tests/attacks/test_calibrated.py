@@ -14,7 +14,9 @@ from gaudit.attacks.rmia import RMIA, OfflineRMIA
 from gaudit.attacks.threshold import CalibratedLoss, Loss
 from gaudit.audit.knowledge import grant
 from gaudit.audit.metrics import auc
+from gaudit.audit.trial import AttackPlan, TrialPlan, run_trial
 from gaudit.targets.channel import Channel
+from gaudit.targets.datasets import load_dataset
 from gaudit.targets.errors import InputError
 
 CALIBRATED = (LiRA, OfflineLiRA, BASE, OfflineBASE, RMIA, OfflineRMIA, CalibratedLoss)
@@ -115,3 +117,15 @@ def test_ids_of_nodes_do_not_matter(leaky_models, kind):
         given = grant(model.world.data, secrets, "true", False, coins, auditor=True, recipe=recipe)
         found.append(replace(model, given=given).judged(kind()).score)
     assert np.corrcoef(found[0].argsort().argsort(), found[1].argsort().argsort())[0, 1] > 0.7
+
+
+@pytest.mark.parametrize("kind", [LiRA, BASE, RMIA])
+def test_a_rounded_table_is_attacked_with_shadows_read_as_coarsely(kind):
+    """Read exactly, the shadows' small probabilities would stand beside zeros, and members would rank last."""
+    data, found = load_dataset("citations"), {}
+    plan = AttackPlan(kind.name, {"shadows": 8})
+    for name, settings in (("none", {}), ("rounded-posteriors", {"step": 0.1})):
+        asked = {"publish": ["posteriors"], "recipe": {"epochs": 100}}
+        (attacked,) = run_trial(TrialPlan("classifier", asked, name, settings, (plan,), 0, 0), data).attacked
+        found[name] = auc(attacked.judged.truth, attacked.judged.score)
+    assert found["none"] > found["rounded-posteriors"] > 0.6

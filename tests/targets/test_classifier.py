@@ -1,5 +1,7 @@
 """A trained node classifier: who is a member, what is sent, and what the weights depend on."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
@@ -11,6 +13,7 @@ from torch_geometric.utils import stochastic_blockmodel_graph
 from gaudit.audit.referee import in_question
 from gaudit.targets.channel import keep_kinds
 from gaudit.targets.classifier import Classifier
+from gaudit.targets.defense import Defense
 from gaudit.targets.errors import InputError
 from gaudit.targets.graph import check_graph
 from gaudit.targets.recipe import Recipe
@@ -319,8 +322,142 @@ def test_unusable_settings_are_refused(graph, changes, message):
     assert "\n" not in str(caught.value)
 
 
-@pytest.mark.parametrize("name", sorted(set(registered("defenses")) - {"none"}))
-def test_a_defense_that_has_no_place_here_is_refused(graph, name):
-    with pytest.raises(InputError, match=f"the defense '{name}' acts on.*'classifier' has no place") as caught:
-        Classifier(recipe=SMALL).run(graph, find("defenses", name)(), np.random.SeedSequence(0), lambda _: True)
-    assert "\n" not in str(caught.value)
+# --- defenses
+
+PLACED = {"none", "fewer-labels", "label-noise", "rounded-posteriors"}
+REASONS = {
+    "ib": "it needs a model that clients trained together before",
+    "pseudo-labels": "it needs a model that clients trained together before",
+    "adversarial-regularisation": "it adds a term to the loss, and this target's training has no place for one",
+    "ldp": "it changes class-gradients and self-training-gradients, which 'classifier' never sends",
+}
+
+
+def defended(data: Data, defense: Defense, seed: int = 0, **settings):
+    return Classifier(**{"recipe": SMALL, **settings}).run(
+        data, defense, np.random.SeedSequence(seed), lambda message: True
+    )
+
+
+def test_every_defense_has_a_place_or_a_reason():
+    ours = {name for name, point in registered("defenses").items() if point.value.startswith("gaudit.")}
+    assert ours == PLACED | set(REASONS)
+    found = {name: Classifier().why_not(find("defenses", name)()) for name in ours}
+    assert {name: reason for name, reason in found.items() if reason is not None} == REASONS
+
+
+@pytest.mark.parametrize(("name", "reason"), REASONS.items())
+def test_a_defense_that_has_no_place_here_is_refused(graph, name, reason):
+    with pytest.raises(InputError) as caught:
+        defended(graph, find("defenses", name)())
+    assert str(caught.value) == f"the defense '{name}' has no place in the target 'classifier': {reason}"
+
+
+@pytest.mark.parametrize("publish", [("model", "labels"), ("labels",), ()])
+def test_a_defense_of_messages_that_these_settings_do_not_send_is_refused(graph, publish):
+    target, defense = Classifier(publish=publish), find("defenses", "rounded-posteriors")()
+    assert "none of which these settings send" in str(target.why_not(defense))
+    with pytest.raises(InputError, match="'rounded-posteriors' has no place"):
+        defended(graph, defense, publish=publish)
+
+
+def test_a_defense_of_uploads_has_a_place_where_there_are_uploads():
+    class Noise(Defense):
+        name = "noise"
+        acts_on = ("update",)
+
+    assert Classifier(clients=2).why_not(Noise()) is None
+    assert "none of which these settings send" in str(Classifier().why_not(Noise()))
+
+
+class Marked(Defense):
+    """Forgets the labels of every other labelled node, and tells one that it keeps another class."""
+
+    name = "marked"
+
+    def on_data(self, client, shared, seed, hold):
+        kept = client.train.clone()
+        kept[client.train.nonzero().flatten()[::2]] = False
+        told = client.y_train.clone()
+        told[kept.nonzero()[0]] = (told[kept.nonzero()[0]] + 1) % client.classes
+        hold("kept", {"nodes": client.nodes[kept]})
+        return replace(client, train=kept, y_train=told)
+
+
+@pytest.mark.parametrize("clients", [1, 3])
+@pytest.mark.parametrize("game", GAMES)
+def test_the_defended_labels_are_trained_on_and_no_others(graph, game, clients):
+    how = {"game": game, "clients": clients}
+    run = defended(graph, Marked(), **how)
+    kept = run.transcript.seen_by("client:0").last("kept").tensors["nodes"]
+    members, _ = told(run, game)
+    forgotten = np.setdiff1d(members, kept)
+    assert forgotten.tolist() == np.sort(members)[::2].tolist()
+    relabelled, changed = graph.clone(), graph.clone()
+    relabelled.y[torch.from_numpy(forgotten)] = (graph.y[torch.from_numpy(forgotten)] + 1) % CLASSES
+    assert same_weights(defended(relabelled, Marked(), **how), run)
+    changed.y[kept[-1]] = (graph.y[kept[-1]] + 1) % CLASSES
+    assert not same_weights(defended(changed, Marked(), **how), run)
+    assert not same_weights(defended(graph, Defense(), **how), run)
+
+
+@pytest.mark.parametrize("clients", [1, 3])
+@pytest.mark.parametrize("game", GAMES)
+def test_the_forgotten_stay_members(graph, game, clients):
+    """Their owner does not know who they are; nothing but what is trained on differs from the control's trial."""
+    how = {"game": game, "clients": clients}
+    control, run = defended(graph, Defense(), **how), defended(graph, find("defenses", "fewer-labels")(), **how)
+    ours, theirs = control.secrets[game], run.secrets[game]
+    assert np.array_equal(ours.subjects, theirs.subjects)
+    assert np.array_equal(ours.truth, theirs.truth)
+    assert np.array_equal(ours.owners, theirs.owners)
+    assert run.tested == control.tested
+    assert not same_weights(control, run)
+
+
+def test_under_node_presence_the_forgotten_were_never_there(graph):
+    """Their features and edges are not trained on either."""
+    run = defended(graph, Marked(), game="node-presence")
+    kept = run.transcript.seen_by("client:0").last("kept").tensors["nodes"]
+    members, _ = told(run, "node-presence")
+    forgotten = torch.from_numpy(np.setdiff1d(members, kept))
+    moved = graph.clone()
+    moved.x[forgotten] += 1
+    assert same_weights(defended(moved, Marked(), game="node-presence"), run)
+    moved.x[kept[0]] += 1
+    assert not same_weights(defended(moved, Marked(), game="node-presence"), run)
+
+
+def test_federated_clients_weigh_as_many_as_labels_are_left(graph):
+    """Half of the labels are forgotten by class, not by client: the mean is weighted by what each still has."""
+    defense = find("defenses", "fewer-labels")(share=0.5)
+    how = {"clients": 3, "rounds": 2, "recipe": SMALL | {"dropout": 0.0}}
+    run = defended(graph, defense, **how)
+    view, secrets = run.transcript.seen_by("server"), run.secrets["label-membership"]
+    members = secrets.subjects[secrets.truth]
+    following = view.of_kind("global-model")[1:]
+    counts = None
+    for round_, common in enumerate(following):
+        uploads = torch.stack([m.tensors["w1"].flatten() for m in view.of_kind("update") if m.round == round_])
+        share = torch.linalg.lstsq(uploads.T.double(), common.tensors["w1"].flatten().double()).solution
+        found = (share * (round(0.5 * len(members)))).numpy()
+        np.testing.assert_allclose(found, found.round(), atol=0.01)  # whole numbers of labels
+        assert counts is None or found.round().tolist() == counts
+        counts = found.round().tolist()
+    assert sum(counts) == sum(round(0.5 * int(n)) for n in np.bincount(graph.y[members]))
+
+
+def test_a_client_without_a_label_left_is_named(graph):
+    with pytest.raises(InputError, match="a client has no label left to train on: use fewer clients than 8"):
+        defended(graph, find("defenses", "fewer-labels")(share=0.05), clients=8)
+
+
+@pytest.mark.parametrize("game", GAMES)
+def test_tables_are_rounded_and_the_model_is_what_it_was(graph, game):
+    run = defended(graph, find("defenses", "rounded-posteriors")(step=1.0), game=game)
+    control = defended(graph, Defense(), game=game)
+    assert same_weights(run, control)
+    for name in ("full", "0-hop", "apart"):
+        posteriors = run.transcript.seen_by("public").last(f"posteriors-{name}").tensors["posteriors"]
+        labels = control.transcript.seen_by("public").last(f"labels-{name}").tensors["labels"]
+        assert torch.equal(posteriors, F.one_hot(labels, CLASSES).float())

@@ -26,9 +26,7 @@ if TYPE_CHECKING:
     metavar="FILE",
     help="Where every trial is kept; what is in it is not run again.",
 )
-@click.option(
-    "--dry-run", is_flag=True, help="Show the trials, run one of each kind to estimate the time, stop."
-)
+@click.option("--dry-run", is_flag=True, help="Show the trials, run one of each kind to estimate the time, stop.")
 @click.option("--workers", type=click.IntRange(1), help="Trials at a time. Default: one per core.")
 @click.option(
     "--executor",

@@ -4,6 +4,7 @@ Numbers depend neither on the number of workers nor on who runs what: a trial's 
 models that trials share come out the same wherever they are trained.
 """
 
+import logging
 import os
 import threading
 import time
@@ -162,7 +163,7 @@ def _executing(executor: Executor, workers: int) -> Iterator[tuple[type[Exceptio
         raise InputError("--executor ray needs Ray: pip install 'gaudit[ray]'") from error
     register_ray()
     if not ray.is_initialized():
-        ray.init(num_cpus=workers, include_dashboard=False, logging_level="ERROR")
+        ray.init(num_cpus=workers, include_dashboard=False, logging_level=logging.ERROR)
     with parallel_config(backend="ray"):
         yield (ray.exceptions.RayError,)
 

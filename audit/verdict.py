@@ -105,29 +105,37 @@ def verdict(attack: AttackOutcome, scale: Scale) -> Verdict:
     found = attack.decisive
     rates = (None,) * 3 if found is None else (found.estimate, found.low, found.high)
     ratio, low, high = (None if rate is None else rate / scale.fpr for rate in rates)
-    ranked = (attack.auc.low or 0) > 0.5
-    above, auc = ranked or (low or 0) > 1, f"AUC {attack.auc.text(2)}"
-    if attack.auc.high is not None and attack.auc.high < 0.5:
-        reason = f"it ranks members below outsiders ({auc}): its picture of the target is wrong, and it shows nothing"
-        return Verdict(Level.INCONCLUSIVE, ratio, low, high, reason)
-    if above and not ranked:  # what the public graph explains is told by the AUC
-        told = f"at {scale.fpr:.2%} false alarms it flags members at least {low:.2g} times as often as outsiders"
-        reason = f"{told}, but with {auc} whether the public graph explains that cannot be told"
-        return Verdict(Level.INCONCLUSIVE, ratio, low, high, reason)
-    if above and not attack.unexplained:
-        reason = "it tells members from non-members, but no better than the public graph does without any release"
-        return Verdict(Level.NOT_ATTRIBUTABLE, ratio, low, high, reason)
-    if not above:
-        if high is not None and high < scale.moderate:
-            reason = f"not told from chance, and the likelihood ratio is at most {high:.2g}"
-            return Verdict(Level.NOT_FOUND, ratio, low, high, reason)
-        note = found.note if found is not None and found.estimate is None else "the interval is too wide"
-        reason = f"not told from chance, but not shown to be small: {note}"
-        return Verdict(Level.INCONCLUSIVE, ratio, low, high, reason)
+    level, reason = (
+        _shown(attack, scale, low) if (attack.auc.low or 0) > 0.5 else _not_ranked(attack, scale, low, high)
+    )
+    return Verdict(level, ratio, low, high, reason)
+
+
+def _shown(attack: AttackOutcome, scale: Scale, low: float | None) -> tuple[Level, str]:
+    """Level and reason where the attack tells members from non-members."""
+    auc = f"AUC {attack.auc.text(2)}"
+    if not attack.unexplained:
+        told = "it tells members from non-members, but no better than the public graph does without any release"
+        return Level.NOT_ATTRIBUTABLE, told
     if low is None:
-        note = "" if found is None else found.note
-        reason = f"it tells more than chance ({auc}); how much at {scale.fpr:.2%} is open: {note}"
-        return Verdict(Level.INCONCLUSIVE, ratio, low, high, reason)
-    told = f"a member is at least {low:.2g} times as likely to be flagged as an outsider"
-    reason = told if low > 1 else f"it tells more than chance ({auc}), but not at {scale.fpr:.2%} false alarms"
-    return Verdict(scale.level(low), ratio, low, high, reason)
+        note = "" if attack.decisive is None else attack.decisive.note
+        return Level.INCONCLUSIVE, f"it tells more than chance ({auc}); how much at {scale.fpr:.2%} is open: {note}"
+    if low > 1:
+        return scale.level(low), f"a member is at least {low:.2g} times as likely to be flagged as an outsider"
+    return scale.level(low), f"it tells more than chance ({auc}), but not at {scale.fpr:.2%} false alarms"
+
+
+def _not_ranked(attack: AttackOutcome, scale: Scale, low: float | None, high: float | None) -> tuple[Level, str]:
+    """Level and reason where the AUC does not tell members from non-members."""
+    auc = f"AUC {attack.auc.text(2)}"
+    if attack.auc.high is not None and attack.auc.high < 0.5:
+        told = f"it ranks members below outsiders ({auc}): its picture of the target is wrong"
+        return Level.INCONCLUSIVE, told
+    if (low or 0) > 1:  # what the public graph explains is told by the AUC
+        told = f"at {scale.fpr:.2%} false alarms it flags members at least {low:.2g} times as often as outsiders"
+        return Level.INCONCLUSIVE, f"{told}, but with {auc} whether the public graph explains that cannot be told"
+    if high is not None and high < scale.moderate:
+        return Level.NOT_FOUND, f"not told from chance, and the likelihood ratio is at most {high:.2g}"
+    found = attack.decisive
+    note = found.note if found is not None and found.estimate is None else "the interval is too wide"
+    return Level.INCONCLUSIVE, f"not told from chance, but not shown to be small: {note}"

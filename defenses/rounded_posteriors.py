@@ -17,9 +17,7 @@ KINDS = tuple(posteriors_kind(query) for query in QUERY_NAMES.values())
 class RoundedPosteriorsSettings(Settings):
     """Settings of `RoundedPosteriors`."""
 
-    step: float = Field(
-        0.1, ge=1e-6, le=1, description="probabilities are multiples of it; 1: labels alone"
-    )
+    step: float = Field(0.1, ge=1e-6, le=1, description="probabilities are multiples of it; 1: labels alone")
 
 
 class RoundedPosteriors(Defense):

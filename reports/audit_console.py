@@ -9,6 +9,7 @@ from rich.table import Table
 
 from ..audit.audited import Audit, Place
 from ..audit.grid import Grid
+from ..audit.verdict import Scale
 
 
 def plan_table(grid: Grid, done: set[str]) -> Table:
@@ -67,6 +68,15 @@ def print_audit(console: Console, audit: Audit) -> None:
         console.print(line, style="bold red", highlight=False, soft_wrap=True, markup=False)
     if audit.valid and audit.sections:
         console.print(_findings(audit))
+        console.print(_legend(audit.plan.severity), highlight=False, soft_wrap=True, markup=False)
+
+
+def _legend(scale: Scale) -> str:
+    return (
+        f"Level: by the lower bound of TPR / FPR at {100 * scale.fpr:g} % FPR, where an attack beats chance and every "
+        f"blind baseline: low, from {scale.moderate:g} moderate, from {scale.high:g} high, from {scale.severe:g} "
+        "severe."
+    )
 
 
 def _state(audit: Audit) -> list[str]:

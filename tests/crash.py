@@ -1,6 +1,6 @@
 """Starts an audit over and over in processes that are killed at random moments; run by `test_runner.py`.
 
-Processes are forked from one that has imported everything: the moments fall into the audit itself, not into imports.
+Processes are forked from one that has imported everything: the moments fall into the audit itself.
 Prints how many of the processes were killed, and how many ended by themselves.
 """
 

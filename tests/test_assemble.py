@@ -109,8 +109,8 @@ def test_two_strengths_of_one_defense_are_not_mixed():
     weak, strong = section.outcomes[1:]
     assert (weak.label, strong.label) == ("label-noise, epsilon 1", "label-noise, epsilon 1.5")
     assert (weak.strength, strong.strength) == (1.0, 1.5)
-    assert weak.attacks[0].auc.estimate < 0.65 < 0.9 < strong.attacks[0].auc.estimate
-    assert weak.accuracy.estimate < 0.55 < 0.65 < strong.accuracy.estimate
+    assert [o.attacks[0].auc.estimate for o in (weak, strong)] == pytest.approx([0.5, 0.98], abs=0.1)
+    assert [o.accuracy.estimate for o in (weak, strong)] == pytest.approx([0.5, 0.7], abs=0.03)
 
 
 def test_one_attack_asked_in_two_ways_is_two_findings():
@@ -205,7 +205,7 @@ def test_a_planted_trial_that_could_not_be_run_makes_the_audit_invalid():
     left = {key: r for key, r in results.items() if key != "planted"}
     audit = audit_of(plan, grid, left, {"planted": "no party 'client:12' in this run"})
     assert not audit.valid
-    ((control,),) = [[c for c in audit.controls if not c.passed]]
+    (control,) = (control for control in audit.controls if not control.passed)
     assert control.detail == "it could not be tried: no party 'client:12' in this run"
     waiting = audit_of(plan, grid, left)
     assert (waiting.valid, waiting.missing) == (True, 1)  # it has not run yet
@@ -239,11 +239,11 @@ def test_a_score_that_knows_the_permuted_truth_fails_the_null_control():
 
 
 def test_null_controls_of_sound_audits_pass():
-    """Each is wrong once in 1000; of 400 more than four fail by chance once in 5000."""
+    """Each is wrong once in 1000; of 40 more than one fails by chance once in 1000."""
     leaks = {("none", None): (1.0, 0.8)} | {("label-noise", 1.0 + i): (0.0, 0.7) for i in range(19)}
     misses = 0
     for size in (30, 40):
-        plan, grid, results = parts(leaks, seeds=1, members=size, others=60, attacks=("loss",) * 1)
+        plan, grid, results = parts(leaks, seeds=1, members=size, others=60)
         audit = audit_of(plan, grid, results)
         nulls = [control for control in audit.controls if control.name == "null"]
         assert len(nulls) == 20

@@ -174,7 +174,7 @@ def test_what_is_no_finished_class_is_refused(own, attribute, message):
 
 
 def test_a_class_without_a_name_is_refused(own):
-    with pytest.raises(InputError, match="the attack '.*:Nameless' is not finished: it lacks name"):
+    with pytest.raises(InputError, match=r"the attack '.*:Nameless' is not finished: it lacks name"):
         find("attacks", f"{own}:Nameless")
 
 

@@ -52,8 +52,8 @@ def update_baseline(ledger: Path | None, reason: str, policy: Path = POLICY, bas
         RefusedBaselineError: the audit is invalid or incomplete.
         InputError: a file cannot be used, or there is no reason.
     """
+    from .files import check_writable, write
     from .ledger import read_audit
-    from .terminal import check_writable, write
 
     if not reason.strip():
         raise InputError("a baseline is updated for a reason: --reason 'why these numbers are acceptable'")

@@ -252,7 +252,7 @@ def code_of(kind: type) -> str:
 
 
 OURS = Path(__file__).parents[1]
-PASSIVE = ("reports", "tests", "benchmarks", "docs", "build", "examples")
+PASSIVE = ("reports", "commands", "tests", "benchmarks", "docs", "build", "examples")
 """Folders of our package whose code no result depends on."""
 
 

@@ -72,10 +72,10 @@ def print_audit(console: Console, audit: Audit) -> None:
 
 
 def _legend(scale: Scale) -> str:
+    rate = f"{100 * scale.fpr:g} % FPR"
     return (
-        f"Level: by the lower bound of TPR / FPR at {100 * scale.fpr:g} % FPR, where an attack beats chance and every "
-        f"blind baseline: low, from {scale.moderate:g} moderate, from {scale.high:g} high, from {scale.severe:g} "
-        "severe."
+        f"Level: by the lower bound of TPR / FPR at {rate}, where an attack beats chance and every blind baseline: "
+        f"low, from {scale.moderate:g} moderate, from {scale.high:g} high, from {scale.severe:g} severe."
     )
 
 

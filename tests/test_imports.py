@@ -15,8 +15,9 @@ MAY_IMPORT = {
     "defenses": {"defenses", "targets"},
     "audit": {"audit", "attacks", "defenses", "targets"},
     "reports": {"reports", "audit", "attacks", "defenses", "targets"},
+    "commands": {"commands", "reports", "audit", "attacks", "defenses", "targets"},
 }
-COMMAND_LINE = "audit.cli"  # and, a file per command, audit.cli_attack for instance
+COMMAND_LINE = "commands"
 NAMES_THAT_SAY_NOTHING = {"utils", "util", "misc", "helpers", "helper", "common"}
 UNPICKLERS = {"pickle", "cPickle", "_pickle", "dill", "cloudpickle", "shelve", "marshal"}
 
@@ -55,10 +56,10 @@ def dotted(node: ast.expr) -> str:
 
 def direction(module: str, imported: str) -> str | None:
     """What is wrong with one import, or None."""
-    if imported.startswith(COMMAND_LINE) and not module.startswith(COMMAND_LINE):
+    if imported.partition(".")[0] == COMMAND_LINE and module.partition(".")[0] != COMMAND_LINE:
         return "only the console script may import the command line"
     layer, other = module.partition(".")[0], imported.partition(".")[0]
-    if module.startswith(COMMAND_LINE) or layer not in MAY_IMPORT or not other:
+    if layer not in MAY_IMPORT or not other:
         return None
     return None if other in MAY_IMPORT[layer] else f"{layer} must not import {other}"
 
@@ -158,8 +159,9 @@ GOOD = {
     "defenses/ib.py": "from ..targets.channel import send\nfrom . import __doc__\n",
     "audit/__init__.py": "",
     "audit/plan.py": "from ..attacks.mia import a\nfrom ..defenses.ib import b\nfrom .. import __version__\n",
-    "audit/cli.py": "from ..reports import html\nfrom . import plan\nfrom .cli_audit import run\n",
-    "audit/cli_audit.py": "from ..reports import html\n",
+    "commands/__init__.py": "",
+    "commands/main.py": "from ..reports import html\nfrom .audit import run\n",
+    "commands/audit.py": "from ..reports import html\nfrom ..audit import plan\n",
     "reports/__init__.py": "",
     "reports/html.py": "from ..audit import plan\n",
 }
@@ -190,10 +192,9 @@ def test_a_good_tree_passes(tmp_path):
         ("attacks/a.py", "from ..defenses.ib import x", "attacks must not import defenses"),
         ("defenses/a.py", "from ..attacks import mia", "defenses must not import attacks"),
         ("audit/a.py", "from ..reports.html import x", "audit must not import reports"),
-        ("audit/a.py", "from .cli import main", "only the console script"),
-        ("audit/a.py", "from .cli_audit import run", "only the console script"),
-        ("reports/a.py", "from ..audit import cli", "only the console script"),
-        ("__init__.py", "from .audit.cli import main", "only the console script"),
+        ("audit/a.py", "from ..commands.main import main", "only the console script"),
+        ("reports/a.py", "from ..commands import main", "only the console script"),
+        ("__init__.py", "from .commands.main import main", "only the console script"),
         ("attacks/a.py", "from gaudit.targets.channel import send", "must be relative"),
         ("attacks/a.py", "import targets.channel", "must be relative"),
         ("targets/channel.py", "from .other import x", "circle"),

@@ -213,14 +213,14 @@ def test_package_imports_without_torch():
 def test_command_line_help_comes_without_torch():
     code = """
 sys.argv = ["gaudit", "--help"]
-from gaudit.audit.cli import main
+from gaudit.commands.main import main
 try:
     main()
 except SystemExit as stop:
     assert not stop.code, stop.code
 """
     modules = imported_by(code)
-    assert "gaudit.audit.cli" in modules
+    assert "gaudit.commands.main" in modules
     assert not modules & {"torch", "torch_geometric", "scipy", "sklearn"}
 
 

@@ -16,7 +16,6 @@ import pytest
 from click.testing import CliRunner
 
 from gaudit.audit.audited import Control, Failure
-from gaudit.audit.cli_report import report_command
 from gaudit.audit.finding import Finding
 from gaudit.audit.grid import laid_out
 from gaudit.audit.ledger import Ledger
@@ -24,6 +23,7 @@ from gaudit.audit.plan import Plan
 from gaudit.audit.storing import packed
 from gaudit.audit.trial import TrialResult
 from gaudit.audit.verdict import Level, Scale, verdict
+from gaudit.commands.report import report_command
 from gaudit.reports.answers import answers, base_for, warnings
 from gaudit.reports.charts import identities
 from gaudit.reports.comparison import compared, help_for

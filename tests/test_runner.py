@@ -202,7 +202,7 @@ def test_workers_end_with_the_process_that_started_them(own, tmp_path):
     """Killed in the midst, an audit leaves no process that goes on computing."""
     plan = tmp_path / "plan.toml"
     plan.write_text(_toml({**SMALL, "target": [{"name": "classifier", "settings": {"recipe": {"epochs": 50000}}}]}))
-    start = [sys.executable, "-c", "from gaudit.audit.cli import main; main()"]
+    start = [sys.executable, "-c", "from gaudit.commands.main import main; main()"]
     options = ["audit", str(plan), "--ledger", str(tmp_path / "a.db"), "--workers", "2"]
     process = subprocess.Popen([*start, *options], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     try:

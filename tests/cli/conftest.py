@@ -8,7 +8,7 @@ import torch
 from click.testing import CliRunner, Result
 from torch_geometric.data import Data
 
-from gaudit.audit.cli import main
+from gaudit.commands.main import main
 from gaudit.targets.graph import check_graph
 from gaudit.targets.graphfile import write_graph
 

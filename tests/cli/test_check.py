@@ -8,7 +8,7 @@ from xml.etree import ElementTree
 import pytest
 from click.testing import CliRunner
 
-from gaudit.audit.cli_check import baseline_group, check_command
+from gaudit.commands.check import baseline_group, check_command
 
 ledgers = run_path(str(Path(__file__).with_name("ledgers.py")))
 MARGIN = '[[check]]\nname = "members"\nattack = "loss"\nmargin = 0.03\n'

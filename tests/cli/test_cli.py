@@ -105,7 +105,7 @@ def test_a_client_is_not_asked_about_its_own_nodes(graph, attacked, tmp_path):
 
 @pytest.mark.parametrize("arguments", [["--help"], ["attack", "--help"], ["list", "attacks"]])
 def test_it_runs_as_a_program(arguments):
-    code = "from gaudit.audit.cli import main; main()"
+    code = "from gaudit.commands.main import main; main()"
     done = subprocess.run([sys.executable, "-c", code, *arguments], capture_output=True, text=True, check=False)
     assert done.returncode == 0
     assert done.stdout.strip()

@@ -22,7 +22,7 @@ def repository(tmp_path) -> Path:
 
 def gaudit(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     """In a process of its own: the pipeline's code changes in between."""
-    code = "from gaudit.audit.cli import main; main()"
+    code = "from gaudit.commands.main import main; main()"
     command = [sys.executable, "-c", code, *arguments]
     return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
 

@@ -10,9 +10,9 @@ from ..targets.errors import InputError
 from .terminal import clear_errors, console, counted
 
 if TYPE_CHECKING:
-    from .grid import Grid
-    from .ledger import Ledger
-    from .plan import Plan
+    from ..audit.grid import Grid
+    from ..audit.ledger import Ledger
+    from ..audit.plan import Plan
 
 
 @click.command(name="audit")
@@ -46,14 +46,14 @@ def audit_command(plan_file: Path, ledger_file: Path, dry_run: bool, yes: bool, 
 
     Example: gaudit audit examples/quick.toml --ledger audit.db
     """
-    from .plan import MANY, Plan
+    from ..audit.plan import MANY, Plan
 
     plan = Plan.read(plan_file)
     trials = plan.count()
     if trials > MANY and not yes:
         raise InputError(f"plan {plan_file} has {trials:,} trials: make it smaller, or give --yes to run them")
-    from .grid import laid_out
-    from .ledger import Ledger
+    from ..audit.grid import laid_out
+    from ..audit.ledger import Ledger
 
     grid = laid_out(plan)
     with Ledger(ledger_file, write=True) as ledger:
@@ -67,8 +67,8 @@ def audit_command(plan_file: Path, ledger_file: Path, dry_run: bool, yes: bool, 
 
 
 def _run(plan: "Plan", grid: "Grid", ledger: "Ledger", dry_run: bool, how: dict[str, Any]) -> None:
+    from ..audit.runner import run_audit
     from ..reports.audit_console import estimate, plan_table
-    from .runner import run_audit
 
     screen = console()
     screen.print(plan_table(grid, ledger.done()))

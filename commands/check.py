@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from .terminal import check_writable, clear_errors, console, write
+from ..audit.files import check_writable, write
+from .terminal import clear_errors, console
 
 if TYPE_CHECKING:
-    from .gate_report import GateReport
+    from ..audit.gate_report import GateReport
 
 INTERRUPTED, UNUSABLE = 130, 4
 
@@ -72,7 +73,7 @@ def check_command(
 
     Example: gaudit check audit.db --policy gaudit.toml --junit junit.xml
     """
-    from .check_command import check_files
+    from ..audit.check_command import check_files
 
     for file in filter(None, (junit, sarif, summary)):
         check_writable(file)
@@ -117,7 +118,7 @@ def update(ledger: Path | None, policy: Path, baseline: Path | None, reason: str
 
     Example: gaudit baseline update audit.db --reason "first audit"
     """
-    from .check_command import RefusedBaselineError, update_baseline
+    from ..audit.check_command import RefusedBaselineError, update_baseline
 
     try:
         written = update_baseline(ledger, reason, policy, baseline)

@@ -6,12 +6,13 @@ from typing import Any
 
 import click
 
+from ..audit.files import check_writable, write
 from ..targets.errors import InputError
 from ..targets.registry import GROUPS, find, registered, summary
-from .cli_audit import audit_command
-from .cli_check import baseline_group, check_command
-from .cli_report import report_command
-from .terminal import check_writable, clear_errors, console, progress, write
+from .audit import audit_command
+from .check import baseline_group, check_command
+from .report import report_command
+from .terminal import clear_errors, console, progress
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
@@ -120,7 +121,7 @@ def attack(**options: Any) -> None:
 
     Example: gaudit attack --target fedgc --attack mia --attack nearest --dataset Cora --preset paper
     """
-    from .attack_command import AttackRequest, run_attack
+    from ..audit.attack_command import AttackRequest, run_attack
 
     json_file, per_node = options.pop("json_file"), options.pop("per_node")
     options["settings"] = _pairs(options["settings"])
@@ -162,8 +163,8 @@ def inspect(**options: Any) -> None:
 
     Example: gaudit inspect --target fedgc --observer server --observer client:3
     """
+    from ..audit.attack_command import run_inspection
     from ..reports.console import exposure_table
-    from .attack_command import run_inspection
 
     options["settings"] = _pairs(options["settings"])
     screen = console()

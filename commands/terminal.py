@@ -1,10 +1,9 @@
-"""What all commands share: clear errors, progress, and files that appear whole or not at all."""
+"""What all commands share: clear errors, results and progress on a terminal."""
 
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from functools import wraps
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -79,29 +78,3 @@ def counted(what: str, total: int) -> Iterator[Callable[[str], None]]:
     with progress.Progress(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task(what, total=total, last="")
         yield lambda title: bar.update(task, advance=1, last=title)
-
-
-def check_writable(path: Path) -> None:
-    """Refuses before hours of work what would fail after them."""
-    if path.is_dir():
-        raise InputError(f"cannot write {path}: it is a folder, give a file name")
-    if not path.absolute().parent.is_dir():
-        raise InputError(f"cannot write {path}: the folder {path.absolute().parent} does not exist")
-    trial = path.with_name(f".{path.name}.part")
-    try:
-        trial.touch()
-        trial.unlink()
-    except OSError as error:
-        raise InputError(f"cannot write {path}: {error.strerror or error}") from error
-
-
-def write(path: Path, text: str) -> None:
-    """The file appears whole or not at all."""
-    part = path.with_name(f".{path.name}.part")
-    try:
-        part.write_text(text, encoding="utf-8")
-        part.replace(path)
-    except OSError as error:
-        with suppress(OSError):
-            part.unlink(missing_ok=True)
-        raise InputError(f"cannot write {path}: {error.strerror or error}") from error

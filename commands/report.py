@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING
 
 import click
 
-from .terminal import check_writable, clear_errors, write
+from ..audit.files import check_writable, write
+from .terminal import clear_errors
 
 if TYPE_CHECKING:
-    from .audited import Audit
+    from ..audit.audited import Audit
 
 FORMATS = ("html", "markdown", "json", "csv")
 
@@ -43,7 +44,7 @@ def report_command(ledger_file: Path, output: Path | None, format_: str | None, 
     """
     for file in filter(None, (output, records)):
         check_writable(file)
-    from .ledger import read_audit
+    from ..audit.ledger import read_audit
 
     audit = read_audit(ledger_file)
     text = _writer(format_ or _by_ending(output))(audit)

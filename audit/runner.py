@@ -15,7 +15,7 @@ from itertools import zip_longest
 from typing import Any, Literal
 
 from joblib import Parallel, delayed, parallel_config
-from joblib.externals.loky.process_executor import BrokenProcessPool
+from joblib.externals.loky import process_executor
 from joblib.parallel import get_active_backend
 from torch_geometric.data import Data
 
@@ -32,6 +32,8 @@ CRASHES = 2
 """Lost workers in a row without a trial finished before trials run one by one, to find the one that is to blame."""
 ELSEWHERE = 0
 """In the place of a process on another machine."""
+MOST_GROWTH = 4 * 2**30
+"""Bytes by which a worker may grow before loky starts it anew: its shadow models would be lost."""
 WAVE = 4
 """Trials per worker in a wave."""
 LOST = "its worker process was killed, perhaps for memory: give the machine more, or use fewer workers"
@@ -154,7 +156,7 @@ def _executing(executor: Executor, workers: int) -> Iterator[tuple[type[Exceptio
     """Sets joblib's backend; yields the errors that mean that a worker was lost."""
     if executor == "local":
         with parallel_config(backend="loky"):
-            yield (BrokenProcessPool,)
+            yield (process_executor.BrokenProcessPool,)
         return
     try:
         import ray
@@ -182,6 +184,7 @@ def attempt(task: Task, data: Data, audit: str, owner: int) -> Done:
         owner: the process that waits for the result, or `ELSEWHERE`; when it is gone, this one stops.
     """
     _stop_with(owner)
+    process_executor._MAX_MEMORY_LEAK_SIZE = MOST_GROWTH
     use_one_thread()
     start = time.process_time()
     try:

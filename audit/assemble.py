@@ -6,10 +6,11 @@ from .audited import Audit, Control, Failure, Point, Section
 from .finding import Finding
 from .grid import Cell, Grid
 from .plan import Plan
-from .results import AttackOutcome, DefenseOutcome, outcomes
+from .results import AttackOutcome, DefenseOutcome, differing, outcomes
 from .trial import AttackPlan, TrialResult
 from .verdict import Scale, Verdict, verdict
 
+PLANTED = "planted leak"
 PLANTED_AUC = 0.75
 """What an attack must reach on a planted leak: the members are learned by heart there."""
 SHADOW_GAP = 0.15
@@ -40,7 +41,8 @@ def assemble(
     for index, cell in enumerate(grid.cells):
         done = [results[t.key] for t in grid.tasks if t.cell == index and t.key in results]
         if done:
-            section = _section(cell, done, plan.severity)
+            alike = [c.settings for c in grid.cells if (c.target, c.dataset) == (cell.target, cell.dataset)]
+            section = _section(cell, done, plan.severity, differing(cell.settings, alike))
             sections.append(section)
             controls += _checks(section)
     controls = [*_planted(grid, results, failures, _measured(sections)), *controls]
@@ -50,7 +52,7 @@ def assemble(
     return Audit(plan, grid.fingerprint, tuple(sections), tuple(controls), failed, missing, versions, seconds)
 
 
-def _section(cell: Cell, done: list[TrialResult], scale: Scale) -> Section:
+def _section(cell: Cell, done: list[TrialResult], scale: Scale, variant: str) -> Section:
     found = sorted(outcomes(done, CONTROL, scale.fpr), key=lambda o: o.defense != CONTROL)
     return Section(
         cell.target,
@@ -61,6 +63,7 @@ def _section(cell: Cell, done: list[TrialResult], scale: Scale) -> Section:
         tuple(found),
         tuple(tuple(_judged(attack, scale) for attack in outcome.attacks) for outcome in found),
         cell.refused,
+        variant,
     )
 
 
@@ -86,7 +89,7 @@ def _planted(
         if task.cell >= 0:
             continue
         if task.key in failures:
-            yield Control("planted leak", task.title, False, f"it could not be tried: {failures[task.key]}")
+            yield Control(PLANTED, task.title, False, f"it could not be tried: {failures[task.key]}")
         if task.key not in results:
             continue
         tried = set()
@@ -95,11 +98,11 @@ def _planted(
                 tried.add(attack.plan.identity)
                 found = (attack.auc.estimate or 0) >= PLANTED_AUC and (attack.auc.low or 0) > 0.5
                 detail = f"AUC {attack.auc.text(2)} where every member is learned by heart"
-                yield Control("planted leak", named(attack), found, detail)
+                yield Control(PLANTED, named(attack), found, detail)
         for plan in task.plan.attacks:
             if plan.identity in measured - tried:
                 why = [r for title, r in results[task.key].refused.items() if title.partition(" (")[0] == plan.name]
-                yield Control("planted leak", _called(plan), False, f"it could not be tried: {'; '.join(why)}")
+                yield Control(PLANTED, _called(plan), False, f"it could not be tried: {'; '.join(why)}")
 
 
 def _checks(section: Section) -> Iterator[Control]:
@@ -121,7 +124,7 @@ def _shadow_accuracy(about: str, target: float, shadow: float) -> Control:
 
 def named(attack: AttackOutcome) -> str:
     """An attack as a reader tells it from others."""
-    return _called(attack.plan)
+    return _called(attack.plan) + (f", {attack.variant}" if attack.variant else "")
 
 
 def _called(plan: AttackPlan) -> str:

@@ -15,7 +15,7 @@ class Control:
     """A check of the audit itself. One that fails makes the audit invalid.
 
     Attributes:
-        name: which check: ``null``, ``planted leak``, ``blind baseline`` or ``shadow accuracy``.
+        name: which check: ``null``, ``planted leak`` or ``shadow accuracy``.
         about: what it was made on.
         passed: whether it holds.
         detail: what was seen, in a sentence.
@@ -48,6 +48,7 @@ class Section:
         outcomes: the undefended control first.
         verdicts: for each outcome and each of its attacks, in the same order; None for one that reads no message.
         refused: defenses that have no place in the target, with the reason.
+        variant: settings that tell it from the same target on the same graph.
     """
 
     target: str
@@ -58,11 +59,12 @@ class Section:
     outcomes: tuple[DefenseOutcome, ...]
     verdicts: tuple[tuple[Verdict | None, ...], ...]
     refused: Mapping[str, str]
+    variant: str = ""
 
     @property
     def title(self) -> str:
         """The target on its graph."""
-        return f"{self.target} on {self.dataset}"
+        return f"{self.target} on {self.dataset}" + (f", {self.variant}" if self.variant else "")
 
 
 @dataclass(frozen=True)

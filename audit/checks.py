@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from functools import reduce
 
 from ..targets.errors import InputError, unknown_name
+from .assemble import PLANTED
 from .audited import Audit, Place
 from .baseline import Accepted, Baseline, key_of, rounded
 from .comparison import Comparison, holm, paired
@@ -71,6 +72,9 @@ def failed_controls(audit: Audit) -> list[str]:
 def _problems(audit: Audit, accepted: Baseline | None) -> list[str]:
     """What leaves nothing to be said about any check."""
     found = failed_controls(audit)
+    judged = any(place.verdict is not None for place in audit.findings())
+    if judged and not any(c.name == PLANTED for c in audit.controls):
+        found.append("the planted leak was not attacked: finish the audit")
     if accepted is not None and accepted.fingerprint != audit.fingerprint:
         found.append(
             f"the baseline belongs to another plan: it has fingerprint {accepted.fingerprint}, this audit "
@@ -90,7 +94,7 @@ def _case(check: Check, audit: Audit, accepted: Baseline | None) -> _Case:
     if len(places) > 1:
         raise _ambiguous(check, places)
     if not places:
-        return _Case(check, settled=_nothing(check, audit))
+        return _Case(check, settled=_nothing(check, audit, accepted))
     (place,) = places
     incomplete = _incomplete(place, audit)
     if incomplete is not None:
@@ -116,10 +120,19 @@ def _ambiguous(check: Check, places: Sequence[Place]) -> InputError:
     return InputError(f"check '{check.name}' means {len(places)} findings: {mend}")
 
 
-def _nothing(check: Check, audit: Audit) -> Decision:
+def _nothing(check: Check, audit: Audit, accepted: Baseline | None) -> Decision:
     """Why no finding is meant: it was never asked for, refused, or its trials are not there."""
     if (audit.missing or audit.failures) and planned(check, audit.plan):
         return Decision(Status.INVALID, f"its trials are not there: {_shortfall(audit)}")
+    why = _not_applicable(check, audit)
+    known = () if accepted is None else tuple(accepted.findings.values())
+    if any(check.means(old.where, old.where["defense"], _family(old)) for old in known):
+        return Decision(Status.INVALID, f"the baseline holds this finding, the audit does not: {why.why}")
+    return why
+
+
+def _not_applicable(check: Check, audit: Audit) -> Decision:
+    """Nobody could have expected it: it was never planned, or refused."""
     for section in audit.sections:
         refused = {**section.refused} if check.defense in section.refused else {}
         for outcome in section.outcomes:
@@ -128,6 +141,11 @@ def _nothing(check: Check, audit: Audit) -> Decision:
             name, reason = next(iter(refused.items()))
             return Decision(Status.NOT_APPLICABLE, f"{name} does not apply to {section.title}: {reason}")
     return Decision(Status.NOT_APPLICABLE, f"the audit has no finding with {check.selection}")
+
+
+def _family(old: Accepted) -> str:
+    """The name of its defense without the strength."""
+    return str(old.where["defense"]).partition(",")[0]
 
 
 def _shortfall(audit: Audit) -> str:

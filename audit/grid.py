@@ -193,7 +193,7 @@ def _key(trial: TrialPlan, graph: str) -> str:
     content = {
         "graph": graph,
         "trial": described(trial),
-        "code": sorted({code_of(c) for c in classes}),
+        "code": sorted({source_digest(OURS), *(code_of(c) for c in classes)}),
         "libraries": versions(),
     }
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()

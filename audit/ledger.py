@@ -220,7 +220,7 @@ class Ledger:
             raise InputError(f"the ledger {self.path} has the old schema {version}: run 'gaudit audit' on it once")
         (state,) = connection.execute("PRAGMA quick_check(1)").fetchone()
         if state != "ok":
-            raise InputError(f"the ledger {self.path} is damaged and left as it is: {state}")
+            raise InputError(f"the ledger {self.path} is damaged and left as it is: {' '.join(state.split())}")
 
     def _prepare(self) -> None:
         self._db.execute("PRAGMA journal_mode = WAL")

@@ -120,7 +120,9 @@ class Plan(Settings):
                 raise InputError(f"plan {where} is empty: it names no {key}, for example {EXAMPLES[key]}")
         plan._check_names()
         beside = tuple(str(folder / d) if is_file(d) and not Path(d).is_absolute() else d for d in plan.datasets)
-        return plan.model_copy(update={"datasets": tuple(dict.fromkeys(beside))})
+        spelled = {name.casefold(): name for name in dataset_names()}
+        found = (spelled.get(name.casefold(), name) for name in beside)
+        return plan.model_copy(update={"datasets": tuple(dict.fromkeys(found))})
 
     def _check_names(self) -> None:
         known = {name.casefold() for name in dataset_names()}

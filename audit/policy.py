@@ -2,7 +2,7 @@
 
 import re
 import tomllib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, get_args
@@ -78,12 +78,13 @@ class Check(Settings):
 
     def matches(self, place: Place) -> bool:
         """Whether a finding is the one that is meant, as far as the check says."""
-        have = features(place)
+        return self.means(features(place), place.outcome.defense, place.outcome.label)
+
+    def means(self, have: Mapping[str, object], *defenses: object) -> bool:
+        """The same for what is known of a finding by name, and the names that its defense goes by."""
         wanted = {name: getattr(self, name) for name in SELECTORS}
         by_name = wanted.pop("defense")
-        return by_name in (None, place.outcome.defense, place.outcome.label) and all(
-            value is None or value == have[name] for name, value in wanted.items()
-        )
+        return by_name in (None, *defenses) and all(v is None or v == have.get(name) for name, v in wanted.items())
 
     @property
     def selection(self) -> str:

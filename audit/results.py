@@ -1,5 +1,6 @@
 """What an audit found: trials of several seeds and defenses, put together into findings with intervals."""
 
+import json
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -27,7 +28,7 @@ from .vulnerability import Vulnerability, by_group, vulnerabilities
 SCHEMA = "gaudit-attack/1"
 LOW_FPR = (0.01, 0.001, 0.05)
 ONE_SIDED = 0.9  # both ends of such an interval are one-sided 95 % bounds
-NULL_LEVEL = 0.999  # a control that fails one sound audit in twenty would be no control
+NULL_LEVEL = 1 - 1e-5  # hundreds of findings have one each, and one that fails makes the whole audit invalid
 
 
 @dataclass(frozen=True)
@@ -66,6 +67,7 @@ class AttackOutcome:
             which each end is a one-sided 95 % bound.
         by_seed: metrics that one seed alone can tell, by the seed's index and by name.
         accuracies: of the target and of the shadow models on the same nodes, mean over seeds, where there are any.
+        variant: settings that tell it from another attack of the same name, observer and way to ask.
     """
 
     plan: AttackPlan
@@ -86,11 +88,18 @@ class AttackOutcome:
     decisive: Finding | None = None
     by_seed: dict[int, dict[str, float]] = field(default_factory=dict)
     accuracies: tuple[float, float] | None = None
+    variant: str = ""
 
     @property
     def valid(self) -> bool:
         """Whether the scoring is sound: with the truth permuted the AUC must be 0.5 within its interval."""
         return self.null.low is not None and self.null.high is not None and self.null.low <= 0.5 <= self.null.high
+
+    @property
+    def public_tells(self) -> bool:
+        """Whether the same attack without the release, or a blind baseline, tells more than chance itself."""
+        blind = [self.blind, *(b.auc for b in self.baselines.values())]
+        return any(found.low is not None and found.low > 0.5 for found in blind)
 
     @property
     def unexplained(self) -> bool:
@@ -219,12 +228,12 @@ def outcomes(
         settings = result.plan.make_defense().settings.model_dump_json()
         by_defense.setdefault((result.plan.defense, settings), []).append(result)
     undefended = next((trials for (name, _), trials in by_defense.items() if name == control), None)
-    names = [name for name, _ in by_defense]
+    settings_of = [(name, json.loads(settings)) for name, settings in by_defense]
     found = []
     for (name, _), trials in by_defense.items():
         outcome = _outcome(trials, undefended, fpr)
-        several = names.count(name) > 1 and outcome.knob is not None
-        label = f"{name}, {outcome.knob} {outcome.strength:g}" if several else name
+        apart = differing(outcome.settings, [s for other, s in settings_of if other == name])
+        label = f"{name}, {apart}" if apart else name
         found.append(replace(outcome, label=label, alternative=find("defenses", name).trivial))
     return found
 
@@ -300,7 +309,27 @@ def _attacks(trials: list[TrialResult], at_choice: bool, fpr: float) -> tuple[At
                 continue
             key = (*a.plan.identity, None if at_choice else a.round)
             found.setdefault(key, {})[trial.plan.index] = a
-    return tuple(attack_outcome(by_seed, fpr) for by_seed in found.values())
+    plans = [next(iter(by_seed.values())).plan for by_seed in found.values()]
+    return tuple(
+        replace(attack_outcome(by_seed, fpr), variant=_variant(plan, plans))
+        for plan, by_seed in zip(plans, found.values(), strict=True)
+    )
+
+
+def _variant(plan: AttackPlan, plans: Sequence[AttackPlan]) -> str:
+    """Settings that tell an attack from others of the same name, observer and way to ask."""
+    alike = [p.settings for p in plans if p.identity[:3] == plan.identity[:3]]
+    return differing(plan.settings, alike)
+
+
+def differing(settings: Mapping[str, Any], alike: Sequence[Mapping[str, Any]]) -> str:
+    """Those of ``settings`` that are not the same in all of ``alike``, as a reader writes them."""
+    names = sorted({name for other in alike for name in other if any(o.get(name) != other[name] for o in alike)})
+    return ", ".join(f"{name} {_short(settings.get(name, 'by default'))}" for name in names)
+
+
+def _short(value: object) -> str:
+    return f"{value:g}" if isinstance(value, float) else str(value)
 
 
 def attack_outcome(by_seed: Mapping[int, Attacked], fpr: float = LOW_FPR[0]) -> AttackOutcome:

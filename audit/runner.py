@@ -69,12 +69,13 @@ def run_audit(
         workers: processes, one thread each; as many as cores by default.
         executor: ``local``, or ``ray`` for the Ray cluster that this process is connected to (or starts).
         retry: run trials again that failed before.
-        only: keys of the trials to run; all by default.
+        only: keys of the trials to run, of a plan that is only tried; all by default.
 
     Raises:
         InputError: the ledger cannot be written, or Ray is not installed.
     """
-    ledger.begin(plan, grid)
+    if only is None:
+        ledger.begin(plan, grid)
     skip = ledger.done() | (set() if retry else ledger.failed())
     wanted = None if only is None else set(only)
     todo = {t.key: t for t in grid.tasks if t.key not in skip and (wanted is None or t.key in wanted)}
@@ -99,7 +100,8 @@ def _run_all(
     while todo:
         before = len(todo)
         try:
-            for done in _dispatched(_interleaved(list(todo.values()), workers), grid, min(workers, len(todo))):
+            side_by_side = min(workers, max(2, len(todo)))  # a single worker would be this very process
+            for done in _dispatched(_interleaved(list(todo.values()), workers), grid, side_by_side):
                 note(done)
         except lost:
             crashes = crashes + 1 if len(todo) == before else 1

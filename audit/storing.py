@@ -40,9 +40,10 @@ def packed(result: TrialResult) -> bytes:
         "exposure": [asdict(e) for e in result.exposure],
         "notes": list(result.notes),
         "tested": result.tested,
-        "transfer": result.transfer,
+        "transfer": _without_nan(result.transfer),
     }
-    header = np.frombuffer(json.dumps(content, sort_keys=True, allow_nan=False).encode(), np.uint8)
+    text = json.dumps(content, sort_keys=True, allow_nan=False, default=_plain)
+    header = np.frombuffer(text.encode(), np.uint8)
     return bytes(save(arrays | {HEADER + _digest(header): header}))
 
 
@@ -152,7 +153,7 @@ def _result(header: dict[str, Any], arrays: dict[str, np.ndarray]) -> TrialResul
         tuple(Exposure(**e) for e in header["exposure"]),
         tuple(header["notes"]),
         int(header["tested"]),
-        dict(header["transfer"]),
+        _with_nan(header["transfer"]),
     )
 
 
@@ -179,8 +180,15 @@ def _read_attacked(content: dict[str, Any], arrays: dict[str, np.ndarray]) -> At
     )
 
 
+def _plain(value: Any) -> Any:
+    """A number of numpy's, which pipelines may well return, as Python's own."""
+    if isinstance(value, np.generic):
+        return value.item()
+    raise TypeError(f"cannot store a {type(value).__name__}")
+
+
 def _without_nan(values: dict[str, Any]) -> dict[str, Any]:
-    return {k: None if isinstance(v, float) and math.isnan(v) else v for k, v in values.items()}
+    return {k: None if isinstance(v, float | np.floating) and math.isnan(v) else v for k, v in values.items()}
 
 
 def _with_nan(values: dict[str, Any]) -> dict[str, Any]:

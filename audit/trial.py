@@ -138,7 +138,8 @@ def run_trial(
     """
     target, defense = plan.make_target(), plan.make_defense()
     seed = plan.root()
-    run = target.run(data, defense, seed, plan.keeps(), progress)
+    own = data.clone()  # whatever a target does to its graph, other trials do not see
+    run = target.run(own, defense, seed, plan.keeps(), progress)
     if plan.transcript is not None:
         run.transcript.save(Path(plan.transcript))
     return attacks_on(plan, run, data, seed, progress, grants)
@@ -234,20 +235,24 @@ def _truth(secrets: Secrets) -> tuple[object, ...]:
 
 
 def _title(attack: AttackPlan, plan: TrialPlan) -> str:
-    """The attack's name, with its way to ask where the plan has several."""
+    """The attack's name, with what tells it from others of that name in the plan."""
     alike = [a for a in plan.attacks if a.name == attack.name]
-    return attack.name if len(alike) == 1 else f"{attack.name} (neighbours {attack.neighbours})"
+    parts: dict[str, tuple[set[str], str]] = {
+        "observer": ({a.observer for a in alike}, attack.observer),
+        "neighbours": ({a.neighbours for a in alike}, attack.neighbours),
+        "settings": ({a.identity[3] for a in alike}, attack.identity[3]),
+    }
+    apart = [f"{name} {own}" for name, (values, own) in parts.items() if len(values) > 1]
+    return f"{attack.name} ({', '.join(apart)})" if apart else attack.name
 
 
 def _why_not(attack: Attack, plan: AttackPlan, run: Run, grants: Grants) -> str | None:
-    """Why an attack does not apply to a run, or None. An observer that the user named must exist."""
+    """Why an attack does not apply to a run, or None."""
     if not set(attack.games) & set(run.secrets):
         return f"it plays {' or '.join(attack.games)}, the target offers {', '.join(run.secrets)}"
     try:
         view = run.transcript.seen_by(plan.observer)
     except InputError as error:
-        if plan.observer != attack.observer:
-            raise
         return str(error)
     return attack.why_not(view.until(run.utility.round), grants.for_attack(attack, plan, run)[1])
 
@@ -259,6 +264,9 @@ def _attacked(attack: Attack, plan: AttackPlan, run: Run, round_: int, grants: G
     scores = attack(view, knowledge, seed)
     blind = attack.blind(knowledge, seed)
     asked = in_question(secrets, plan.observer)
+    truth = secrets.truth[np.argsort(secrets.subjects)][asked]
+    if truth.all() or not truth.any():
+        raise InputError(f"the observer '{plan.observer}' holds all members, or all others: nobody is in question")
     return Attacked(
         plan,
         round_,

@@ -115,8 +115,10 @@ def _shown(attack: AttackOutcome, scale: Scale, low: float | None) -> tuple[Leve
     """Level and reason where the attack tells members from non-members."""
     auc = f"AUC {attack.auc.text(2)}"
     if not attack.unexplained:
-        told = "it tells members from non-members, but no better than the public graph does without any release"
-        return Level.NOT_ATTRIBUTABLE, told
+        if attack.public_tells:
+            told = "it tells members from non-members, but no better than the public graph does without any release"
+            return Level.NOT_ATTRIBUTABLE, told
+        return Level.INCONCLUSIVE, f"it tells more than chance ({auc}), but not surely more than a blind attack"
     if low is None:
         note = "" if attack.decisive is None else attack.decisive.note
         return Level.INCONCLUSIVE, f"it tells more than chance ({auc}); how much at {scale.fpr:.2%} is open: {note}"

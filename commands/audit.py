@@ -55,15 +55,15 @@ def audit_command(plan_file: Path, ledger_file: Path, dry_run: bool, yes: bool, 
     from ..audit.grid import laid_out
     from ..audit.ledger import Ledger
 
-    grid = laid_out(plan)
-    with Ledger(ledger_file, write=True) as ledger:
-        try:
+    try:
+        grid = laid_out(plan)
+        with Ledger(ledger_file, write=True) as ledger:
             _run(plan, grid, ledger, dry_run, how)
-        except KeyboardInterrupt:
-            click.echo(f"gaudit: interrupted; start it again to go on, {ledger_file} keeps what is done", err=True)
-            sys.exit(130)
-        if not dry_run:
-            _close(ledger, ledger_file)
+            if not dry_run:
+                _close(ledger, ledger_file)
+    except KeyboardInterrupt:
+        click.echo(f"gaudit: interrupted; start it again to go on, {ledger_file} keeps what is done", err=True)
+        sys.exit(130)
 
 
 def _run(plan: "Plan", grid: "Grid", ledger: "Ledger", dry_run: bool, how: dict[str, Any]) -> None:

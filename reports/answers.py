@@ -3,7 +3,7 @@
 A *person* is a node of the graph, whatever it stands for.
 """
 
-from ..audit.assemble import CONTROL
+from ..audit.assemble import CONTROL, PLANTED
 from ..audit.audited import Audit, Place
 from ..audit.finding import Finding
 from ..audit.results import AttackOutcome
@@ -21,7 +21,6 @@ SUBJECTS = {
 }
 BASES = (100, 1000, 10_000, 100_000, 1_000_000)
 FAR = 3.0  # times guessing: from here on a rate is far enough from it to be told in the same numbers
-PLANTED = "planted leak"
 
 
 def question(game: str) -> str:

@@ -2,7 +2,7 @@
 
 import os
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 from rich.console import Console
 from rich.table import Table
@@ -66,7 +66,9 @@ def print_audit(console: Console, audit: Audit) -> None:
     """Whether the audit holds, then its findings."""
     for line in _state(audit):
         console.print(line, style="bold red", highlight=False, soft_wrap=True, markup=False)
-    if audit.valid and audit.sections:
+    for line in dict.fromkeys(_refused(audit)):
+        console.print(line, style="yellow", highlight=False, soft_wrap=True, markup=False)
+    if audit.valid and audit.findings():
         console.print(_findings(audit))
         console.print(_legend(audit.plan.severity), highlight=False, soft_wrap=True, markup=False)
 
@@ -88,6 +90,13 @@ def _state(audit: Audit) -> list[str]:
     if audit.missing:
         lines.append(f"INCOMPLETE: {audit.missing} trials have not run yet.")
     return lines
+
+
+def _refused(audit: Audit) -> Iterator[str]:
+    for section in audit.sections:
+        for outcome in section.outcomes:
+            for attack, why in outcome.refused.items():
+                yield f"Not tested: {attack} on {section.title}, {outcome.label}: {why}"
 
 
 def _findings(audit: Audit) -> Table:

@@ -23,6 +23,7 @@ COLUMNS = (
     "attack",
     "observer",
     "neighbours",
+    "variant",
     "game",
     "valid",
     "level",
@@ -99,7 +100,8 @@ def as_table(audit: Audit) -> str:
 def _row(place: Place, audit: Audit) -> Iterator[object]:
     section, outcome, attack, verdict = place.section, place.outcome, place.attack, place.verdict
     yield from (section.target, section.dataset, outcome.defense, outcome.strength)
-    yield from (attack.plan.name, attack.plan.observer, attack.plan.neighbours, attack.game, audit.valid)
+    yield from (attack.plan.name, attack.plan.observer, attack.plan.neighbours)
+    yield from ("; ".join(filter(None, (section.variant, attack.variant))), attack.game, audit.valid)
     judged = verdict if audit.valid else None
     yield from (None,) * 4 if judged is None else (str(judged.level), judged.ratio, judged.low, judged.high)
     fpr = audit.plan.severity.fpr

@@ -274,6 +274,18 @@ def test_a_ledger_with_a_flipped_bit_is_refused_or_says_the_same(path):
 
 
 @pytest.mark.parametrize("write", [False, True], ids=["reading", "writing"])
+def test_a_ledger_with_a_wiped_page_is_refused_and_left_as_it_is(path, write):
+    """Whose place nothing but a check of the whole file comes upon before something is written."""
+    with closing(sqlite3.connect(path)) as connection:
+        (size,) = connection.execute("PRAGMA page_size").fetchone()
+        (page,) = connection.execute("SELECT rootpage FROM sqlite_master WHERE name = 'trials'").fetchone()
+    damaged = bytearray(path.read_bytes())
+    damaged[(page - 1) * size : page * size] = bytes(size)
+    path.write_bytes(damaged)
+    assert "is damaged" in said(path, write)
+
+
+@pytest.mark.parametrize("write", [False, True], ids=["reading", "writing"])
 def test_a_ledger_of_a_newer_version_is_refused_and_left_as_it_is(path, write):
     with closing(sqlite3.connect(path)) as connection:
         connection.execute(f"PRAGMA user_version = {len(MIGRATIONS) + 1}")
@@ -360,6 +372,21 @@ def test_a_killed_writer_locks_nobody_out(path):
     with Ledger(path, write=True) as writer:
         assert writer.failed() == {"b" * 64}
     assert [file.name for file in path.parent.iterdir()] == ["audit.db"]
+
+
+def test_a_writer_that_was_killed_before_its_log_was_put_away_has_made_a_ledger(tmp_path, plan, grid):
+    """All of the content is in the log then, and the file itself says nothing yet."""
+    path = tmp_path / "audit.db"
+
+    def work() -> None:
+        ledger = Ledger(path, write=True)
+        ledger.begin(plan, grid)
+        os.kill(os.getpid(), signal.SIGKILL)
+
+    assert not ended(elsewhere(work))
+    assert path.stat().st_size < path.with_name("audit.db-wal").stat().st_size
+    audit = read_audit(path)
+    assert (audit.plan, audit.missing) == (plan, len(grid.tasks))
 
 
 def test_reading_while_another_process_writes(path, grid):

@@ -336,4 +336,4 @@ def test_endings_of_graph_files_may_be_capital(tmp_path, name):
 
 def test_a_dataset_named_twice_is_taken_once_and_any_case_will_do():
     assert plan_of(datasets=["karate", "Cora", "karate"]).datasets == ("karate", "Cora")
-    assert plan_of(datasets=["KARATE"]).datasets == ("KARATE",)
+    assert plan_of(datasets=["KARATE", "karate"]).datasets == ("karate",)

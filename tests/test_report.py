@@ -168,7 +168,8 @@ def test_members_that_are_flagged_are_told_even_where_the_level_is_open(audit):
 def test_what_the_public_graph_explains_is_not_blamed_on_the_release(audit):
     section = audit.sections[0]
     chance = Finding("auc difference", 0.0, -0.1, 0.1, 0.95, "made up", "valid")
-    attack = replace(section.outcomes[0].attacks[0], beyond_blind=chance)
+    blind = Finding("auc", 0.7, 0.6, 0.8, 0.95, "made up", "valid")
+    attack = replace(section.outcomes[0].attacks[0], beyond_blind=chance, blind=blind)
     judged = verdict(attack, Scale())
     assert judged.level is Level.NOT_ATTRIBUTABLE
     alone = replace(section.outcomes[0], attacks=(attack,))

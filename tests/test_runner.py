@@ -256,3 +256,50 @@ def _toml(content: dict) -> str:
         return "[" + ", ".join(map(inline, value)) + "]" if isinstance(value, list) else json.dumps(value)
 
     return "\n".join(f"{key} = {inline(value)}" for key, value in content.items())
+
+
+def test_what_a_target_does_to_its_graph_other_trials_do_not_see(own, tmp_path):
+    """With one worker all trials run in one process, on one graph."""
+    (own / "own_targets.py").write_text(
+        OWN
+        + """
+
+class Careless(Classifier):
+    name = "careless"
+
+    def run(self, data, defense, seed, retain, progress=lambda *a: None):
+        data.x.mul_(1.5)
+        return super().run(data, defense, seed, retain, progress)
+"""
+    )
+    for workers in (1, 2):
+        run(own / f"{workers}.db", _with("Careless"), workers=workers)
+    assert rows(own / "1.db") == rows(own / "2.db")
+
+
+def test_an_observer_who_holds_all_members_is_told_so(tmp_path):
+    target = {"name": "classifier", "settings": {**SMALL["target"][0]["settings"], "clients": 2, "rounds": 2}}
+    attacks = [{"name": "loss", "observers": ["public", "client:0+client:1", "client:7"]}]
+    run(tmp_path / "a.db", {**SMALL, "target": [target], "defense": [], "seeds": 1, "attack": attacks}, workers=1)
+    (section,) = read_audit(tmp_path / "a.db").sections
+    (outcome,) = section.outcomes
+    assert [a.plan.observer for a in outcome.attacks] == ["public"]
+    assert "holds all members" in outcome.refused["loss (observer client:0+client:1)"]
+    assert "loss (observer client:7)" in outcome.refused
+
+
+def test_attacks_that_differ_in_settings_are_told_apart(tmp_path):
+    attacks = [{"name": "lira", "settings": {"shadows": k}} for k in (4, 6)]
+    run(tmp_path / "a.db", {**SMALL, "defense": [], "seeds": 1, "attack": attacks}, workers=1)
+    places = read_audit(tmp_path / "a.db").findings()
+    assert [p.attack.variant for p in places] == ["shadows 4", "shadows 6"]
+
+
+def test_a_plan_that_is_only_tried_does_not_change_what_is_read(undisturbed, tmp_path):
+    path = tmp_path / "audit.db"
+    run(path, {**SMALL, "seeds": 1}, workers=1)
+    plan = Plan.of({**SMALL, "name": "another"}, "test")
+    grid = laid_out(plan)
+    with Ledger(path, write=True) as ledger:
+        run_audit(plan, grid, ledger, lambda task, done: None, workers=1, only=[grid.tasks[-1].key])
+    assert read_audit(path).plan.name == "small"

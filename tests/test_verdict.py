@@ -184,9 +184,11 @@ def test_each_level_has_its_reason(attack, scale):
     elif found.level is Level.NOT_ATTRIBUTABLE:
         assert ranks
         assert not beyond
+        assert attack.public_tells
     elif attack.auc.high >= 0.5:  # else it ranks members below others, which shows nothing
         nothing_shown = not ranks and not rates and (high is None or high >= scale.moderate)
-        open_ = (rates and not ranks) or (beyond and low is None)
+        not_sure = ranks and not beyond and not attack.public_tells
+        open_ = (rates and not ranks) or (beyond and low is None) or not_sure
         assert nothing_shown or open_
     assert found.reason
     assert "\n" not in found.reason

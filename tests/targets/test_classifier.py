@@ -375,13 +375,21 @@ class Marked(Defense):
 
     name = "marked"
 
+    lie = 1
+
     def on_data(self, client, shared, seed, hold):
         kept = client.train.clone()
         kept[client.train.nonzero().flatten()[::2]] = False
         told = client.y_train.clone()
-        told[kept.nonzero()[0]] = (told[kept.nonzero()[0]] + 1) % client.classes
+        told[kept.nonzero()[0]] = (told[kept.nonzero()[0]] + self.lie) % client.classes
         hold("kept", {"nodes": client.nodes[kept]})
         return replace(client, train=kept, y_train=told)
+
+
+class Honest(Marked):
+    """Tells no other class."""
+
+    lie = 0
 
 
 @pytest.mark.parametrize("clients", [1, 3])
@@ -398,6 +406,7 @@ def test_the_defended_labels_are_trained_on_and_no_others(graph, game, clients):
     assert same_weights(defended(relabelled, Marked(), **how), run)
     changed.y[kept[-1]] = (graph.y[kept[-1]] + 1) % CLASSES
     assert not same_weights(defended(changed, Marked(), **how), run)
+    assert not same_weights(defended(graph, Honest(), **how), run)
     assert not same_weights(defended(graph, Defense(), **how), run)
 
 

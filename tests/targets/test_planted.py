@@ -113,6 +113,17 @@ def test_members_are_learned_by_heart_and_nothing_else_is_learned(graph, game):
     assert secrets.subjects[~secrets.truth].tolist() == graph.test_mask.nonzero().flatten().tolist()
 
 
+def test_with_node_presence_others_were_not_there(graph):
+    """Their features reach the model through their edges to members, unless the game is who is there at all."""
+    other = graph.clone()
+    other.x[~graph.train_mask] = graph.x[~graph.train_mask].roll(1, 0)
+    for game in GAMES:
+        one, two = (
+            ran(data, game=game).transcript.seen_by("public").last("model").tensors for data in (graph, other)
+        )
+        assert torch.equal(one["w1"], two["w1"]) is (game == "node-presence")
+
+
 KINDS = {
     "model": {"model"},
     "updates": {"update", "global-model"},

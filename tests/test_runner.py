@@ -102,8 +102,10 @@ def test_killed_thirty_times_it_comes_to_the_same(undisturbed, tmp_path):
         check=True,
         env={**os.environ, "OMP_NUM_THREADS": "1"},
     )
-    killed, _ = map(int, done.stdout.split()[-2:])
+    killed, whole = map(int, done.stdout.split()[-2:])
     assert killed == KILLS
+    for number in range(1, whole + 1):
+        assert rows(tmp_path / f"audit.db.{number}") == rows(undisturbed)
     before = rows(ledger) if ledger.exists() else {}
     again = run(ledger, workers=1)
     assert not set(again) & set(before)  # nothing runs twice

@@ -6,9 +6,9 @@ import numpy as np
 from pydantic import Field
 from torch import Tensor
 
-from ..targets.defense import Settings
 from ..targets.encoder import ENCODER_KIND
 from ..targets.recipe import Recipe
+from ..targets.settings import Settings
 from ..targets.shadow_task import Query
 from ..targets.transcript import View
 from .attack import Attack, Knowledge

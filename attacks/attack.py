@@ -8,10 +8,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from ..targets.defense import Settings
 from ..targets.errors import InputError
 from ..targets.randomness import branch, seeded
 from ..targets.recipe import Recipe
+from ..targets.settings import Configured
 from ..targets.transcript import View
 
 Neighbours = Literal["true", "partial", "none", "apart"]
@@ -95,7 +95,7 @@ class Scores:
     """Of the target and of the shadow models on the same nodes, where there are any."""
 
 
-class Attack(ABC):
+class Attack(Configured, ABC):
     """Base of all attacks. A subclass writes `score`, and `blind_score`: the same without the release.
 
     Attributes:
@@ -111,7 +111,7 @@ class Attack(ABC):
         planted: the target whose leak it must find wherever it is used; a control of every audit.
     """
 
-    name: ClassVar[str]
+    kind = "attack"
     games: ClassVar[tuple[str, ...]] = ("label-membership", "node-presence")
     needs: ClassVar[tuple[str, ...]] = ()
     any_of: ClassVar[tuple[str, ...]] = ()
@@ -121,15 +121,8 @@ class Attack(ABC):
     own_data: ClassVar[bool] = False
     ranks_as: ClassVar[str | None] = None
     planted: ClassVar[str] = "planted"
-    Settings: ClassVar[type[Settings]] = Settings
-
-    def __init__(self, **settings: Any) -> None:
-        self.settings = self.Settings.checked(f"attack '{self.name}'", settings)
-        self.accuracies: tuple[float, float] | None = None  # a subclass with shadow models notes them
-
-    def __repr__(self) -> str:
-        inside = ", ".join(f"{k}={v!r}" for k, v in self.settings.model_dump().items())
-        return f"{type(self).__name__}({inside})"
+    accuracies: tuple[float, float] | None = None
+    """Noted by a subclass with shadow models, see `Scores`."""
 
     @classmethod
     def preset(cls, preset: str) -> dict[str, Any]:
@@ -170,12 +163,14 @@ class Attack(ABC):
         reason = self.why_not(view, knowledge)
         if reason is not None:
             raise InputError(f"the attack '{self.name}' does not apply: {reason}")
+        self.accuracies = None
         with seeded(branch(seed, self.name)):
             return self._scores(knowledge, self.score(view, knowledge))
 
     @final
     def blind(self, knowledge: Knowledge, seed: np.random.SeedSequence) -> Scores:
         """The blind baseline: what the same attack features reach without the release."""
+        self.accuracies = None
         with seeded(branch(seed, self.name, "blind")):
             return self._scores(knowledge, self.blind_score(knowledge))
 

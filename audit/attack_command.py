@@ -1,4 +1,4 @@
-"""What `gaudit attack` and `gaudit inspect` do, without the terminal."""
+"""What `gaudit attack` does, without the terminal."""
 
 import json
 from collections.abc import Callable, Iterator
@@ -6,19 +6,16 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from torch_geometric.data import Data
 
 from .. import __version__
 from ..attacks.attack import Attack, Neighbours
-from ..targets.datasets import load_dataset
 from ..targets.defense import Defense
 from ..targets.errors import InputError, unknown_name
-from ..targets.graphfile import read_graph
-from ..targets.randomness import branch
 from ..targets.registry import find, registered
 from ..targets.target import Target
-from ..targets.transcript import Exposure, Transcript, observer_members
+from ..targets.transcript import observer_members
+from .asked_for import graph_of, target_of
 from .recorded import attack_recorded
 from .results import SCHEMA, DefenseOutcome, outcomes
 from .trial import AttackPlan, TrialPlan, TrialResult, use_one_thread
@@ -116,9 +113,8 @@ def run_attack(request: AttackRequest, report: Report) -> AttackAudit:
     """
     seeds = request.seeds or SEEDS.get(request.preset, 1)
     attack_plans = _attack_plans(request)
-    # a recorded run was trained on somebody's split: one drawn here would make up the truth
-    data = _graph(request.dataset, request.graph, draw_split=request.transcript is None)
-    target = _target(request.target, request.preset, data, request)
+    data = asked_graph(request)
+    target = asked_target(request, data)
     if request.transcript is not None:
         return _attack_recorded(request, attack_plans, data, target)
     _check_observers(attack_plans, target)
@@ -200,70 +196,25 @@ def _check_observers(attacks: tuple[AttackPlan, ...], target: Target) -> None:
                 )
 
 
-def run_inspection(options: dict[str, Any], report: Report) -> list[Exposure]:
-    """The exposure table of a run, or of a recorded one.
+def asked_graph(request: AttackRequest) -> Data:
+    """The graph of a request.
 
-    Raises:
-        InputError: something in the request does not exist or does not fit.
+    A recorded run was trained on somebody's split: one that is drawn here would make up the truth.
     """
-    observers = options.pop("observers") or ("public", "server", "client:0")
-    for observer in observers:
-        observer_members(observer)
-    recorded = options.pop("transcript")
-    if recorded is not None:
-        return _exposed(Transcript.load(recorded), observers)
-    request = AttackRequest(attacks=(), **options)
-    data = _graph(request.dataset, request.graph)
-    target = _target(request.target, request.preset, data, request)
-    name = (request.defenses or (target.published_defense,))[0]
-    defense = find("defenses", name)(**_defense_settings(name, request))
-    use_one_thread()
-    run = target.run(
-        data,
-        defense,
-        branch(np.random.SeedSequence(request.seed), 0),
-        lambda message: False,
-        lambda stage, done, total: report(name, stage, done, total),
-    )
-    return _exposed(run.transcript, observers)
+    name = request.dataset if request.graph is None else request.graph
+    return graph_of(name, request.graph is not None, draw_split=request.transcript is None)
 
 
-def _exposed(transcript: Transcript, observers: tuple[str, ...]) -> list[Exposure]:
-    for observer in observers:
-        transcript.seen_by(observer)  # refuses who took no part
-    return transcript.exposure(observers)
+def asked_target(request: AttackRequest, data: Data) -> Target:
+    """The target of a request, with every option that concerns it."""
+    options = {"ratio": request.ratio, "ratio_of": request.ratio_of, "device": request.device}
+    given = {key: value for key, value in options.items() if value is not None}
+    transfer = {"transfer": True} if request.transfer else {}
+    return target_of(request.target, request.preset, data, given, transfer, request.settings or {})
 
 
-def _graph(dataset: str, graph: str | None, draw_split: bool = True) -> Data:
-    if graph is None:
-        data = load_dataset(dataset)
-        data.name = dataset
-        return data
-    data = read_graph(graph, draw_split)
-    data.name = Path(graph).name
-    return data
-
-
-def _target(name: str, preset: str, data: Data, request: AttackRequest) -> Target:
-    kind: type[Target] = find("targets", name)
-    settings = kind.preset(preset, data)
-    asked = {"ratio": request.ratio, "ratio_of": request.ratio_of, "device": request.device}
-    if request.transfer:
-        asked["transfer"] = True
-    given = {key: value for key, value in asked.items() if value is not None}
-    return kind(**_merged(_merged(settings, given), request.settings or {}))
-
-
-def _merged(base: dict[str, Any], over: dict[str, Any]) -> dict[str, Any]:
-    """``over`` laid on ``base``, nested settings one by one."""
-    merged = dict(base)
-    for key, value in over.items():
-        inner = merged.get(key)
-        merged[key] = _merged(inner, value) if isinstance(inner, dict) and isinstance(value, dict) else value
-    return merged
-
-
-def _defense_settings(name: str, request: AttackRequest) -> dict[str, Any]:
+def defense_settings(name: str, request: AttackRequest) -> dict[str, Any]:
+    """Its preset, and the strength that was asked for if it has one."""
     kind: type[Defense] = find("defenses", name)
     settings = kind.preset(request.preset)
     if request.strength is not None and kind.strength is not None:
@@ -314,7 +265,7 @@ def _trial_plans(
                     target=request.target,
                     target_settings=target.settings.model_dump(),
                     defense=name,
-                    defense_settings=_defense_settings(name, request),
+                    defense_settings=defense_settings(name, request),
                     attacks=attacks,
                     seed=request.seed,
                     index=index,

@@ -17,11 +17,10 @@ import torch
 from torch_geometric.data import Data
 
 from ..attacks.attack import Attack
-from ..targets.datasets import load_dataset
 from ..targets.defense import Defense
-from ..targets.graphfile import read_graph
 from ..targets.registry import find
 from ..targets.target import Target
+from .asked_for import graph_of, target_of
 from .plan import Plan, PlannedTarget, is_file
 from .trial import AttackPlan, TrialPlan
 
@@ -92,7 +91,7 @@ def laid_out(plan: Plan) -> Grid:
     Raises:
         InputError: a graph cannot be read, or settings do not fit.
     """
-    graphs = {name: graph_of(name) for name in plan.datasets}
+    graphs = {name: graph_of(name, is_file(name)) for name in plan.datasets}
     digests = {name: digest_of(data) for name, data in graphs.items()}
     cells: list[Cell] = []
     tasks: list[Task] = []
@@ -100,7 +99,7 @@ def laid_out(plan: Plan) -> Grid:
     attacks = tuple(_attack_plans(plan))
     for planned in plan.target:
         for dataset in plan.datasets:
-            target = _target(planned, plan, graphs[dataset])
+            target = target_of(planned.name, planned.preset or plan.preset, graphs[dataset], planned.settings)
             targets.append(target)
             refused: dict[str, str] = {}
             for trial in _trials(planned, target, plan, attacks, refused):
@@ -109,33 +108,12 @@ def laid_out(plan: Plan) -> Grid:
             cells.append(Cell(target.name, settings, dataset, target.release_phrase, refused))
     for trial, dataset in _planted(plan, targets, attacks):
         if dataset not in graphs:
-            graphs[dataset] = graph_of(dataset)
+            graphs[dataset] = graph_of(dataset, file=False)
             digests[dataset] = digest_of(graphs[dataset])
         tasks.append(Task(_key(trial, digests[dataset]), -1, dataset, trial))
     in_order = sorted(tasks, key=lambda task: task.cell)
     tasks = list({(task.cell, task.key): task for task in in_order}.values())
     return Grid(tuple(cells), tuple(tasks), graphs, _fingerprint(tasks, digests))
-
-
-def graph_of(name: str) -> Data:
-    """A dataset by name, or a graph file, with the name that it goes by."""
-    data = read_graph(name) if is_file(name) else load_dataset(name)
-    data.name = Path(name).name if is_file(name) else name
-    return data
-
-
-def merged(base: dict[str, Any], over: dict[str, Any]) -> dict[str, Any]:
-    """``over`` laid on ``base``, nested settings one by one."""
-    result = dict(base)
-    for key, value in over.items():
-        inner = result.get(key)
-        result[key] = merged(inner, value) if isinstance(inner, dict) and isinstance(value, dict) else value
-    return result
-
-
-def _target(planned: PlannedTarget, plan: Plan, data: Data) -> Target:
-    kind: type[Target] = find("targets", planned.name)
-    return kind(**merged(kind.preset(planned.preset or plan.preset, data), planned.settings))
 
 
 def _attack_plans(plan: Plan) -> Iterator[AttackPlan]:

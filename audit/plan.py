@@ -8,9 +8,10 @@ from pydantic import Field, field_validator
 
 from ..attacks.attack import Attack, Neighbours
 from ..targets.datasets import dataset_names
-from ..targets.defense import Defense, Settings
+from ..targets.defense import Defense
 from ..targets.errors import InputError, unknown_name
 from ..targets.registry import find
+from ..targets.settings import Settings
 from ..targets.transcript import observer_members
 from .verdict import Scale
 

@@ -10,9 +10,9 @@ from typing import Any, Literal, get_args
 from pydantic import Field, field_validator, model_validator
 
 from ..attacks.attack import Neighbours
-from ..targets.defense import Settings
 from ..targets.errors import InputError, unknown_name
 from ..targets.registry import registered
+from ..targets.settings import Settings
 from .audited import Place
 from .plan import Plan, is_file
 from .verdict import Level, Scale

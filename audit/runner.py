@@ -9,7 +9,7 @@ import os
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from itertools import zip_longest
 from typing import Any, Literal
@@ -88,17 +88,21 @@ def run_audit(
         noted(todo.pop(done.key), done)
 
     workers = workers or os.cpu_count() or 1
-    with _executing(executor, workers) as lost:
-        _run_all(todo, grid, workers, note, lost)
+    with _executing(executor, workers) as (lost, room):
+        _run_all(todo, grid, lambda: min(workers, room()), note, lost)
 
 
 def _run_all(
-    todo: dict[str, Task], grid: Grid, workers: int, note: Callable[[Done], None], lost: tuple[type[Exception], ...]
+    todo: dict[str, Task],
+    grid: Grid,
+    room: Callable[[], int],
+    note: Callable[[Done], None],
+    lost: tuple[type[Exception], ...],
 ) -> None:
-    """Until nothing is left: what a killed worker had in hand runs again, in new workers."""
+    """Until nothing is left: what a killed worker had in hand runs again, in as many new ones as there is room."""
     crashes = 0
     while todo:
-        before = len(todo)
+        before, workers = len(todo), room()
         try:
             side_by_side = min(workers, max(2, len(todo)))  # a single worker would be this very process
             for done in _dispatched(_interleaved(list(todo.values()), workers), grid, side_by_side):
@@ -124,20 +128,22 @@ def _one_by_one(
 
 def _dispatched(batch: Sequence[Task], grid: Grid, workers: int) -> Iterator[Done]:
     """Trials as they end; where a backend gives results by the list only, wave by wave."""
+    with parallel_config(backend="sequential") if workers == 1 else nullcontext():
+        backend, _ = get_active_backend()
+        owner = os.getpid() if backend.supports_return_generator else ELSEWHERE
 
-    backend, _ = get_active_backend()
-    owner = os.getpid() if backend.supports_return_generator else ELSEWHERE
+        def calls(tasks: Sequence[Task]) -> Iterator[Any]:
+            return (delayed(attempt)(t, grid.graphs[t.dataset], grid.fingerprint, owner) for t in tasks)
 
-    def calls(tasks: Sequence[Task]) -> Iterator[Any]:
-        return (delayed(attempt)(t, grid.graphs[t.dataset], grid.fingerprint, owner) for t in tasks)
-
-    if backend.supports_return_generator:
-        unordered = Parallel(n_jobs=workers, return_as="generator_unordered", pre_dispatch=workers, batch_size=1)
-        yield from unordered(calls(batch))
-        return
-    with Parallel(n_jobs=workers, batch_size=1) as pool:
-        for start in range(0, len(batch), WAVE * workers):
-            yield from pool(calls(batch[start : start + WAVE * workers]))
+        if backend.supports_return_generator:
+            unordered = Parallel(
+                n_jobs=workers, return_as="generator_unordered", pre_dispatch=workers, batch_size=1
+            )
+            yield from unordered(calls(batch))
+            return
+        with Parallel(n_jobs=workers, batch_size=1) as pool:
+            for start in range(0, len(batch), WAVE * workers):
+                yield from pool(calls(batch[start : start + WAVE * workers]))
 
 
 def _interleaved(tasks: list[Task], workers: int) -> list[Task]:
@@ -154,11 +160,11 @@ def _interleaved(tasks: list[Task], workers: int) -> list[Task]:
 
 
 @contextmanager
-def _executing(executor: Executor, workers: int) -> Iterator[tuple[type[Exception], ...]]:
-    """Sets joblib's backend; yields the errors that mean that a worker was lost."""
+def _executing(executor: Executor, workers: int) -> Iterator[tuple[tuple[type[Exception], ...], Callable[[], int]]]:
+    """Sets joblib's backend; yields the errors that mean that a worker was lost, and how many there is room for."""
     if executor == "local":
         with parallel_config(backend="loky"):
-            yield (process_executor.BrokenProcessPool,)
+            yield (process_executor.BrokenProcessPool,), lambda: workers
         return
     try:
         import ray
@@ -168,8 +174,10 @@ def _executing(executor: Executor, workers: int) -> Iterator[tuple[type[Exceptio
     register_ray()
     if not ray.is_initialized():
         ray.init(num_cpus=workers, include_dashboard=False, logging_level=logging.ERROR)
-    with parallel_config(backend="ray"):
-        yield (ray.exceptions.RayError,)
+    with parallel_config(
+        backend="ray"
+    ):  # nodes come and go, and Ray refuses a pool that is larger than its cluster
+        yield (ray.exceptions.RayError,), lambda: max(1, int(ray.cluster_resources().get("CPU", 1)))
 
 
 _SHARED: dict[tuple[object, ...], Grants] = {}

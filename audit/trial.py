@@ -138,8 +138,7 @@ def run_trial(
     """
     target, defense = plan.make_target(), plan.make_defense()
     seed = plan.root()
-    own = data.clone()  # whatever a target does to its graph, other trials do not see
-    run = target.run(own, defense, seed, plan.keeps(), progress)
+    run = target(data, defense, seed, plan.keeps(), progress)
     if plan.transcript is not None:
         run.transcript.save(Path(plan.transcript))
     return attacks_on(plan, run, data, seed, progress, grants)

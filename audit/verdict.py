@@ -11,7 +11,7 @@ from enum import StrEnum
 
 from pydantic import Field, model_validator
 
-from ..targets.defense import Settings
+from ..targets.settings import Settings
 from .results import AttackOutcome
 
 

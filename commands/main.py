@@ -163,7 +163,7 @@ def inspect(**options: Any) -> None:
 
     Example: gaudit inspect --target fedgc --observer server --observer client:3
     """
-    from ..audit.attack_command import run_inspection
+    from ..audit.inspect_command import run_inspection
     from ..reports.console import exposure_table
 
     options["settings"] = _pairs(options["settings"])

@@ -6,9 +6,10 @@ from pydantic import Field
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from ..targets.defense import Defense, LossTerm, Settings
+from ..targets.defense import Defense, LossTerm
 from ..targets.party import Client
 from ..targets.randomness import seeded
+from ..targets.settings import Settings
 
 
 class AdversarialSettings(Settings):

@@ -11,12 +11,13 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from ..targets.backbone import GCN
-from ..targets.defense import Defense, Settings, SharedModel
+from ..targets.defense import Defense, SharedModel
 from ..targets.encoder import ENCODER_KIND, gaussian
 from ..targets.errors import InputError
 from ..targets.party import Client
 from ..targets.propagation import Factor, Neighbourhood, gcn_operator, sparse_features
 from ..targets.randomness import seeded
+from ..targets.settings import Settings
 
 
 class BottleneckSettings(Settings):

@@ -9,8 +9,9 @@ import torch
 from pydantic import Field
 from torch import Tensor
 
-from ..targets.defense import Defense, Settings, SharedModel
+from ..targets.defense import Defense, SharedModel
 from ..targets.party import Client
+from ..targets.settings import Settings
 
 
 class LabelNoiseSettings(Settings):

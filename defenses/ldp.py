@@ -8,8 +8,9 @@ from pydantic import Field
 from torch import Tensor
 
 from ..targets.channel import on_kinds
-from ..targets.defense import Defense, Settings
+from ..targets.defense import Defense
 from ..targets.randomness import integer
+from ..targets.settings import Settings
 from ..targets.transcript import Message
 
 GRADIENT_KINDS = ("class-gradients", "self-training-gradients")

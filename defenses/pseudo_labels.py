@@ -8,9 +8,10 @@ import torch
 from pydantic import Field
 from torch import Tensor
 
-from ..targets.defense import Defense, Settings, SharedModel
+from ..targets.defense import Defense, SharedModel
 from ..targets.errors import InputError
 from ..targets.party import Client
+from ..targets.settings import Settings
 
 
 class PseudoLabelSettings(Settings):

@@ -8,7 +8,8 @@ import torch
 from pydantic import Field
 
 from ..targets.answers import QUERY_NAMES, posteriors_kind
-from ..targets.defense import Defense, Settings
+from ..targets.defense import Defense
+from ..targets.settings import Settings
 from ..targets.transcript import Message
 
 KINDS = tuple(posteriors_kind(query) for query in QUERY_NAMES.values())

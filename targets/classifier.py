@@ -11,13 +11,14 @@ from torch_geometric.data import Data
 
 from .answers import GLOBAL_KIND, MODEL_KIND, QUERY_NAMES, TABLE_KINDS, UPDATE_KIND, labels_kind, posteriors_kind
 from .channel import Channel, Retention
-from .defense import Defense, Settings
+from .defense import Defense
 from .device import usable_device
 from .errors import InputError, unknown_name
 from .partition import Partition
 from .party import clients_of
 from .randomness import branch
 from .recipe import Recipe, initial_weights
+from .settings import Settings
 from .shadow_models import ask_models, train_models
 from .shadow_task import Query, Task
 from .target import UNITS, Progress, Run, Secrets, Target, Utility, no_progress
@@ -110,9 +111,6 @@ class Classifier(Target):
         retain: Retention,
         progress: Progress = no_progress,
     ) -> Run:
-        reason = self.why_not(defense)
-        if reason is not None:
-            raise InputError(f"the defense '{defense.name}' has no place in the target '{self.name}': {reason}")
         mod = defense.on_message(branch(seed, "messages"))
         s, channel = self.settings, Channel(retain=retain, mods=() if mod is None else (mod,))
         secrets = self._dealt_out(self._secrets(data, seed), branch(seed, "clients"))

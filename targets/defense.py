@@ -5,55 +5,16 @@ so any defense can be put before any federated target.
 """
 
 from collections.abc import Callable, Mapping
+from copy import copy
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self, get_args
+from typing import Any, ClassVar
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, ValidationError
 from torch import Tensor
 
-from .errors import InputError, unknown_name
 from .party import Client
+from .settings import Configured
 from .transcript import Message
-
-
-class Settings(BaseModel):
-    """Settings of a target, an attack or a defense: published defaults, unknown keys refused."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
-
-    @classmethod
-    def checked(cls, owner: str, values: dict[str, Any]) -> Self:
-        """Builds the settings from outside values.
-
-        Raises:
-            InputError: an unknown key (with the nearest match) or a value out of its range.
-        """
-        try:
-            return cls(**values)
-        except ValidationError as error:
-            first = error.errors()[0]
-            if first["type"] == "extra_forbidden":
-                *path, key = (str(part) for part in first["loc"])
-                raise unknown_name(f"setting of {owner}", ".".join([*path, key]), _known(cls, path)) from error
-            if not first["loc"]:  # a rule about several settings
-                raise InputError(f"settings of {owner}: {first['msg'].removeprefix('Value error, ')}") from error
-            name = ".".join(str(part) for part in first["loc"]) or "settings"
-            message = first["msg"].removeprefix("Value error, ")
-            raise InputError(f"setting '{name}' of {owner}: {message}, got {first['input']!r}") from error
-
-
-def _known(settings: type[BaseModel], path: list[str]) -> list[str]:
-    """The names of settings beside a nested one, in full."""
-    for part in path:
-        if part.isdigit():  # a place in a list of nested settings
-            continue
-        kinds = [settings.model_fields[part].annotation, *get_args(settings.model_fields[part].annotation)]
-        inner = next((k for k in kinds if isinstance(k, type) and issubclass(k, BaseModel)), None)
-        if inner is None:
-            return []
-        settings = inner
-    return [".".join([*path, name]) for name in settings.model_fields]
 
 
 @dataclass(frozen=True)
@@ -71,7 +32,10 @@ class SharedModel:
     pseudo_labelled: dict[int, Tensor]
 
 
-class Defense:
+SOCKETS = ("on_data", "on_training", "on_message")
+
+
+class Defense(Configured):
     """Base of all defenses; on its own it changes nothing and is the undefended control.
 
     Attributes:
@@ -86,6 +50,7 @@ class Defense:
         acts_on: kinds of messages that it changes; none where it acts elsewhere.
     """
 
+    kind = "defense"
     name: ClassVar[str] = "none"
     phrase: ClassVar[str] = "undefended"
     needs_shared_model: ClassVar[bool] = False
@@ -95,14 +60,6 @@ class Defense:
     trivial: ClassVar[bool] = False
     guarantee: ClassVar[str | None] = None
     acts_on: ClassVar[tuple[str, ...]] = ()
-    Settings: ClassVar[type[Settings]] = Settings
-
-    def __init__(self, **settings: Any) -> None:
-        self.settings = self.Settings.checked(f"defense '{self.name}'", settings)
-
-    def __repr__(self) -> str:
-        inside = ", ".join(f"{k}={v!r}" for k, v in self.settings.model_dump().items())
-        return f"{type(self).__name__}({inside})"
 
     @classmethod
     def preset(cls, preset: str) -> dict[str, Any]:
@@ -126,6 +83,26 @@ class Defense:
     def on_message(self, seed: np.random.SeedSequence) -> Callable[[Message], Message] | None:
         """A change of messages at their sender, or None."""
         return None
+
+    @classmethod
+    def sockets(cls) -> tuple[str, ...]:
+        """The sockets that it fills."""
+        return tuple(s for s in SOCKETS if getattr(cls, s) is not getattr(Defense, s))
+
+    def watched(self) -> "tuple[Defense, set[str]]":
+        """A copy of it, and the set of sockets that were called on that copy."""
+        twin, called = copy(self), set[str]()
+        for socket in SOCKETS:
+            setattr(twin, socket, _noting(getattr(self, socket), socket, called))
+        return twin, called
+
+
+def _noting(method: Callable[..., Any], name: str, called: set[str]) -> Callable[..., Any]:
+    def noted(*args: Any, **named: Any) -> Any:
+        called.add(name)
+        return method(*args, **named)
+
+    return noted
 
 
 class LossTerm:

@@ -11,10 +11,10 @@ from torch.nn import functional as F
 
 from .backbone import BACKBONES, Backbone
 from .condensed import CondensedGraph
-from .defense import Settings
 from .party import Client
 from .propagation import Neighbourhood, side_by_side
 from .randomness import branch, seeded
+from .settings import Settings
 from .target import Utility
 from .training import fit
 

@@ -22,11 +22,12 @@ from .condensation import (
     matching_distance,
 )
 from .condensed import CondensedGraph
-from .defense import LossTerm, Settings
+from .defense import LossTerm
 from .party import Client
 from .propagation import Factor, Neighbourhood, dense_gcn_operator, sparse_features
 from .randomness import branch, seeded
 from .self_training import mean_error
+from .settings import Settings
 
 
 class MatchingSettings(Settings):

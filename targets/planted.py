@@ -12,11 +12,11 @@ from .answers import GLOBAL_KIND, MODEL_KIND, QUERY_NAMES, TABLE_KINDS, UPDATE_K
 from .channel import Channel, Retention
 from .condensed import KIND as RELEASE_KIND
 from .condensed import CondensedGraph
-from .defense import Defense, Settings
+from .defense import Defense
 from .encoder import ENCODER_KIND
-from .errors import InputError
 from .randomness import branch
 from .recipe import Recipe
+from .settings import Settings
 from .shadow_models import ask_models, train_models
 from .shadow_task import Query, Task
 from .target import UNITS, Progress, Run, Secrets, Target, Utility, no_progress
@@ -70,9 +70,6 @@ class Planted(Target):
         retain: Retention,
         progress: Progress = no_progress,
     ) -> Run:
-        reason = self.why_not(defense)
-        if reason is not None:
-            raise InputError(f"the defense '{defense.name}' has no place in the target '{self.name}': {reason}")
         s, channel = self.settings, Channel(retain=retain)
         train, test = data.train_mask.numpy(), data.test_mask.numpy()
         subjects = np.flatnonzero(train | test)

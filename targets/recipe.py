@@ -8,8 +8,8 @@ import torch
 from pydantic import Field, model_validator
 from torch import Tensor
 
-from .defense import Settings
 from .randomness import integer
+from .settings import Settings
 
 Architecture = Literal["gcn", "sgc", "sage", "gat", "mlp"]
 

@@ -3,14 +3,16 @@
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import Any, ClassVar, final
 
 import numpy as np
 from torch_geometric.data import Data
 
 from .channel import Retention
-from .defense import Defense, Settings
+from .defense import Defense
+from .errors import InputError
 from .recipe import Recipe
+from .settings import Configured
 from .transcript import Transcript
 
 Progress = Callable[[str, int, int], None]
@@ -88,10 +90,10 @@ class Run:
         return self.utilities[self.chosen]
 
 
-class Target(ABC):
+class Target(Configured, ABC):
     """Base of all targets: settings with published defaults, and one method, `run`."""
 
-    name: ClassVar[str]
+    kind = "target"
     published_defense: ClassVar[str] = "none"
     release: ClassVar[str]
     """Kind of the message that the outside gets."""
@@ -101,14 +103,6 @@ class Target(ABC):
     """Kinds of messages that it may send."""
     dataset: ClassVar[str | None] = None
     """The one graph that it runs on, of a control."""
-    Settings: ClassVar[type[Settings]]
-
-    def __init__(self, **settings: Any) -> None:
-        self.settings = self.Settings.checked(f"target '{self.name}'", settings)
-
-    def __repr__(self) -> str:
-        inside = ", ".join(f"{k}={v!r}" for k, v in self.settings.model_dump().items())
-        return f"{type(self).__name__}({inside})"
 
     def why_not(self, defense: Defense) -> str | None:
         """Why a defense has no place in this pipeline, or None if it has one."""
@@ -131,6 +125,34 @@ class Target(ABC):
     def preset(cls, preset: str, data: Data) -> dict[str, Any]:
         """The settings of a preset (``quick`` or ``paper``) for a graph."""
 
+    @final
+    def __call__(
+        self,
+        data: Data,
+        defense: Defense,
+        seed: np.random.SeedSequence,
+        retain: Retention,
+        progress: Progress = no_progress,
+    ) -> Run:
+        """Runs the pipeline on a copy of a graph, and sees to it that the defense had its part.
+
+        Raises:
+            InputError: graph, settings and defense do not go together, or the pipeline never called the defense:
+                what would be measured then is no defense at all.
+        """
+        reason = self.why_not(defense)
+        if reason is not None:
+            raise InputError(f"the defense '{defense.name}' has no place in the target '{self.name}': {reason}")
+        watched, called = defense.watched()
+        run = self.run(data.clone(), watched, seed, retain, progress)
+        idle = [socket for socket in defense.sockets() if socket not in called]
+        if idle:
+            raise InputError(
+                f"the target '{self.name}' never called {' and '.join(idle)} of the defense '{defense.name}': it "
+                "ran undefended, which says nothing of the defense: call it in the target's run, or leave it out"
+            )
+        return run
+
     @abstractmethod
     def run(
         self,
@@ -140,7 +162,7 @@ class Target(ABC):
         retain: Retention,
         progress: Progress = no_progress,
     ) -> Run:
-        """Runs the pipeline once on a checked graph.
+        """Runs the pipeline once on a checked graph, which is its own.
 
         Raises:
             InputError: the graph and the settings do not go together.

@@ -16,7 +16,8 @@ from hypothesis import strategies as st
 from torch_geometric.data import Data
 
 from gaudit.audit import grid as grid_module
-from gaudit.audit.grid import OURS, PASSIVE, Grid, Task, code_of, digest_of, laid_out, merged, source_digest
+from gaudit.audit.asked_for import merged
+from gaudit.audit.grid import OURS, PASSIVE, Grid, Task, code_of, digest_of, laid_out, source_digest
 from gaudit.audit.plan import Plan
 from gaudit.targets.datasets import load_dataset
 from gaudit.targets.errors import InputError

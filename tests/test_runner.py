@@ -60,12 +60,18 @@ class Failing(Classifier):
 '''
 
 
-def run(path: Path, content: dict = SMALL, **how):
-    """Runs a plan into a ledger; returns the trials that were noted."""
+def run(path: Path, content: dict = SMALL, then=lambda: None, **how):
+    """Runs a plan into a ledger, ``then`` after its first trial; returns the trials that were noted."""
     plan = Plan.of(content, "test")
     noted = []
+
+    def note(task, done):
+        noted.append(task.key)
+        if len(noted) == 1:
+            then()
+
     with Ledger(path, write=True) as ledger:
-        run_audit(plan, laid_out(plan), ledger, lambda task, done: noted.append(task.key), **how)
+        run_audit(plan, laid_out(plan), ledger, note, **how)
     return noted
 
 
@@ -188,11 +194,11 @@ def test_on_a_ray_cluster_of_which_one_node_dies(undisturbed, tmp_path):
         pytest.skip(f"Ray did not start here: {str(error).splitlines()[0]}")
     ray.init(address=cluster.address, logging_level="ERROR", log_to_driver=False)
     try:
-        assert ray.cluster_resources()["CPU"] == 2
-        killer = threading.Timer(6.0, cluster.remove_node, (node,), {"allow_graceful": False})
-        killer.start()
-        run(tmp_path / "audit.db", workers=2, executor="ray")
+        assert _wait_for(lambda: ray.cluster_resources().get("CPU") == 2, 30)
+        killer = threading.Timer(0.3, cluster.remove_node, (node,), {"allow_graceful": False})
+        noted = run(tmp_path / "audit.db", then=killer.start, workers=2, executor="ray")
         killer.join()
+        assert len(noted) == TRIALS
         assert _wait_for(lambda: sum(n["Alive"] for n in ray.nodes()) == 1, 30)
     finally:
         ray.shutdown()

@@ -334,7 +334,7 @@ REASONS = {
 
 
 def defended(data: Data, defense: Defense, seed: int = 0, **settings):
-    return Classifier(**{"recipe": SMALL, **settings}).run(
+    return Classifier(**{"recipe": SMALL, **settings})(
         data, defense, np.random.SeedSequence(seed), lambda message: True
     )
 

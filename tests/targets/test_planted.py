@@ -181,7 +181,7 @@ def test_it_is_not_defended(graph, name):
     defense = find("defenses", name)()
     assert Planted().why_not(defense) == "a control that leaks on purpose is not defended"
     with pytest.raises(InputError, match=f"the defense '{name}' has no place in the target 'planted'"):
-        Planted().run(graph, defense, np.random.SeedSequence(0), lambda message: True)
+        Planted()(graph, defense, np.random.SeedSequence(0), lambda message: True)
     assert Planted().why_not(Defense()) is None
 
 

@@ -1,0 +1,49 @@
+"""What names and settings ask for: a graph, a target."""
+
+from pathlib import Path
+from typing import Any
+
+from torch_geometric.data import Data
+
+from ..targets.datasets import load_dataset
+from ..targets.graphfile import read_graph
+from ..targets.registry import find
+from ..targets.target import Target
+
+
+def graph_of(name: str, file: bool, draw_split: bool = True) -> Data:
+    """A dataset by its name, or a graph file, with the name that it goes by.
+
+    Args:
+        name: of the dataset, or path of the file.
+        file: which of the two it is.
+        draw_split: draw a split where a file has none.
+
+    Raises:
+        InputError: it cannot be had.
+    """
+    data = read_graph(name, draw_split) if file else load_dataset(name)
+    data.name = Path(name).name if file else name
+    return data
+
+
+def target_of(name: str, preset: str, data: Data, *settings: dict[str, Any]) -> Target:
+    """A target with its preset for a graph, and settings laid on it one after the other.
+
+    Raises:
+        InputError: there is no such target, or settings do not fit.
+    """
+    kind: type[Target] = find("targets", name)
+    asked = kind.preset(preset, data)
+    for over in settings:
+        asked = merged(asked, over)
+    return kind(**asked)
+
+
+def merged(base: dict[str, Any], over: dict[str, Any]) -> dict[str, Any]:
+    """``over`` laid on ``base``, nested settings one by one."""
+    laid = dict(base)
+    for key, value in over.items():
+        inner = laid.get(key)
+        laid[key] = merged(inner, value) if isinstance(inner, dict) and isinstance(value, dict) else value
+    return laid

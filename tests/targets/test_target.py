@@ -1,0 +1,93 @@
+"""What every target does for its defense, whoever wrote it."""
+
+import numpy as np
+import pytest
+import torch
+from torch_geometric.data import Data
+
+from gaudit.targets.channel import Channel
+from gaudit.targets.defense import Defense
+from gaudit.targets.errors import InputError
+from gaudit.targets.registry import find
+from gaudit.targets.settings import Settings
+from gaudit.targets.target import Run, Target, Utility
+
+
+class Careless(Target):
+    """A user's own target that forgets about defenses unless it is told to ask."""
+
+    name = "careless"
+    release = "table"
+    sends = ("table",)
+    release_phrase = "a table"
+    Settings = Settings
+    asks = False
+
+    @classmethod
+    def preset(cls, preset, data):
+        return {}
+
+    def run(self, data, defense, seed, retain, progress=lambda *a: None):
+        data.x.zero_()
+        mod = defense.on_message(seed) if self.asks else None
+        channel = Channel(retain=retain, mods=() if mod is None else (mod,))
+        channel.send("table", "server", "public", 1, {"x": data.x + 1})
+        return Run(channel.transcript, {}, (Utility(1, 0.5, 0.5, 0.5),), 0)
+
+
+class Doubling(Defense):
+    name = "doubling"
+    acts_on = ("table",)
+
+    def on_message(self, seed):
+        return lambda m: type(m)(m.kind, m.sender, m.receiver, m.round, {"x": 2 * m.tensors["x"]})
+
+
+class DoublingData(Doubling):
+    name = "doubling-data"
+
+    def on_data(self, client, shared, seed, hold):
+        return client
+
+
+def run(target, defense):
+    data = Data(x=torch.ones(3, 1))
+    result = target(data, defense, np.random.SeedSequence(0), lambda message: True)
+    assert bool((data.x == 1).all())  # whatever a target does to its graph, others do not see
+    return result.transcript.seen_by("public").last("table").tensors["x"].unique().item()
+
+
+class Careful(Careless):
+    name = "careful"
+    asks = True
+
+
+def test_a_defense_that_was_never_called_is_no_defense():
+    with pytest.raises(InputError, match="'careless' never called on_message of the defense 'doubling'") as caught:
+        run(Careless(), Doubling())
+    assert "\n" not in str(caught.value)
+
+
+def test_a_defense_that_was_called_in_part_is_no_defense():
+    with pytest.raises(InputError, match="never called on_data of the defense 'doubling-data'"):
+        run(Careful(), DoublingData())
+
+
+def test_a_defense_that_is_called_does_what_it_does():
+    assert run(Careful(), Doubling()) == 2
+    assert run(Careful(), Defense()) == run(Careless(), Defense()) == 1
+
+
+def test_a_defense_of_other_messages_is_refused_before_the_run():
+    with pytest.raises(InputError, match="no place in the target 'careless': it changes posteriors"):
+        run(Careless(), find("defenses", "rounded-posteriors")())
+
+
+def test_watching_leaves_the_defense_alone():
+    defense = Doubling()
+    twin, called = defense.watched()
+    assert twin.on_message(np.random.SeedSequence(0)) is not None
+    assert called == {"on_message"}
+    assert vars(defense) == {"settings": defense.settings}
+    assert Doubling.sockets() == ("on_message",)
+    assert Defense.sockets() == ()

@@ -5,8 +5,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from .audited import Audit, Control, Failure, Point, Section
 from .finding import Finding
 from .grid import Cell, Grid
+from .outcome import AttackOutcome, DefenseOutcome
 from .plan import Plan
-from .results import AttackOutcome, DefenseOutcome, differing, outcomes
+from .results import differing, outcomes
 from .trial import AttackPlan, TrialResult
 from .verdict import Scale, Verdict, verdict
 

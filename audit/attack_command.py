@@ -16,8 +16,9 @@ from ..targets.registry import find, registered
 from ..targets.target import Target
 from ..targets.transcript import observer_members
 from .asked_for import graph_of, target_of
+from .outcome import DefenseOutcome
 from .recorded import attack_recorded
-from .results import SCHEMA, DefenseOutcome, outcomes
+from .results import SCHEMA, outcomes
 from .trial import AttackPlan, TrialPlan, TrialResult, use_one_thread
 from .vulnerability import as_csv
 from .workers import run_trials

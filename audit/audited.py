@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from .finding import Finding
+from .outcome import AttackOutcome, DefenseOutcome
 from .plan import Plan
-from .results import AttackOutcome, DefenseOutcome
 from .verdict import Verdict
 
 

@@ -12,7 +12,7 @@ from enum import StrEnum
 from pydantic import Field, model_validator
 
 from ..targets.settings import Settings
-from .results import AttackOutcome
+from .outcome import AttackOutcome
 
 
 class Level(StrEnum):

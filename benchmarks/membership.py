@@ -173,6 +173,10 @@ TUNED = {  # lr, weight decay, dropout, hidden, epochs; released configuration
 FOLDER = click.option("--folder", type=click.Path(path_type=Path), default=Path("results"), show_default=True)
 
 
+SHADOWED = ("lira", "lira-offline", "rmia", "rmia-offline", "base", "base-offline")
+OTHERS = ("loss-calibrated", "label-only")
+
+
 @click.group()
 def main() -> None:
     """Membership inference, measured beside published."""
@@ -207,10 +211,7 @@ def protocol(dataset: str, architecture: str, shadows: int, seeds: int, g_base: 
         "loss": AttackPlan("loss", {}, neighbours="none"),
         "lira-record": AttackPlan("lira", record, neighbours="none"),
         "lira-offline-record": AttackPlan("lira-offline", record, neighbours="none"),
-        **{
-            n: AttackPlan(n, {"shadows": shadows}, neighbours="none")
-            for n in ("lira", "lira-offline", "rmia", "rmia-offline", "base", "base-offline")
-        },
+        **{n: AttackPlan(n, {"shadows": shadows}, neighbours="none") for n in SHADOWED},
     }
     if g_base:
         plans["g-base"] = AttackPlan("g-base", {"shadows": shadows})
@@ -227,17 +228,7 @@ def overfit(dataset: str, shadows: int, seeds: int, folder: Path) -> None:
     """All attacks on an overfit GCN; the adversary also owns nodes of its own. 0-hop queries."""
     from gaudit.audit.trial import AttackPlan
 
-    names = (
-        "lira",
-        "lira-offline",
-        "rmia",
-        "rmia-offline",
-        "base",
-        "base-offline",
-        "loss-calibrated",
-        "label-only",
-    )
-    plans = {n: AttackPlan(n, {"shadows": shadows}, neighbours="none") for n in names}
+    plans = {n: AttackPlan(n, {"shadows": shadows}, neighbours="none") for n in (*SHADOWED, *OTHERS)}
     plans["loss"] = AttackPlan("loss", {}, neighbours="none")
     plans["mia"] = AttackPlan("mia", {"shadows": 8}, neighbours="none")
     settings = {"game": "node-presence", "recipe": recipe(dataset, "gcn")}
@@ -277,17 +268,7 @@ def null(repetitions: int, shadows: int) -> None:
     use_one_thread()
     data = load_dataset("Cora")
     given = {"shadows": shadows}
-    names = (
-        "lira",
-        "lira-offline",
-        "rmia",
-        "rmia-offline",
-        "base",
-        "base-offline",
-        "loss-calibrated",
-        "label-only",
-    )
-    plans = [AttackPlan(n, given, neighbours="none") for n in names]
+    plans = [AttackPlan(n, given, neighbours="none") for n in (*SHADOWED, *OTHERS)]
     plans += [AttackPlan("loss", {}, neighbours="none"), AttackPlan("mia", {}, neighbours="none")]
     inside: dict[str, list[bool]] = {p.name: [] for p in plans}
     bounds: dict[str, list[float]] = {p.name: [] for p in plans}

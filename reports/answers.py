@@ -6,7 +6,7 @@ A *person* is a node of the graph, whatever it stands for.
 from ..audit.assemble import CONTROL, PLANTED
 from ..audit.audited import Audit, Place
 from ..audit.finding import Finding
-from ..audit.results import AttackOutcome
+from ..audit.outcome import AttackOutcome
 from ..audit.verdict import Level, Scale
 from ..targets.registry import find
 from .sentences import actor

@@ -8,7 +8,7 @@ from markupsafe import Markup
 from ..audit.assemble import curve, named
 from ..audit.audited import Section
 from ..audit.finding import Finding
-from ..audit.results import AttackOutcome, DefenseOutcome
+from ..audit.outcome import AttackOutcome, DefenseOutcome
 from .answers import rate_of
 from .curve_chart import FRONT, curve_chart
 from .evidence_tables import counts_table, course_table, in_order, points_table, risk_table

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from ..audit.assemble import curve
 from ..audit.audited import Place, Point, Section
 from ..audit.finding import Finding
-from ..audit.results import DefenseOutcome
+from ..audit.outcome import DefenseOutcome
 from ..audit.verdict import Scale
 from ..targets.registry import find
 from .answers import base_for, between, people, rate_at

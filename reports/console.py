@@ -6,7 +6,7 @@ from rich.console import Console
 from rich.table import Table
 
 from ..audit.finding import Finding
-from ..audit.results import AttackOutcome, DefenseOutcome
+from ..audit.outcome import AttackOutcome, DefenseOutcome
 from ..targets.registry import find
 from ..targets.transcript import Exposure
 from .sentences import ASKED_WITH, blind_warning, last_line

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 
 from ..audit.audited import Point
 from ..audit.finding import Finding
-from ..audit.results import AttackOutcome, DefenseOutcome
+from ..audit.outcome import AttackOutcome, DefenseOutcome
 from ..audit.subjects import THIRDS
 from .answers import rate_of
 from .roc_chart import RocCurve, named_at

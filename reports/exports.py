@@ -8,7 +8,7 @@ from typing import Any
 
 from ..audit.audited import Audit, Place, Section
 from ..audit.finding import Finding
-from ..audit.results import AttackOutcome
+from ..audit.outcome import AttackOutcome
 from ..audit.vulnerability import as_csv
 from .answers import answers, rate_at
 

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from ..audit.finding import Finding
-from ..audit.results import AttackOutcome, DefenseOutcome
+from ..audit.outcome import AttackOutcome, DefenseOutcome
 
 ASKED_WITH = {
     "true": "all edges",

@@ -15,8 +15,8 @@ from gaudit.audit.audited import Audit, Section
 from gaudit.audit.finding import Finding
 from gaudit.audit.grid import Cell, Grid
 from gaudit.audit.metrics import Judged
+from gaudit.audit.outcome import AttackOutcome, DefenseOutcome
 from gaudit.audit.plan import Plan
-from gaudit.audit.results import AttackOutcome, DefenseOutcome
 from gaudit.audit.trial import AttackPlan, TrialResult
 from gaudit.audit.verdict import Level
 

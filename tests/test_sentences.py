@@ -3,7 +3,7 @@ from dataclasses import replace
 import pytest
 
 from gaudit.audit.finding import Finding
-from gaudit.audit.results import AttackOutcome, DefenseOutcome
+from gaudit.audit.outcome import AttackOutcome, DefenseOutcome
 from gaudit.audit.trial import AttackPlan
 from gaudit.reports.sentences import blind_warning, last_line, who
 

@@ -13,8 +13,9 @@ from scipy.stats import binom, norm
 
 from gaudit.audit.finding import Finding
 from gaudit.audit.metrics import Judged
+from gaudit.audit.outcome import AttackOutcome, Baseline
 from gaudit.audit.plan import Plan
-from gaudit.audit.results import AttackOutcome, Baseline, attack_outcome
+from gaudit.audit.results import attack_outcome
 from gaudit.audit.trial import Attacked, AttackPlan
 from gaudit.audit.verdict import Level, Scale, verdict
 from gaudit.targets.errors import InputError

@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from ..targets.errors import InputError
+from ..targets.links import Links
 from ..targets.randomness import branch, seeded
 from ..targets.recipe import Recipe
 from ..targets.settings import Configured
@@ -47,6 +48,7 @@ class Knowledge:
         population: nodes of its own that no shadow model is trained on; never members, [z].
         all_edges: every edge, for an auditor; else none, [2, e].
         coins: randomness that its attacks share, so that they share shadow models too.
+        links: what it knows of links, in the game of links; subjects are codes of pairs then (`links.codes`).
     """
 
     x: Tensor
@@ -65,15 +67,18 @@ class Knowledge:
     population: Tensor = field(default_factory=lambda: torch.empty(0, dtype=torch.long))
     all_edges: Tensor = field(default_factory=lambda: torch.empty((2, 0), dtype=torch.long))
     coins: np.random.SeedSequence = field(default_factory=lambda: np.random.SeedSequence(0))
+    links: Links | None = None
 
     def to(self, device: str) -> "Knowledge":
         """The same on another device."""
         own: dict[str, Any] = {f.name: getattr(self, f.name) for f in fields(self)}
-        moved: dict[str, Any] = {k: v.to(device) if isinstance(v, Tensor) else v for k, v in own.items()}
+        moved: dict[str, Any] = {k: v.to(device) if isinstance(v, Tensor | Links) else v for k, v in own.items()}
         return Knowledge(**moved)
 
     def sentence(self) -> str:
         """What the report prints: the adversary's prior knowledge in words."""
+        if self.links is not None:
+            return self._of_links(self.links)
         labels = ", the labels of all of these and every edge" if self.auditor else ""
         return (
             f"knows the features of all {len(self.x)} nodes and asks with {QUERIES[self.neighbours]}, "
@@ -81,6 +86,15 @@ class Knowledge:
             f"owns {len(self.shadow)} labelled nodes of the same distribution"
             f"{f' and {len(self.population)} that no model is trained on' if self.auditor else ''}, "
             f"{'knows how the model was trained, ' if self.recipe is not None else ''}"
+            f"{'knows' if self.knows_defense else 'does not know'} the defense"
+        )
+
+    def _of_links(self, links: Links) -> str:
+        known = links.known.shape[1]
+        return (
+            f"knows features and classes of all {len(self.x)} nodes, which of the {links.parties} clients holds "
+            f"which, and that each has {' or '.join(map(str, sorted(set(links.counts.tolist()))))} edges"
+            f"{f', {known} of the edges and as many pairs that are none' if known else ', no single edge'}, "
             f"{'knows' if self.knows_defense else 'does not know'} the defense"
         )
 
@@ -121,6 +135,8 @@ class Attack(Configured, ABC):
     own_data: ClassVar[bool] = False
     ranks_as: ClassVar[str | None] = None
     planted: ClassVar[str] = "planted"
+    knows_links: float = 0.0
+    """Share of the edges in question that it must know beforehand, in [0, 1)."""
     accuracies: tuple[float, float] | None = None
     """Noted by a subclass with shadow models, see `Scores`."""
 

@@ -31,9 +31,11 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.extmath import randomized_svd
 from torch_geometric.data import Data
 
+from ..targets.links import ends
 from ..targets.randomness import branch
 from ..targets.target import Secrets
 from .metrics import Floats, Judged
+from .pairs import pair_columns
 
 FOLDS, FEW_FOLDS = 5, 3  # odd
 ENOUGH = 10  # members and non-members; with fewer there are fewer folds
@@ -44,11 +46,11 @@ PENALTY = 100.0  # of squared weights: a rank needs a direction only, which few 
 
 
 def blind_baselines(data: Data, secrets: Secrets, seed: np.random.SeedSequence) -> dict[str, Judged]:
-    """Scores each subject without the release: ``degree``, ``label``, ``features``, ``homophily`` and ``all``.
+    """Scores subjects without the release: ``degree``, ``label``, ``features``, ``all``, ``homophily`` of nodes.
 
     Args:
         data: the checked public graph with all nodes.
-        secrets: a game whose subjects are nodes.
+        secrets: a game whose subjects are nodes or pairs of nodes.
         seed: of the folds. Trials that share their members should share it too: then their baselines are the
             same, and averaging over trials does not pretend to average the subjects away.
 
@@ -66,9 +68,19 @@ def blind_baselines(data: Data, secrets: Secrets, seed: np.random.SeedSequence) 
         )
     order = np.argsort(secrets.subjects)
     subjects, truth = secrets.subjects[order], secrets.truth[order]
+    if secrets.nodes is None:
+        of_subjects = {name: columns[subjects] for name, columns in _public_columns(data, seed).items()}
+    else:
+        of_subjects = pair_columns(data, *ends(subjects, secrets.nodes))
     return {
-        name: Judged(subjects, _scores(columns[subjects], truth, np.random.default_rng(branch(seed, name))), truth)
-        for name, columns in _public_columns(data, seed).items()
+        name: Judged(
+            subjects,
+            _scores(columns, truth, np.random.default_rng(branch(seed, name))),
+            truth,
+            secrets.nodes,
+            secrets.stands_for,
+        )
+        for name, columns in of_subjects.items()
     }
 
 

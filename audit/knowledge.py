@@ -106,12 +106,12 @@ def grant(
         auditor=auditor,
         population=torch.from_numpy(population),
         all_edges=edges if auditor else edges[:, :0],
-        coins=_without_ancestry(branch(seed, "coins")),
+        coins=without_ancestry(branch(seed, "coins")),
     )
     return Grant(knowledge, ours)
 
 
-def _without_ancestry(seed: np.random.SeedSequence) -> np.random.SeedSequence:
+def without_ancestry(seed: np.random.SeedSequence) -> np.random.SeedSequence:
     """Fresh entropy: a branch would carry the plan's seed along, from which the members could be drawn again."""
     return np.random.SeedSequence(seed.generate_state(4).tolist())
 

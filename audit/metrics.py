@@ -16,7 +16,9 @@ at 2 seeds and 96 to 98 % at 5; with one seed, or seeds that differ, it covers 9
 (benchmarks/interval_coverage.py).
 
 Assumptions: subjects are independent of each other and seeds are independent draws. Neighbouring nodes are
-not quite independent; the intervals do not know about edges.
+not quite independent; the intervals do not know about edges. Where subjects are pairs of nodes, two pairs that
+share a node are not taken for independent: their covariance is summed node by node (Aronow, Samii and Assenova,
+Political Analysis 2015, dyadic cluster-robust variance), and never taken to be less than that of independent pairs.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -32,7 +34,7 @@ from .finding import Finding
 
 Counts: TypeAlias = tuple[int, int, int]  # distinct members, distinct non-members, seeds
 Floats: TypeAlias = NDArray[np.float64]
-Components: TypeAlias = Callable[[NDArray[np.bool_], Floats], tuple[Floats, Floats]]  # members', non-members'
+Components: TypeAlias = Callable[["Judged"], tuple[Floats, Floats]]  # members', non-members'
 
 ONE_SEED = "one seed: training randomness not covered"
 FEW_ERRORS = 5.0  # fewer effective errors than this: no normal approximation
@@ -46,12 +48,16 @@ class Judged:
     """One attack's guesses of one run with the truth beside them.
 
     ``subjects`` holds ids [s], equal ids in different runs being the same subject; ``score`` is float64 [s],
-    higher = likelier a member; ``truth`` is bool [s]. Raises ValueError where the shapes differ.
+    higher = likelier a member; ``truth`` is bool [s]. Raises ValueError where the shapes differ. Where subjects are
+    pairs of nodes, ``nodes`` is N and an id is ``low * N + high``; each non-member ``stands_for`` as many as it was
+    drawn from.
     """
 
     subjects: NDArray[np.generic]
     score: Floats
     truth: NDArray[np.bool_]
+    nodes: int | None = None
+    stands_for: float = 1.0
 
     def __post_init__(self) -> None:
         shapes = {np.shape(self.subjects), np.shape(self.score), np.shape(self.truth)}
@@ -60,16 +66,16 @@ class Judged:
 
     def where(self, keep: NDArray[np.bool_]) -> "Judged":
         """The rows that a mask or an index array [k] keeps."""
-        return Judged(self.subjects[keep], self.score[keep], self.truth[keep])
+        return replace(self, subjects=self.subjects[keep], score=self.score[keep], truth=self.truth[keep])
 
     def scrambled(self, rng: np.random.Generator) -> "Judged":
         """The null control: the same guesses with the truth permuted."""
-        return Judged(self.subjects, self.score, rng.permutation(self.truth))
+        return replace(self, truth=rng.permutation(self.truth))
 
 
 def auc(truth: ArrayLike, score: ArrayLike) -> float:
     """P(score of a member > score of a non-member), ties counting half (midranks)."""
-    return float(_placements(*checked(truth, score))[0].mean())
+    return float(_placed(*checked(truth, score))[0].mean())
 
 
 def auc_finding(runs: Sequence[Judged], level: float = 0.95) -> Finding:
@@ -90,7 +96,8 @@ def average_precision(truth: ArrayLike, score: ArrayLike) -> float:
     the share of members: constant scores give exactly that share, and untied guesses a little more (with 140
     members among 1140: 0.128 instead of 0.123).
     """
-    return float(_precisions(*checked(truth, score))[0].mean())
+    labels, values = checked(truth, score)
+    return float(_precisions(Judged(np.arange(len(labels)), values, labels))[0].mean())
 
 
 def average_precision_finding(runs: Sequence[Judged], level: float = 0.95) -> Finding:
@@ -107,10 +114,48 @@ def average_precision_finding(runs: Sequence[Judged], level: float = 0.95) -> Fi
     """
     method = "infinitesimal jackknife over subjects and seeds, logit t"
     found = _logit_finding("average precision", runs, _precisions, level, method)
-    share = float(np.mean([np.mean(run.truth) for run in runs]))
+    share = float(np.mean([_prevalence(run) for run in runs]))
     prior = f"{100 * share:.3g} % of those asked are members"
     validity = "indicative" if found.validity != "valid" or found.members < FEW_FOR_PRECISION else "heuristic"
     return replace(found, validity=validity, note="; ".join(filter(None, (prior, found.note))))
+
+
+def _prevalence(run: Judged) -> float:
+    """The share of members among all that the subjects stand for."""
+    members = int(run.truth.sum())
+    return members / (members + run.stands_for * (len(run.truth) - members))
+
+
+def precision_at_members(run: Judged) -> float:
+    """Precision of as many guesses as there are members, the highest scores first; ties by their expectation.
+
+    Each non-member counts as many times as it stands for.
+    """
+    truth, each = run.truth, run.stands_for
+    level = np.unique(-run.score, return_inverse=True)[1]
+    own = np.bincount(level[truth], minlength=level.max() + 1)
+    mass = own + each * np.bincount(level[~truth], minlength=len(own))
+    total, before = int(truth.sum()), np.cumsum(mass) - mass
+    taken = np.clip((total - before) / np.maximum(mass, NOTHING), 0, 1)  # the last level is guessed in part
+    return float((taken * own).sum() / total)
+
+
+def precision_finding(runs: Sequence[Judged], level: float = 0.95) -> Finding:
+    """Mean over seeds of `precision_at_members`; interval as for an accuracy with as many trials as members."""
+    runs = checked_runs(runs)
+    counts = counts_of([runs])
+    found = accuracy_finding(
+        [precision_at_members(run) for run in runs], min(int(r.truth.sum()) for r in runs), level
+    )
+    note = f"{100 * float(np.mean([_prevalence(run) for run in runs])):.3g} % of all pairs are edges"
+    return replace(
+        found,
+        metric="precision at as many guesses as edges",
+        validity="heuristic",
+        note="; ".join(filter(None, (note, found.note))),
+        members=counts[0],
+        non_members=counts[1],
+    )
 
 
 def auc_difference(
@@ -192,39 +237,47 @@ def checked_runs(runs: Sequence[Judged]) -> list[Judged]:
     if not len(runs):
         raise ValueError("at least one run is needed")
     parts = [checked(run.truth, run.score) for run in runs]
-    return [Judged(np.asarray(run.subjects), score, truth) for run, (truth, score) in zip(runs, parts, strict=True)]
+    return [
+        replace(run, subjects=np.asarray(run.subjects), score=score, truth=truth)
+        for run, (truth, score) in zip(runs, parts, strict=True)
+    ]
 
 
 def _fewest(runs: Iterable[Judged]) -> int:
     return min(int(min(run.truth.sum(), (~run.truth).sum())) for run in runs)
 
 
-def _placements(truth: NDArray[np.bool_], score: Floats) -> tuple[Floats, Floats]:
+def _placements(run: Judged) -> tuple[Floats, Floats]:
+    return _placed(run.truth, run.score)
+
+
+def _placed(truth: NDArray[np.bool_], score: Floats) -> tuple[Floats, Floats]:
     """DeLong's components: the share of the other class beaten by each member, beating each non-member."""
     ranks, members, others = rankdata(score), score[truth], score[~truth]
     beaten = (ranks[~truth] - rankdata(others)) / len(members)
     return (ranks[truth] - rankdata(members)) / len(others), 1 - beaten
 
 
-def _precisions(truth: NDArray[np.bool_], score: Floats) -> tuple[Floats, Floats]:
+def _precisions(run: Judged) -> tuple[Floats, Floats]:
     """The derivatives of average precision by the weight of each member and of each non-member.
 
     Times the number of the class, and shifted so that the members' mean is average precision itself.
     """
-    level = np.unique(-score, return_inverse=True)[1]  # 0 is the highest score
+    truth, each = run.truth, run.stands_for
+    level = np.unique(-run.score, return_inverse=True)[1]  # 0 is the highest score
     own = np.bincount(level[truth], minlength=level.max() + 1)
-    true, false = np.cumsum(own), np.cumsum(np.bincount(level[~truth], minlength=len(own)))
+    true, false = np.cumsum(own), each * np.cumsum(np.bincount(level[~truth], minlength=len(own)))
     slope = own / (true + false) ** 2
     # a subject counts at its own score and at all below
     gain, loss = (np.cumsum((slope * part)[::-1])[::-1] for part in (false, true))
     gained = gain[level[truth]]
     precision = (true / (true + false))[level[truth]]
-    return precision + gained - gained.mean(), -loss[level[~truth]] * len(level[~truth]) / len(gained)
+    return precision + gained - gained.mean(), -each * loss[level[~truth]] * len(level[~truth]) / len(gained)
 
 
 def _few_errors(runs: Sequence[Judged]) -> bool:
     """Whether too few subjects carry the errors: Kish's effective number per class, mean over the runs."""
-    parts = [_placements(run.truth, run.score) for run in runs]
+    parts = [_placements(run) for run in runs]
     upper = np.mean([part[0].mean() for part in parts]) > 0.5
     losses = [[1 - part[kind] if upper else part[kind] for part in parts] for kind in (0, 1)]
     kish = [np.mean([x.sum() ** 2 / max((x**2).sum(), NOTHING**2) for x in kind]) for kind in losses]
@@ -256,24 +309,46 @@ def _spread(
     estimates = np.zeros(len(sides[0]))
     for sign, runs in zip((1, -1), sides, strict=False):
         for seed, run in enumerate(runs):
-            columns, placed = where.pop(0), components(run.truth, run.score)
+            columns, placed = where.pop(0), components(run)
             estimates[seed] += sign * placed[0].mean()
             for kind, (mask, part) in enumerate(zip((run.truth, ~run.truth), placed, strict=True)):
                 scale = sign / np.sqrt(len(part) * max(len(part) - 1, 1))  # sqrt(n / (n - 1)) / n
                 np.add.at(influence[kind, seed], columns[mask], scale * (part - part.mean()))
-    counts, both = counts_of(sides), influence.sum(0)
-    freedom = _freedom(influence.mean(1), counts)
-    return estimates, reach_of(estimates, both @ both.T, freedom, level), counts
+    counts = counts_of(sides)
+    covariance, freedom = _through_subjects(influence, sides, counts)
+    return estimates, reach_of(estimates, covariance, freedom, level), counts
 
 
-def _freedom(influence: Floats, counts: Counts) -> float:
+def _through_subjects(influence: Floats, sides: Sequence[Sequence[Judged]], counts: Counts) -> tuple[Floats, float]:
+    """Covariance [seeds, seeds] of the per-seed values through their subjects, and its degrees of freedom.
+
+    Args:
+        influence: of each subject on each seed's value, [class, seed, subject].
+        sides: the runs.
+        counts: distinct members and non-members.
+    """
+    both, nodes = influence.sum(0), sides[0][0].nodes
+    alone = both @ both.T
+    if nodes is None:
+        return alone, _freedom(influence.mean(1), counts)
+    pairs = np.unique(np.concatenate([run.subjects for runs in sides for run in runs])).astype(np.int64)
+    low, high = pairs // nodes, pairs % nodes
+    by_node = np.array([np.bincount(low, row, nodes) + np.bincount(high, row, nodes) for row in both])
+    shared = by_node @ by_node.T - alone  # the square of each pair is in both of its ends
+    if np.trace(shared) <= np.trace(alone):
+        return alone, _freedom(influence.mean(1), counts)
+    touched = len(np.unique(np.concatenate([low, high])))
+    return shared, _freedom(by_node.mean(0, keepdims=True), (touched,))
+
+
+def _freedom(influence: Floats, counts: Sequence[int]) -> float:
     """Satterthwaite's degrees of freedom of the sum of squares of ``influence`` [class, subject].
 
     A variance of n values with kurtosis k has 2 n / (k - 1) of them, n - 1 at most: few when few subjects
     carry the errors.
     """
     loss, total = 0.0, float((influence**2).sum())
-    for values, count in zip(influence, counts[:2], strict=True):
+    for values, count in zip(influence, counts[: len(influence)], strict=True):
         square = float((values**2).sum()) ** 2
         loss += max(float((values**4).sum()) / 2 - square / (2 * count), square / max(count - 1, 1))
     return total**2 / loss if loss > 0 else np.inf

@@ -131,8 +131,7 @@ def balanced_accuracy_finding(
         counts = counts_of([runs])
         return Finding("balanced accuracy", None, None, None, level, "none", "indicative", note, *counts)
     guesses = [
-        Judged(run.subjects, (run.score >= cut).astype(float), run.truth)
-        for run, cut in zip(runs, thresholds, strict=True)
+        replace(run, score=(run.score >= cut).astype(float)) for run, cut in zip(runs, thresholds, strict=True)
     ]
     found = _widened(auc_finding(guesses, level), guesses)
     chosen = "from the other half of the subjects" if threshold is None else "set beforehand"
@@ -198,8 +197,11 @@ def _needed(non_members: Sequence[int], fpr: float) -> str:
 
 
 def _pooled(runs: Sequence[Judged]) -> Judged:
-    return Judged(
-        *(np.concatenate([getattr(run, part) for run in runs]) for part in ("subjects", "score", "truth"))
+    return replace(
+        runs[0],
+        subjects=np.concatenate([run.subjects for run in runs]),
+        score=np.concatenate([run.score for run in runs]),
+        truth=np.concatenate([run.truth for run in runs]),
     )
 
 
@@ -208,7 +210,20 @@ def _one_by_one(
 ) -> tuple[float, Floats, Floats]:
     """Mean TPR@FPR, that of each run, and their covariance through their subjects."""
     values = np.array([_flagged_share(run.truth, run.score, fpr) for run in runs])
-    return float(values.mean()), values, np.atleast_2d(np.cov(_reweighted_tpr(runs, fpr, resamples, rng)))
+    return float(values.mean()), values, _covariance(runs, fpr, resamples, rng)
+
+
+def _covariance(runs: Sequence[Judged], fpr: float, resamples: int, rng: np.random.Generator) -> Floats:
+    """Covariance of the runs' TPR@FPR through their subjects.
+
+    Pairs of nodes are reweighted by the product of their ends' weights, which counts what each pair has of its
+    own three times (a product of exponential weights has variance 3): twice that is taken off again.
+    """
+    alone = np.atleast_2d(np.cov(_reweighted_tpr(runs, fpr, resamples, rng)))
+    if runs[0].nodes is None:
+        return alone
+    shared = np.atleast_2d(np.cov(_reweighted_tpr(runs, fpr, resamples, rng, runs[0].nodes))) - 2 * alone
+    return shared if np.trace(shared) > np.trace(alone) else alone
 
 
 def _together(
@@ -226,8 +241,8 @@ def _together(
     columns = columns_of([run.subjects for run in runs])
     new = np.concatenate([column * count + k for k, column in enumerate(columns)])
     shared, apart = (
-        float(_reweighted_tpr([Judged(ids, pool.score, pool.truth)], fpr, resamples, rng).var(ddof=1))
-        for ids in (pool.subjects, new)
+        float(_covariance([replace(pool, subjects=ids, nodes=nodes)], fpr, resamples, rng)[0, 0])
+        for ids, nodes in ((pool.subjects, pool.nodes), (new, None))
     )
     covariance = np.full((count, count), (shared - apart) * count / (count - 1))
     np.fill_diagonal(covariance, count * apart)
@@ -261,13 +276,18 @@ def _achieved_fpr(run: Judged, fpr: float) -> float:
     return float(above[above <= fpr * len(others) + ROUNDING].max() / len(others))
 
 
-def _reweighted_tpr(runs: Sequence[Judged], fpr: float, resamples: int, rng: np.random.Generator) -> Floats:
-    """TPR@FPR [runs, resamples] under exponential weights of the subjects."""
+def _reweighted_tpr(
+    runs: Sequence[Judged], fpr: float, resamples: int, rng: np.random.Generator, nodes: int | None = None
+) -> Floats:
+    """TPR@FPR [runs, resamples] under exponential weights of the subjects, or of ``nodes`` whose pairs they are."""
     where = columns_of([run.subjects for run in runs])
     subjects, out = 1 + max(int(p.max()) for p in where), np.empty((len(runs), resamples))
     step = max(1, CELLS // max(len(column) for column in where))
+    pairs = np.unique(np.concatenate([run.subjects for run in runs])) if nodes is not None else np.empty(0)
     for start in range(0, resamples, step):
-        weights = rng.standard_exponential((min(step, resamples - start), subjects))
+        weights = rng.standard_exponential((min(step, resamples - start), nodes or subjects))
+        if nodes is not None:
+            weights = weights[:, pairs // nodes] * weights[:, pairs % nodes]
         for seed, (run, columns) in enumerate(zip(runs, where, strict=True)):
             out[seed, start : start + len(weights)] = _flagged_mass(run, columns, weights, fpr)
     return out

@@ -4,6 +4,7 @@ import numpy as np
 from torch_geometric.data import Data
 
 from ..targets.errors import InputError
+from ..targets.recipe import Recipe
 from ..targets.target import UNITS, Run, Secrets, Target, Utility
 from ..targets.transcript import Transcript
 from .trial import AttackPlan, TrialPlan, TrialResult, attacks_on
@@ -30,6 +31,8 @@ def attack_recorded(
         raise InputError(f"the transcript {path} holds no released message: record the run with its release")
     nothing = Utility(max(rounds), float("nan"), float("nan"), float("nan"))
     recipe = getattr(target.settings, "recipe", None)
+    if not isinstance(recipe, Recipe):
+        recipe = None
     run = Run(transcript, {game: secrets}, (nothing,), 0, recipe=recipe)
     plan = TrialPlan(target.name, {}, "none", {}, attacks, seed, 0)
     return attacks_on(plan, run, data, plan.root())

@@ -20,12 +20,13 @@ def judge(scores: Scores, grant: Grant, secrets: Secrets) -> Judged:
     if not np.array_equal(ids[order], np.sort(secrets.subjects)):
         raise ValueError("the scores are for other subjects than those of the game")
     truth = secrets.truth[np.argsort(secrets.subjects)]
-    return Judged(ids[order], scores.score[order], truth)
+    return Judged(ids[order], scores.score[order], truth, secrets.nodes, secrets.stands_for)
 
 
-def group(secrets: Secrets, name: str) -> np.ndarray:
-    """Which subjects, in ascending order of id, belong to a named group."""
-    return secrets.groups[name][np.argsort(secrets.subjects)]
+def in_order(secrets: Secrets, mask: np.ndarray) -> np.ndarray:
+    """A mask of the subjects in ascending order of id."""
+    ordered: np.ndarray = mask[np.argsort(secrets.subjects)]
+    return ordered
 
 
 def in_question(secrets: Secrets, observer: str) -> np.ndarray:

@@ -19,9 +19,11 @@ from .metrics import (
     auc_finding,
     average_precision_finding,
     mean_difference,
+    precision_finding,
 )
 from .outcome import AttackOutcome, Baseline, DefenseOutcome
 from .rates import advantage_finding, balanced_accuracy_finding, roc, tpr_at_fpr, tpr_at_fpr_finding
+from .subjects import SAME_CLASS
 from .trial import Attacked, AttackPlan, TrialResult
 from .vulnerability import by_group, vulnerabilities
 
@@ -160,7 +162,7 @@ def attack_outcome(by_seed: Mapping[int, Attacked], fpr: float = LOW_FPR[0]) -> 
         first.plan,
         rounds.pop() if len(rounds) == 1 else None,
         first.knowledge,
-        auc_finding(runs),
+        _turned(auc_finding(runs)),
         auc_finding(blind),
         auc_difference(runs, blind),
         tuple(tpr_at_fpr_finding(runs, fpr) for fpr in LOW_FPR),
@@ -171,7 +173,7 @@ def attack_outcome(by_seed: Mapping[int, Attacked], fpr: float = LOW_FPR[0]) -> 
             "average_precision": average_precision_finding(runs),
             "balanced_accuracy": balanced_accuracy_finding(runs),
             "advantage": advantage_finding(runs),
-            "epsilon": epsilon_of_runs(runs),
+            **(_of_links(attacked) if first.judged.nodes is not None else {"epsilon": epsilon_of_runs(runs)}),
         },
         {name: _baseline(runs, [a.baselines[name] for a in attacked]) for name in first.baselines},
         {name: _risk(attacked, name) for name in first.attributes},
@@ -181,6 +183,31 @@ def attack_outcome(by_seed: Mapping[int, Attacked], fpr: float = LOW_FPR[0]) -> 
         {index: _alone(a.judged, (*LOW_FPR, fpr)) for index, a in by_seed.items()},
         _accuracies(attacked),
     )
+
+
+def _of_links(attacked: Sequence[Attacked]) -> dict[str, Finding]:
+    """What else is told of links. No bound of epsilon: who is linked was not drawn at random."""
+    found = {"precision": precision_finding([a.judged for a in attacked])}
+    for name in attacked[0].samples:
+        runs = [a.samples[name] for a in attacked]
+        found |= {
+            f"{name} auc": auc_finding(runs),
+            f"{name} average_precision": average_precision_finding(runs),
+            f"{name} tpr": tpr_at_fpr_finding(runs, LOW_FPR[0]),
+        }
+    same = [a.attributes["classes"] == SAME_CLASS for a in attacked]
+    if all(set(a.judged.truth[s]) == {True, False} for a, s in zip(attacked, same, strict=True)):
+        inside = list(zip(attacked, same, strict=True))
+        features = [a.baselines["features"].where(s) for a, s in inside]
+        found["one class auc beyond features"] = auc_difference([a.judged.where(s) for a, s in inside], features)
+    return found
+
+
+def _turned(found: Finding) -> Finding:
+    """An AUC below 0.5 tells as much as one above, to whoever knows that it is below."""
+    if found.high is None or found.high >= 0.5:
+        return found
+    return replace(found, note="; ".join(filter(None, (found.note, "below 0.5: turned round, it tells as much"))))
 
 
 def _alone(run: Judged, rates: Sequence[float]) -> dict[str, float]:

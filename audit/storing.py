@@ -24,6 +24,8 @@ from .trial import Attacked, AttackPlan, TrialPlan, TrialResult
 
 HEADER = "header "
 """What the name of the JSON's array begins with, before its digest."""
+ARRAYS = ("subjects", "score", "truth")
+"""Parts of guesses that are arrays."""
 DAMAGED = (KeyError, TypeError, ValueError, IndexError, AttributeError, OverflowError, RecursionError)
 """What reading something else may raise."""
 
@@ -107,8 +109,9 @@ def _plan(plan: TrialPlan) -> dict[str, Any]:
 
 
 def _attacked(found: Attacked, arrays: dict[str, np.ndarray]) -> dict[str, Any]:
-    def kept(judged: Judged) -> dict[str, str]:
-        return {name: _kept(np.asarray(part), arrays) for name, part in vars(judged).items()}
+    def kept(judged: Judged) -> dict[str, Any]:
+        parts = {name: _kept(np.asarray(getattr(judged, name)), arrays) for name in ARRAYS}
+        return {**parts, "nodes": judged.nodes, "stands_for": judged.stands_for}
 
     return {
         "plan": vars(found.plan),
@@ -121,6 +124,7 @@ def _attacked(found: Attacked, arrays: dict[str, np.ndarray]) -> dict[str, Any]:
         "baselines": {name: kept(judged) for name, judged in found.baselines.items()},
         "attributes": {name: _kept_labels(labels, arrays) for name, labels in found.attributes.items()},
         "accuracies": found.accuracies,
+        "samples": {name: kept(judged) for name, judged in found.samples.items()},
     }
 
 
@@ -162,8 +166,12 @@ def _trial_plan(content: dict[str, Any]) -> TrialPlan:
 
 
 def _read_attacked(content: dict[str, Any], arrays: dict[str, np.ndarray]) -> Attacked:
-    def judged(names: dict[str, str]) -> Judged:
-        return Judged(**{part: arrays[name] for part, name in names.items()})
+    def judged(content: dict[str, Any]) -> Judged:
+        parts = {part: arrays[content[part]] for part in ARRAYS}
+        nodes = content.get("nodes")
+        return Judged(
+            **parts, nodes=None if nodes is None else int(nodes), stands_for=content.get("stands_for", 1.0)
+        )
 
     accuracies = content["accuracies"]
     return Attacked(
@@ -177,6 +185,7 @@ def _read_attacked(content: dict[str, Any], arrays: dict[str, np.ndarray]) -> At
         {name: judged(kept) for name, kept in content["baselines"].items()},
         {name: np.array(kept["values"])[arrays[kept["places"]]] for name, kept in content["attributes"].items()},
         None if accuracies is None else (float(accuracies[0]), float(accuracies[1])),
+        {name: judged(kept) for name, kept in content.get("samples", {}).items()},
     )
 
 

@@ -3,8 +3,10 @@
 import numpy as np
 from torch_geometric.data import Data
 
+from ..targets.links import ends
 from ..targets.target import Secrets
 
+SAME_CLASS = "one class"
 THIRDS = np.array(["low", "middle", "high"])
 
 
@@ -19,6 +21,8 @@ def attributes(data: Data, secrets: Secrets) -> dict[str, np.ndarray]:
     row, col = data.edge_index.cpu().numpy()
     labels = data.y.cpu().numpy()
     degree = np.bincount(row, minlength=data.num_nodes)
+    if secrets.nodes is not None:
+        return _of_pairs(nodes, secrets, order, degree, labels)
     same = np.bincount(row, weights=labels[row] == labels[col], minlength=data.num_nodes)
     found = {
         "degree": in_thirds(degree[nodes]),
@@ -28,6 +32,18 @@ def attributes(data: Data, secrets: Secrets) -> dict[str, np.ndarray]:
     if secrets.owners is not None and (secrets.owners >= 0).all():  # else who has an owner is a member
         found["client"] = secrets.owners[order].astype(str)
     return found
+
+
+def _of_pairs(
+    pairs: np.ndarray, secrets: Secrets, order: np.ndarray, degree: np.ndarray, labels: np.ndarray
+) -> dict[str, np.ndarray]:
+    """Of pairs of nodes: degrees of both ends multiplied in thirds, whether they are of one class, ``client``."""
+    low, high = ends(pairs, int(secrets.nodes or 0))
+    found = {
+        "degree": in_thirds(np.maximum(degree[low], 1) * np.maximum(degree[high], 1)),
+        "classes": np.where(labels[low] == labels[high], SAME_CLASS, "two classes"),
+    }
+    return found if secrets.owners is None else {**found, "client": secrets.owners[order].astype(str)}
 
 
 def in_thirds(values: np.ndarray) -> np.ndarray:

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -19,8 +19,9 @@ from ..targets.target import Progress, Run, Secrets, Target, Utility, no_progres
 from ..targets.transcript import Exposure, Message, sees
 from .blind import blind_baselines
 from .knowledge import Grant, grant
+from .link_knowledge import grant_links, without
 from .metrics import Judged
-from .referee import group, in_question, judge
+from .referee import in_order, in_question, judge
 from .subjects import attributes
 
 
@@ -94,6 +95,7 @@ class Attacked:
         game: the game that was played.
         baselines: how well the public graph alone tells members, see `blind_baselines`.
         attributes: by which risk is broken down, one label per subject [s] each.
+        samples: the same guesses about other selections of subjects.
         accuracies: of the target and of the shadow models on the same nodes, where there are any.
     """
 
@@ -107,6 +109,7 @@ class Attacked:
     baselines: dict[str, Judged] = field(default_factory=dict)
     attributes: dict[str, np.ndarray] = field(default_factory=dict)
     accuracies: tuple[float, float] | None = None
+    samples: dict[str, Judged] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -197,7 +200,7 @@ class Grants:
     data: Data
     seed: np.random.SeedSequence
     device: str
-    made: dict[tuple[object, ...], tuple[Grant, Knowledge]] = field(default_factory=dict)
+    made: dict[tuple[object, ...], tuple[Grant, Knowledge, np.ndarray]] = field(default_factory=dict)
     blind: dict[tuple[object, ...], dict[str, Judged]] = field(default_factory=dict)
 
     def baselines(self, secrets: Secrets) -> dict[str, Judged]:
@@ -205,27 +208,29 @@ class Grants:
         key = _truth(secrets)
         if key not in self.blind:
             root = np.random.SeedSequence(self.seed.entropy)
-            self.blind[key] = blind_baselines(self.data.cpu(), secrets, branch(root, "baselines"))
+            asked = secrets if secrets.asked is None else without(secrets, ~secrets.asked)
+            self.blind[key] = blind_baselines(self.data.cpu(), asked, branch(root, "baselines"))
         return self.blind[key]
 
     def for_attack(self, attack: Attack, plan: AttackPlan, run: Run) -> tuple[Grant, Knowledge, Secrets]:
         game = next(g for g in attack.games if g in run.secrets)
         secrets, adapts = run.secrets[game], "client:" in plan.observer
         recipe = None if run.recipe is None else run.recipe.model_dump_json()
-        key = (*_truth(secrets), plan.neighbours, adapts, attack.auditor, recipe)
+        key = (*_truth(secrets), plan.neighbours, adapts, attack.auditor, attack.knows_links, recipe)
         if key not in self.made:
-            seed = branch(self.seed, "attack", plan.neighbours)
-            given = grant(
-                self.data,
-                secrets,
-                plan.neighbours,
-                adapts,
-                seed,
-                auditor=attack.auditor,
-                recipe=run.recipe,
-            )
-            self.made[key] = (given, given.knowledge.to(self.device))
-        return (*self.made[key], secrets)
+            given, told = self._grant(attack, plan, run, secrets)
+            self.made[key] = (given, given.knowledge.to(self.device), told)
+        given, knowledge, told = self.made[key]
+        return given, knowledge, without(secrets, told) if told.any() else secrets
+
+    def _grant(self, attack: Attack, plan: AttackPlan, run: Run, secrets: Secrets) -> tuple[Grant, np.ndarray]:
+        """Knowledge, and which subjects it covers."""
+        seed, adapts = branch(self.seed, "attack", plan.neighbours), "client:" in plan.observer
+        if secrets.nodes is not None:
+            return grant_links(self.data, secrets, attack.knows_links, adapts, seed, recipe=run.recipe)
+        nobody = np.zeros(len(secrets.truth), dtype=bool)
+        given = grant(self.data, secrets, plan.neighbours, adapts, seed, auditor=attack.auditor, recipe=run.recipe)
+        return given, nobody
 
 
 def _truth(secrets: Secrets) -> tuple[object, ...]:
@@ -263,20 +268,25 @@ def _attacked(attack: Attack, plan: AttackPlan, run: Run, round_: int, grants: G
     scores = attack(view, knowledge, seed)
     blind = attack.blind(knowledge, seed)
     asked = in_question(secrets, plan.observer)
-    truth = secrets.truth[np.argsort(secrets.subjects)][asked]
+    samples = {name: in_order(secrets, mask) & asked for name, mask in secrets.samples.items()}
+    main = np.ones_like(asked) if secrets.asked is None else in_order(secrets, secrets.asked)
+    of_main, asked = asked[main], asked & main
+    truth = in_order(secrets, secrets.truth)[asked]
     if truth.all() or not truth.any():
         raise InputError(f"the observer '{plan.observer}' holds all members, or all others: nobody is in question")
+    judged = judge(scores, given, secrets)
     return Attacked(
         plan,
         round_,
-        judge(scores, given, secrets).where(asked),
+        judged.where(asked),
         judge(blind, given, secrets).where(asked),
-        {name: group(secrets, name)[asked] for name in secrets.groups},
+        {name: in_order(secrets, mask)[asked] for name, mask in secrets.groups.items()},
         given.knowledge.sentence(),
         secrets.game,
-        {name: baseline.where(asked) for name, baseline in grants.baselines(secrets).items()},
+        {name: baseline.where(of_main) for name, baseline in grants.baselines(secrets).items()},
         {name: labels[asked] for name, labels in attributes(grants.data, secrets).items()},
         scores.accuracies,
+        {name: replace(judged.where(mask), stands_for=1.0) for name, mask in samples.items()},
     )
 
 

@@ -14,10 +14,12 @@ from .sentences import actor
 QUESTIONS = {
     "label-membership": "Was this person's label trained on?",
     "node-presence": "Was this person in the training data?",
+    "edge-presence": "Are these two people linked?",
 }
 SUBJECTS = {
     "label-membership": "the people whose labels were trained on",
     "node-presence": "the people in the training data",
+    "edge-presence": "the linked pairs",
 }
 BASES = (100, 1000, 10_000, 100_000, 1_000_000)
 FAR = 3.0  # times guessing: from here on a rate is far enough from it to be told in the same numbers

@@ -14,6 +14,7 @@ from .sentences import ASKED_WITH, blind_warning, last_line
 GAMES = {
     "label-membership": "Label membership: was this node's label trained on?",
     "node-presence": "Node presence: were this node, its features and its edges there at all?",
+    "edge-presence": "Edge presence: is there an edge between these two nodes of one client?",
 }
 
 

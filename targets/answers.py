@@ -6,6 +6,8 @@ GLOBAL_KIND = "global-model"
 """The common weights that a server sends to its clients in one round."""
 UPDATE_KIND = "update"
 """A client's weights after its local training in one round."""
+GRADIENT_KIND = "gradient"
+"""A client's gradient at the common weights of one round: of the mean loss over its labelled nodes."""
 
 QUERY_NAMES = {"true": "full", "none": "0-hop", "apart": "apart"}
 """What a table's query is called: all edges, none, or none between members and non-members."""

@@ -200,3 +200,30 @@ def planted(seed: int = 0) -> Data:
         val_mask=torch.from_numpy((place >= 2 * third) & (place < 2 * third + 20)),
     )
     return check_graph(data, "planted")
+
+
+def planted_links(seed: int = 0) -> Data:
+    """Thirty cliques of four nodes, random labels, nearly orthogonal binary features: links that nothing tells of.
+
+    Each of the 120 nodes has 3 of 1,600 words. For positive controls of attacks on links.
+
+    Args:
+        seed: of everything.
+    """
+    rng = np.random.default_rng(seed)
+    nodes, words, classes, size = 120, 1600, 4, 4
+    x = np.zeros((nodes, words), dtype=np.float32)
+    for row in x:
+        row[rng.choice(words, 3, replace=False)] = 1
+    clique = rng.permutation(nodes) // size
+    linked = (clique[:, None] == clique) & ~np.eye(nodes, dtype=bool)
+    place = rng.permutation(nodes)
+    data = Data(
+        x=torch.from_numpy(x),
+        y=torch.from_numpy(rng.permutation(nodes) % classes),
+        edge_index=torch.from_numpy(np.stack(linked.nonzero())),
+        train_mask=torch.from_numpy(place < nodes // 2),
+        val_mask=torch.from_numpy((place >= nodes // 2) & (place < 3 * nodes // 4)),
+        test_mask=torch.from_numpy(place >= 3 * nodes // 4),
+    )
+    return check_graph(data, "planted-links")

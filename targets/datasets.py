@@ -28,6 +28,7 @@ BUNDLED = {
     "patients": "569 breast-cancer patients (scikit-learn), 5 nearest neighbours, 2 classes",
     "karate": "Zachary's karate club: 34 nodes, 4 communities, no features (identity)",
     "planted": "random labels and nearly orthogonal features, 450 nodes: for positive controls",
+    "planted-links": "thirty cliques that neither labels nor features tell of, 120 nodes: for positive controls",
 }
 
 PLANETOID = ("x", "tx", "allx", "y", "ty", "ally", "graph", "test.index")
@@ -157,7 +158,7 @@ def load_dataset(name: str, root: str | os.PathLike[str] | None = None) -> "Data
     if found in BUNDLED:
         from . import bundled
 
-        graph: Data = getattr(bundled, found)()
+        graph: Data = getattr(bundled, found.replace("-", "_"))()
         return graph
     root = root or os.environ.get("GAUDIT_DATA") or None
     return _finished(_through_pyg(found, Path(root) if root else None), found)

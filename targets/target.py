@@ -26,6 +26,7 @@ def no_progress(stage: str, done: int, total: int) -> None:
 UNITS = {
     "label-membership": "the label of one node",
     "node-presence": "one node with its features, label and edges",
+    "edge-presence": "one edge between two nodes of one client",
 }
 """What is protected, by game."""
 
@@ -37,10 +38,14 @@ class Secrets:
     Attributes:
         game: the named game, ``label-membership`` for instance.
         unit: what is protected.
-        subjects: ids of the nodes in question, [s] int64.
-        truth: whether each is a member, [s] bool.
+        subjects: ids of the nodes in question, or codes of pairs of nodes (`links.codes`), [s] int64.
+        truth: whether each is a member (of pairs: an edge), [s] bool.
         groups: named subsets of the subjects that are reported apart, [s] bool each.
         owners: the client that holds each subject, [s]; a client is not asked about its own nodes.
+        nodes: N where subjects are pairs of nodes.
+        stands_for: how many non-members each one in question stands for, where these are a sample of many.
+        asked: subjects that the result is about, [s] bool; all of them where it is None.
+        samples: other selections of subjects, reported beside it, [s] bool each.
     """
 
     game: str
@@ -49,6 +54,10 @@ class Secrets:
     truth: np.ndarray
     groups: dict[str, np.ndarray] = field(default_factory=dict)
     owners: np.ndarray | None = None
+    nodes: int | None = None
+    stands_for: float = 1.0
+    asked: np.ndarray | None = None
+    samples: dict[str, np.ndarray] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from torch_geometric.data import Data
 from gaudit.attacks.attack import SMALLEST_SHADOW, Scores
 from gaudit.attacks.shadow import ShadowMIA
 from gaudit.audit.knowledge import Grant, grant
-from gaudit.audit.referee import group, judge
+from gaudit.audit.referee import in_order, judge
 from gaudit.targets.condensed import KIND
 from gaudit.targets.errors import InputError
 from gaudit.targets.graph import check_graph
@@ -215,7 +215,7 @@ def test_judge_puts_the_truth_beside_the_right_node(seed):
     assert judged.subjects.tolist() == sorted(by_node)
     assert judged.score.tolist() == [by_node[n] for n in sorted(by_node)]
     assert judged.truth.tolist() == [truth[n] for n in sorted(by_node)]
-    assert group(told, "even").tolist() == [n % 2 == 0 for n in sorted(by_node)]
+    assert in_order(told, told.groups["even"]).tolist() == [n % 2 == 0 for n in sorted(by_node)]
 
 
 def test_judge_refuses_scores_for_other_nodes():

@@ -1,0 +1,111 @@
+"""Hands an adversary who asks for links what that game grants it, under ids that say nothing."""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import torch
+from torch_geometric.data import Data
+
+from ..attacks.attack import Knowledge
+from ..targets.links import Links, codes, ends
+from ..targets.randomness import branch
+from ..targets.recipe import Recipe
+from ..targets.target import Secrets
+from .knowledge import Grant, without_ancestry
+
+
+@dataclass(frozen=True)
+class LinkGrant(Grant):
+    """An adversary's knowledge about nodes, and the way back from its pairs to ours."""
+
+    def subject_ids(self, granted: np.ndarray) -> np.ndarray:
+        low, high = ends(granted, len(self.ids))
+        return codes(self.ids[low], self.ids[high], len(self.ids))
+
+
+def grant_links(
+    data: Data,
+    secrets: Secrets,
+    share: float,
+    knows_defense: bool,
+    seed: np.random.SeedSequence,
+    *,
+    recipe: Recipe | None = None,
+) -> tuple[LinkGrant, np.ndarray]:
+    """Prior knowledge of a curious server (Zhang et al., AsiaCCS 2023, section 3.2), and the subjects it covers.
+
+    It knows features and classes of all nodes, who holds them and how many edges there are within each client;
+    with a ``share`` also that share of the edges in question and as many pairs that are none (He et al. 2021).
+    """
+    rng = np.random.default_rng(branch(seed, "grant"))
+    nodes = data.num_nodes
+    ours = rng.permutation(nodes)
+    theirs = np.empty(nodes, dtype=np.int64)
+    theirs[ours] = np.arange(nodes)
+    told = _told(secrets, share, rng)
+
+    def renamed(pairs: np.ndarray) -> np.ndarray:
+        low, high = ends(pairs, nodes)
+        return codes(theirs[low], theirs[high], nodes)
+
+    def listed(keep: np.ndarray) -> torch.Tensor:
+        return torch.from_numpy(np.stack(ends(np.sort(renamed(secrets.subjects[keep])), nodes)))
+
+    owner = torch.full((nodes,), -1, dtype=torch.long)
+    if secrets.owners is not None:
+        for end in ends(secrets.subjects, nodes):
+            owner[torch.from_numpy(theirs[end])] = torch.from_numpy(secrets.owners)
+    parties = int(owner.max()) + 1
+    of_edges = (
+        torch.zeros(parties, dtype=torch.long)
+        if secrets.owners is None
+        else torch.bincount(torch.from_numpy(secrets.owners[secrets.truth]), minlength=parties)
+    )
+    knowledge = Knowledge(
+        x=data.x.cpu()[torch.from_numpy(ours)],
+        edges=torch.empty((2, 0), dtype=torch.long),
+        neighbours="true",
+        labels=data.y.cpu()[torch.from_numpy(ours)],
+        subjects=torch.from_numpy(np.sort(renamed(secrets.subjects[~told]))),
+        shadow=torch.empty(0, dtype=torch.long),
+        shadow_edges=torch.empty((2, 0), dtype=torch.long),
+        members=int(secrets.truth[~told].sum()),
+        classes=int(data.y.max()) + 1,
+        knows_defense=knows_defense,
+        game=secrets.game,
+        recipe=recipe,
+        coins=without_ancestry(branch(seed, "coins")),
+        links=Links(owner, of_edges, listed(told & secrets.truth), listed(told & ~secrets.truth)),
+    )
+    return LinkGrant(knowledge, ours), told
+
+
+def _told(secrets: Secrets, share: float, rng: np.random.Generator) -> np.ndarray:
+    """Which subjects the adversary knows beforehand: a share of the edges, and as many of those that are none."""
+    known = np.zeros(len(secrets.truth), dtype=bool)
+    edges, others = (rng.permutation(np.flatnonzero(kind)) for kind in (secrets.truth, ~secrets.truth))
+    count = int(share * len(edges))
+    known[edges[:count]] = True
+    known[others[: min(count, len(others) // 2)]] = True
+    return known
+
+
+def without(secrets: Secrets, told: np.ndarray) -> Secrets:
+    """The game without the subjects that an adversary knows about beforehand."""
+    left = ~told
+    return replace(
+        secrets,
+        subjects=secrets.subjects[left],
+        truth=secrets.truth[left],
+        groups={name: mask[left] for name, mask in secrets.groups.items()},
+        owners=None if secrets.owners is None else secrets.owners[left],
+        asked=None if secrets.asked is None else secrets.asked[left],
+        samples={name: mask[left] for name, mask in secrets.samples.items()},
+        stands_for=secrets.stands_for * _thinned(secrets, left),
+    )
+
+
+def _thinned(secrets: Secrets, left: np.ndarray) -> float:
+    """How many of the asked non-edges each of those left stands for."""
+    asked = ~secrets.truth if secrets.asked is None else secrets.asked & ~secrets.truth
+    return float(asked.sum() / max((asked & left).sum(), 1))

@@ -10,24 +10,15 @@ from ..audit.outcome import AttackOutcome
 from ..audit.verdict import Level, Scale
 from ..targets.registry import find
 from .sentences import actor
+from .words import words
 
-QUESTIONS = {
-    "label-membership": "Was this person's label trained on?",
-    "node-presence": "Was this person in the training data?",
-    "edge-presence": "Are these two people linked?",
-}
-SUBJECTS = {
-    "label-membership": "the people whose labels were trained on",
-    "node-presence": "the people in the training data",
-    "edge-presence": "the linked pairs",
-}
 BASES = (100, 1000, 10_000, 100_000, 1_000_000)
 FAR = 3.0  # times guessing: from here on a rate is far enough from it to be told in the same numbers
 
 
 def question(game: str) -> str:
-    """What is asked of each person; a game without words of its own is called by its name."""
-    return QUESTIONS.get(game, game.replace("-", " "))
+    """What is asked of each person."""
+    return words(game).question
 
 
 def answers(audit: Audit) -> list[tuple[Place, str]]:
@@ -66,7 +57,7 @@ def answer(place: Place, scale: Scale, of: int = 1) -> str:
     judged, attack = place.verdict, place.attack
     assert judged is not None
     somebody = actor(attack, place.section.release_phrase)
-    members = SUBJECTS.get(attack.game, f"those in question ({question(attack.game)})")
+    members = words(attack.game).members
     strongest = f" This is the strongest of {of} attacks." if of > 1 else ""
     ranked, flagged = _above_chance(attack), (judged.low or 0.0) > 1
     if judged.level in (Level.NOT_FOUND, Level.INCONCLUSIVE) and not (ranked or flagged):
@@ -84,18 +75,18 @@ def _above_chance(attack: AttackOutcome) -> bool:
 
 
 def _names(somebody: str, members: str, attack: AttackOutcome, scale: Scale) -> str:
-    rate = rate_at(attack, scale.fpr)
+    rate, told = rate_at(attack, scale.fpr), words(attack.game)
     if rate is None or rate.estimate is None:
         return (
-            f"{somebody}, shown one of {members} and one outsider, picks the right one in "
+            f"{somebody}, shown one of {members} and one {told.other}, picks the right one in "
             f"{people(attack.auc.estimate, 100)} of 100 cases{between(attack.auc, 100)}; guessing gets 50. How "
-            "many it would name at few false accusations cannot be told from so few outsiders."
+            f"many it would name at few false accusations cannot be told from so few {told.others}."
         )
     base = base_for(rate.estimate, scale.fpr)
     guessing = people(scale.fpr, base)
     return (
         f"{somebody} names about {people(rate.estimate, base)} in {base} of {members} while wrongly accusing "
-        f"{guessing} in {base} outsiders{between(rate, base)}. Guessing would name {guessing} in {base}."
+        f"{guessing} in {base} {told.others}{between(rate, base)}. Guessing would name {guessing} in {base}."
     )
 
 

@@ -10,13 +10,7 @@ from ..audit.outcome import AttackOutcome, DefenseOutcome
 from ..targets.registry import find
 from ..targets.transcript import Exposure
 from .sentences import ASKED_WITH, blind_warning, last_line
-
-GAMES = {
-    "label-membership": "Label membership: was this node's label trained on?",
-    "node-presence": "Node presence: were this node, its features and its edges there at all?",
-    "edge-presence": "Edge presence: is there an edge between these two nodes of one client?",
-}
-
+from .words import words
 
 APART = (
     "Edges kept apart: which edges a question leaves out depends on who is a member, so a part of these AUCs may "
@@ -31,6 +25,8 @@ def print_outcomes(console: Console, outcomes: Sequence[DefenseOutcome], release
         console.print(_baseline_table(outcomes))
     if any(a.groups for o in outcomes for a in o.attacks):
         console.print(_group_table(outcomes))
+    if any("precision" in a.more for o in outcomes for a in o.attacks):
+        console.print(_links_table(outcomes))
     for outcome in outcomes:
         if outcome.timeline:
             console.print(_timeline_table(outcome))
@@ -42,7 +38,7 @@ def print_outcomes(console: Console, outcomes: Sequence[DefenseOutcome], release
 
 
 def _main_table(outcomes: Sequence[DefenseOutcome]) -> Table:
-    games = dict.fromkeys(GAMES.get(a.game, a.game) for o in outcomes for a in o.attacks)
+    games = dict.fromkeys(words(a.game).game for o in outcomes for a in o.attacks)
     table = Table(title=" ".join(games) or None, title_justify="left")
     table.add_column("defense")
     table.add_column("accuracy %")
@@ -99,14 +95,36 @@ def _baseline_table(outcomes: Sequence[DefenseOutcome]) -> Table:
 
 
 def _group_table(outcomes: Sequence[DefenseOutcome]) -> Table:
-    title = "The same, by whether the non-members took part in self-training (training data in all but name)"
-    table = Table(title=title, title_justify="left")
-    for column in ("defense", "attack", "against", "AUC"):
+    titles = dict.fromkeys(words(a.game).groups for o in outcomes for a in o.attacks if a.groups)
+    table = Table(title=". ".join(titles), title_justify="left")
+    for column in ("defense", "attack", "group", "AUC"):
         table.add_column(column)
     for outcome in outcomes:
         for attack in outcome.attacks:
             for name, finding in attack.groups.items():
                 table.add_row(outcome.defense, attack.plan.name, name, finding.text(3))
+    return table
+
+
+LINK_COLUMNS = {
+    "precision": "precision at |E| guesses",
+    "average_precision": "average precision",
+    "degree-matched auc": "AUC, degrees matched",
+    "one class auc beyond features": "AUC beyond features, one class",
+}
+"""Of links, what is told beside AUC and rates, by name of the finding."""
+
+
+def _links_table(outcomes: Sequence[DefenseOutcome]) -> Table:
+    table = Table(title="Links: at the prevalence of all pairs, and of pairs that look alike", title_justify="left")
+    for column in ("defense", "attack", *LINK_COLUMNS.values(), "by client"):
+        table.add_column(column)
+    for outcome in outcomes:
+        for attack in (a for a in outcome.attacks if "precision" in a.more):
+            cells = [attack.more[n].text(3) if n in attack.more else "" for n in LINK_COLUMNS]
+            by_client = attack.risk.get("client", {})
+            alone = ", ".join(f"{c}: {f.estimate:.3f}" for c, f in by_client.items() if f.estimate is not None)
+            table.add_row(outcome.label, attack.plan.name, *cells, alone)
     return table
 
 

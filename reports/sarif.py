@@ -12,7 +12,7 @@ from ..audit.gate_report import CheckResult, GateReport
 from ..audit.verdict import Level
 from ..targets.errors import InputError
 from ..targets.registry import find, summary
-from .console import GAMES
+from .words import words
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 SEVERITIES = {Level.LOW: "3.0", Level.MODERATE: "5.5", Level.HIGH: "8.0", Level.SEVERE: "9.5"}
@@ -61,7 +61,7 @@ def _rule_id(result: CheckResult) -> str:
 def _rule(name: str, results: list[CheckResult]) -> dict[str, Any]:
     attack, game = results[0].check.attack, _game(results[0])
     what = _about_attack(attack)
-    question = GAMES.get(game, game)
+    question = words(game).game
     rule = {
         "id": name,
         "name": "".join(part.title() for part in f"{attack}-{game}".replace(":", "-").split("-")),

@@ -4,6 +4,8 @@ from collections.abc import Sequence
 
 from ..audit.finding import Finding
 from ..audit.outcome import AttackOutcome, DefenseOutcome
+from ..targets.links import GAME as LINKS
+from .words import words
 
 ASKED_WITH = {
     "true": "all edges",
@@ -28,6 +30,8 @@ def actor(attack: AttackOutcome, release: str) -> str:
     if not attack.plan.make().kinds():
         return "Someone who sees no message at all"
     observer = attack.plan.observer
+    if observer == "server" and attack.game == LINKS:
+        return f"{who(observer)} that reads what clients send it"
     return who(observer) + ("" if "+" in observer else f" who holds {release}")
 
 
@@ -51,7 +55,7 @@ def _about(attack: AttackOutcome, base: DefenseOutcome, others: Sequence[Defense
     start = "" if base.defense == "none" else f"{_capital(base.phrase)}, "
     somebody = actor(attack, release)
     somebody = somebody if not start else somebody[0].lower() + somebody[1:]
-    text = f"{start}{somebody} {_tells(attack.auc)}{_but(attack)}"
+    text = f"{start}{somebody} {_tells(attack.auc, words(attack.game).told)}{_but(attack)}"
     for other in others:
         same = next((a for a in other.attacks if a.plan == attack.plan), None)
         if same is not None:
@@ -60,10 +64,10 @@ def _about(attack: AttackOutcome, base: DefenseOutcome, others: Sequence[Defense
     return f"{text} ({attack.plan.name}{asked})."
 
 
-def _tells(auc: Finding) -> str:
+def _tells(auc: Finding, told: str) -> str:
     if auc.low is not None and auc.low > 0.5:
-        return f"tells members from non-members with AUC {auc.text(2)}"
-    return f"is not shown to tell members from non-members (AUC {auc.text(2)}, chance is 0.5)"
+        return f"tells {told} with AUC {auc.text(2)}"
+    return f"is not shown to tell {told} (AUC {auc.text(2)}, chance is 0.5)"
 
 
 def _best_baseline(attack: AttackOutcome) -> str | None:

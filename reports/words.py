@@ -1,0 +1,57 @@
+"""What the subjects of a game are called in sentences."""
+
+from dataclasses import dataclass
+
+from ..targets.links import GAME as LINKS
+
+
+@dataclass(frozen=True)
+class Words:
+    """How a game is told.
+
+    Attributes:
+        game: one line for a terminal.
+        question: what is asked of each subject.
+        members: those of whom the answer is yes, with the article.
+        told: who is told from whom.
+        other: one of whom the answer is no.
+        others: several of them.
+        groups: what a table of named groups is about.
+    """
+
+    game: str
+    question: str
+    members: str
+    told: str = "members from non-members"
+    other: str = "outsider"
+    others: str = "outsiders"
+    groups: str = "The same, by whether the non-members took part in self-training (training data in all but name)"
+
+
+WORDS = {
+    "label-membership": Words(
+        "Label membership: was this node's label trained on?",
+        "Was this person's label trained on?",
+        "the people whose labels were trained on",
+    ),
+    "node-presence": Words(
+        "Node presence: were this node, its features and its edges there at all?",
+        "Was this person in the training data?",
+        "the people in the training data",
+    ),
+    LINKS: Words(
+        "Edge presence: is there an edge between these two nodes of one client?",
+        "Are these two people linked?",
+        "the linked pairs",
+        "linked pairs from others",
+        "pair without a link",
+        "pairs without a link",
+        "The same, by what the defense did to the ends of a pair",
+    ),
+}
+
+
+def words(game: str) -> Words:
+    """The words of a game; one without words of its own is called by its name."""
+    plain = game.replace("-", " ")
+    return WORDS.get(game, Words(plain, plain, f"those in question ({plain})"))

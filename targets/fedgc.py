@@ -11,6 +11,8 @@ from torch import Tensor
 from torch_geometric.data import Data
 
 from .backbone import BACKBONES, Weights
+from .cells import GAME as LONE_NODE
+from .cells import lone_node_secrets
 from .channel import Channel, Retention
 from .condensation import condensed_size
 from .condensed import KIND, CondensedGraph
@@ -154,7 +156,7 @@ class _FedGCRun:
         chosen = int(np.argmax([u.validation for u in utilities]))
         return Run(
             self.channel.transcript,
-            {"label-membership": self._secrets()},
+            {"label-membership": self._secrets(), LONE_NODE: lone_node_secrets(self.clients)},
             tuple(utilities),
             chosen,
             tuple(self.notes),

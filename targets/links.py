@@ -75,7 +75,7 @@ def link_secrets(
         UNITS[GAME],
         subjects,
         truth,
-        _by_fate(subjects, nodes, defended),
+        _by_fate(subjects, nodes, clients, defended),
         owner[ends(subjects, nodes)[0]],
         nodes=nodes,
         stands_for=every / max(len(others), 1),
@@ -150,11 +150,13 @@ def _matched(
     return found
 
 
-def _by_fate(subjects: np.ndarray, nodes: int, defended: Sequence[Client]) -> dict[str, np.ndarray]:
+def _by_fate(
+    subjects: np.ndarray, nodes: int, clients: Sequence[Client], defended: Sequence[Client]
+) -> dict[str, np.ndarray]:
     """Masks of pairs with an end that the defense dropped, and of those without; none where it dropped nobody."""
     gone = np.zeros(nodes, dtype=bool)
-    for client in defended:
-        gone[client.nodes[~remaining(client)].cpu().numpy()] = True
+    for before, after in zip(clients, defended, strict=False):  # there may have been no defense
+        gone[before.nodes[remaining(before) & ~remaining(after)].cpu().numpy()] = True
     low, high = ends(subjects, nodes)
     touched = gone[low] | gone[high]
     return {DROPPED: touched, KEPT: ~touched} if touched.any() and not touched.all() else {}

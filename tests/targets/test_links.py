@@ -95,6 +95,8 @@ def test_matched_non_edges_have_the_degrees_of_edges():
 
 def test_pairs_are_told_apart_by_what_a_defense_dropped():
     data = graph(40, 0.2)
+    data.train_mask[30] = False  # a node that nobody uses from the start was not dropped
+    data.edge_index = data.edge_index[:, (data.edge_index != 30).all(0)]
     (client,) = clients(data, 1)
     gone = torch.zeros(40, dtype=torch.bool)
     gone[:7] = True

@@ -79,6 +79,8 @@ class Knowledge:
         """What the report prints: the adversary's prior knowledge in words."""
         if self.links is not None:
             return self._of_links(self.links)
+        if not len(self.x):
+            return "knows no node, only what each upload says of itself"
         labels = ", the labels of all of these and every edge" if self.auditor else ""
         return (
             f"knows the features of all {len(self.x)} nodes and asks with {QUERIES[self.neighbours]}, "

@@ -5,6 +5,7 @@ from typing import Any
 
 from ..targets.transcript import Exposure
 from .finding import Finding
+from .pairs import PRIVATE
 from .rates import Roc
 from .trial import AttackPlan
 from .vulnerability import Vulnerability
@@ -75,9 +76,14 @@ class AttackOutcome:
         return self.null.low is not None and self.null.high is not None and self.null.low <= 0.5 <= self.null.high
 
     @property
+    def public(self) -> dict[str, Baseline]:
+        """The baselines that know what an adversary knows too."""
+        return {name: b for name, b in self.baselines.items() if name != PRIVATE}
+
+    @property
     def public_tells(self) -> bool:
         """Whether the same attack without the release, or a blind baseline, tells more than chance itself."""
-        blind = [self.blind, *(b.auc for b in self.baselines.values())]
+        blind = [self.blind, *(b.auc for b in self.public.values())]
         return any(found.low is not None and found.low > 0.5 for found in blind)
 
     @property
@@ -86,7 +92,7 @@ class AttackOutcome:
 
         All of them must be beaten, so testing each at its own level is enough (an intersection-union test).
         """
-        gaps = [self.beyond_blind, *(b.beyond for b in self.baselines.values())]
+        gaps = [self.beyond_blind, *(b.beyond for b in self.public.values())]
         above = self.auc.low is not None and self.auc.low > 0.5
         return above and all(gap.low is not None and gap.low > 0 for gap in gaps)
 

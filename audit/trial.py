@@ -18,6 +18,7 @@ from ..targets.registry import find
 from ..targets.target import Progress, Run, Secrets, Target, Utility, no_progress
 from ..targets.transcript import Exposure, Message, sees
 from .blind import blind_baselines
+from .cell_knowledge import grant_cells
 from .knowledge import Grant, grant
 from .link_knowledge import grant_links, without
 from .metrics import Judged
@@ -205,6 +206,8 @@ class Grants:
 
     def baselines(self, secrets: Secrets) -> dict[str, Judged]:
         """What the public graph alone tells, once per game; trials with the same members get the same."""
+        if secrets.cells is not None:  # the public graph does not say who uploads what
+            return {}
         key = _truth(secrets)
         if key not in self.blind:
             root = np.random.SeedSequence(self.seed.entropy)
@@ -229,6 +232,8 @@ class Grants:
         if secrets.nodes is not None:
             return grant_links(self.data, secrets, attack.knows_links, adapts, seed, recipe=run.recipe)
         nobody = np.zeros(len(secrets.truth), dtype=bool)
+        if secrets.cells is not None:
+            return grant_cells(self.data, secrets, adapts, seed), nobody
         given = grant(self.data, secrets, plan.neighbours, adapts, seed, auditor=attack.auditor, recipe=run.recipe)
         return given, nobody
 

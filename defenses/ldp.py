@@ -1,61 +1,79 @@
-"""Laplace noise on uploaded gradients, as papers on federated learning use it (FedGC, baseline 'LDP')."""
+"""Laplace noise on what clients upload, as papers on federated learning use it (FedGC, baseline 'LDP'; SOS)."""
 
-from collections.abc import Callable
+from typing import Literal
 
 import numpy as np
 import torch
 from pydantic import Field
 from torch import Tensor
 
-from ..targets.channel import on_kinds
+from ..targets.channel import Mod
 from ..targets.defense import Defense
-from ..targets.randomness import integer
 from ..targets.settings import Settings
-from ..targets.transcript import Message
-
-GRADIENT_KINDS = ("class-gradients", "self-training-gradients")
+from .uploads import UPLOAD_KINDS, Change, Generators, clipped, on_uploads
 
 
 class LaplaceSettings(Settings):
-    """Settings of `LaplaceLDP`. The clip of 0.1 is the released code's, epsilon 1 the paper's."""
+    """Settings of `LaplaceLDP`. The clip of 0.1 is FedGC's released code's, epsilon 1 its and SOS's paper's."""
 
-    epsilon: float = Field(1.0, gt=0, description="per coordinate and upload")
-    clip: float = Field(0.1, gt=0, description="each coordinate is clipped to [-clip, clip]")
+    epsilon: float = Field(1.0, gt=0, description="per coordinate and upload, or per upload (norm l1)")
+    clip: float | None = Field(
+        0.1, gt=0, description="bound of what is uploaded; None: no clipping and scale 1 / epsilon, as in SOS"
+    )
+    norm: Literal["coordinate", "l1"] = Field(
+        "coordinate", description="what is bounded by clip: each coordinate, or the L1 norm of the whole upload"
+    )
 
     @property
     def scale(self) -> float:
-        """Laplace scale: a coordinate moves by at most 2 clip."""
-        return 2 * self.clip / self.epsilon
+        """Laplace scale: what is bounded moves by at most 2 clip; SOS takes a sensitivity of 1 for granted."""
+        return (1.0 if self.clip is None else 2 * self.clip) / self.epsilon
 
 
 class LaplaceLDP(Defense):
-    """Clips every coordinate of an uploaded gradient and adds Laplace noise of scale 2 clip / epsilon.
+    """Clips an uploaded change and adds Laplace noise of scale 2 clip / epsilon to every coordinate.
 
-    The epsilon holds for one coordinate of one upload. A gradient of 10^5 coordinates sent 500 times
-    composes to a number that protects nobody, and the noise is drawn in floating point: no guarantee for a
-    node follows, and none is claimed. It is here because papers compare with it.
+    The change is the gradient itself, or the difference of uploaded weights to the global ones that the client
+    was sent (see `on_uploads`). As FedGC's code does it, every coordinate is clipped, and the epsilon holds for
+    one coordinate of one upload: a gradient of 10^5 coordinates sent 500 times composes to a number that
+    protects nobody. With ``norm="l1"`` the whole upload is clipped to an L1 norm, and the epsilon is that of
+    local differential privacy of one upload's values, whatever data they come from; rounds still add up, and
+    names and shapes (which classes a client has) stay in the clear. Without a clip (SOS, section 5.4: Lap(0,
+    s / epsilon) with s = 1 "as a matter of experience") nothing bounds the sensitivity and nothing is promised.
+    The noise is drawn in floating point. It is here because papers compare with it.
     """
 
     name = "ldp"
-    phrase = "with Laplace noise on gradients"
+    phrase = "with Laplace noise on uploads"
     strength = "epsilon"
     sweep = (10.0, 1.0, 0.1)
     alternative = "fewer-labels"
-    acts_on = GRADIENT_KINDS
-    guarantee = "epsilon per coordinate of one upload (not per node, not per run; float sampler)"
+    acts_on = UPLOAD_KINDS
+    guarantee = (
+        "epsilon per coordinate of one upload, with norm l1 per upload, without a clip none "
+        "(not per node, not per run; float sampler)"
+    )
     Settings = LaplaceSettings
     settings: LaplaceSettings
 
-    def on_message(self, seed: np.random.SeedSequence) -> Callable[[Message], Message] | None:
-        generators: dict[torch.device, torch.Generator] = {}
+    def on_message(self, seed: np.random.SeedSequence) -> Mod | None:
+        generators = Generators(seed)
 
-        def noisy(tensor: Tensor) -> Tensor:
-            if tensor.device not in generators:
-                generators[tensor.device] = torch.Generator(tensor.device).manual_seed(integer(seed))
-            noise = laplace(tensor, self.settings.scale, generators[tensor.device])
-            return noise.add_(tensor.clamp(-self.settings.clip, self.settings.clip))
+        def noisy(change: Change) -> Change:
+            return {
+                name: laplace(tensor, self.settings.scale, generators.on(tensor.device)).add_(tensor)
+                for name, tensor in self._bounded(change).items()
+            }
 
-        return on_kinds(GRADIENT_KINDS, noisy)
+        return on_uploads(noisy)
+
+    def _bounded(self, change: Change) -> Change:
+        clip = self.settings.clip
+        if clip is None:
+            return change
+        if self.settings.norm == "l1":
+            return clipped(change, clip, 1)
+        return {name: tensor.clamp(-clip, clip) for name, tensor in change.items()}
 
 
 def laplace(like: Tensor, scale: float, generator: torch.Generator) -> Tensor:

@@ -7,6 +7,8 @@ from rich.table import Table
 
 from ..audit.finding import Finding
 from ..audit.outcome import AttackOutcome, DefenseOutcome
+from ..targets.cells import GAME as CELLS
+from ..targets.links import GAME as LINKS
 from ..targets.registry import find
 from ..targets.transcript import Exposure
 from .sentences import ASKED_WITH, blind_warning, last_line
@@ -63,7 +65,7 @@ def _cells(attack: AttackOutcome) -> tuple[str, ...]:
     return (
         attack.plan.name,
         attack.plan.observer,
-        ASKED_WITH[attack.plan.neighbours],
+        ASKED_WITH[attack.plan.neighbours] if attack.game not in (LINKS, CELLS) else "",
         attack.auc.text(3),
         attack.blind.text(3),
         attack.tpr[0].text(3),
@@ -77,7 +79,7 @@ def _bound(epsilon: Finding | None) -> str:
 
 def _baseline_table(outcomes: Sequence[DefenseOutcome]) -> Table:
     """The public graph is the same for all attacks and defenses: one row for each baseline."""
-    title = "Without any release: what the public graph alone tells of membership"
+    title = "Without any release: what else tells the same"
     table = Table(title=title, title_justify="left")
     table.add_column("by")
     table.add_column("AUC")

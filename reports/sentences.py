@@ -72,7 +72,7 @@ def _tells(auc: Finding, told: str) -> str:
 
 def _best_baseline(attack: AttackOutcome) -> str | None:
     """The blind baseline with the highest AUC, in words."""
-    name = max(attack.baselines, key=lambda n: attack.baselines[n].auc.estimate or 0, default=None)
+    name = max(attack.public, key=lambda n: attack.public[n].auc.estimate or 0, default=None)
     return None if name is None else f"{attack.baselines[name].auc.text(2)} from the public graph by {name}"
 
 

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from ..targets.cells import GAME as CELLS
 from ..targets.links import GAME as LINKS
 
 
@@ -38,6 +39,14 @@ WORDS = {
         "Node presence: were this node, its features and its edges there at all?",
         "Was this person in the training data?",
         "the people in the training data",
+    ),
+    CELLS: Words(
+        "Lone node: is this uploaded gradient that of one labelled node alone?",
+        "Can one person's label and row be read off an upload?",
+        "the uploads that one person alone is behind",
+        "gradients of one node from others",
+        "upload of several people",
+        "uploads of several people",
     ),
     LINKS: Words(
         "Edge presence: is there an edge between these two nodes of one client?",

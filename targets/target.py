@@ -27,6 +27,7 @@ UNITS = {
     "label-membership": "the label of one node",
     "node-presence": "one node with its features, label and edges",
     "edge-presence": "one edge between two nodes of one client",
+    "lone-node": "the label and the hidden row of one labelled node",
 }
 """What is protected, by game."""
 
@@ -43,6 +44,7 @@ class Secrets:
         groups: named subsets of the subjects that are reported apart, [s] bool each.
         owners: the client that holds each subject, [s]; a client is not asked about its own nodes.
         nodes: N where subjects are pairs of nodes.
+        cells: C where subjects are cells, a client and a class.
         stands_for: how many non-members each one in question stands for, where these are a sample of many.
         asked: subjects that the result is about, [s] bool; all of them where it is None.
         samples: other selections of subjects, reported beside it, [s] bool each.
@@ -55,6 +57,7 @@ class Secrets:
     groups: dict[str, np.ndarray] = field(default_factory=dict)
     owners: np.ndarray | None = None
     nodes: int | None = None
+    cells: int | None = None
     stands_for: float = 1.0
     asked: np.ndarray | None = None
     samples: dict[str, np.ndarray] = field(default_factory=dict)

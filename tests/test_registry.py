@@ -22,7 +22,7 @@ OURS = [(group, name) for group in GROUPS for name, p in registered(group).items
 
 def missing_tests(group: str, name: str, tests: Path = TESTS) -> str | None:
     """What is missing from the tests of a registered class, or None."""
-    path = tests / group / f"test_{name.replace('-', '_')}.py"
+    path = tests / group / f"test_{name.replace('-', '_').replace('+', '_plus')}.py"
     if not path.is_file():
         return f"the {group[:-1]} '{name}' has no test: write {path.relative_to(tests.parent)}"
     tree = ast.parse(path.read_text(encoding="utf-8"))

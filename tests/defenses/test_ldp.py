@@ -1,26 +1,27 @@
-"""Laplace noise on uploaded gradients."""
+"""Laplace noise on uploads."""
 
 import numpy as np
 import pytest
 import torch
 from scipy.stats import binom, kstest, laplace, pearsonr
 
-from gaudit.defenses.ldp import GRADIENT_KINDS, LaplaceLDP
+from gaudit.defenses.ldp import LaplaceLDP
+from gaudit.defenses.uploads import UPLOAD_KINDS
+from gaudit.targets.answers import GLOBAL_KIND, UPDATE_KIND
 from gaudit.targets.channel import Channel
 from gaudit.targets.errors import InputError
-from gaudit.targets.fedgc import GRADIENT_KIND
-from gaudit.targets.self_training import GRADIENT_KIND as SELF_TRAINING_KIND
 
 LEVEL = 1e-3  # of every statistical test here; the seeds are fixed
 
 
 def sent(defense, tensors, kind="class-gradients", seed=0, times=1):
-    """What the server gets."""
+    """What the server gets; weights start at zero, so a step is what is sent."""
     channel = Channel(mods=(defense.on_message(np.random.SeedSequence(seed)),))
+    channel.send(GLOBAL_KIND, "server", "clients", 0, {n: torch.zeros_like(t) for n, t in tensors.items()})
     return [channel.send(kind, "client:0", "server", i, tensors) for i in range(times)]
 
 
-@pytest.mark.parametrize("kind", GRADIENT_KINDS)
+@pytest.mark.parametrize("kind", UPLOAD_KINDS)
 @pytest.mark.parametrize(("epsilon", "clip"), [(1.0, 0.1), (8.0, 0.5)])
 def test_guarantee_noise_is_laplace_of_the_stated_scale(kind, epsilon, clip):
     draw = torch.Generator().manual_seed(1)
@@ -99,11 +100,56 @@ def test_the_senders_tensors_stay_as_they_are():
     assert torch.equal(gradient["0/w"], torch.ones(10))
 
 
-def test_it_acts_on_the_gradients_that_fedgc_sends():
-    assert set(GRADIENT_KINDS) == {GRADIENT_KIND, SELF_TRAINING_KIND}
+def noise_of(defense, change):
+    """Noise on an upload whose step is small enough not to be clipped."""
+    (got,) = sent(defense, change, UPDATE_KIND)
+    return torch.cat([(got[name] - change[name]).flatten() for name in change]).double().numpy()
 
 
-@pytest.mark.parametrize("settings", [{"epsilon": 0}, {"epsilon": -1}, {"clip": 0}])
+def small_step():
+    draw = torch.Generator().manual_seed(2)
+    return {"w1": 1e-6 * torch.randn(100, 120, generator=draw), "b1": 1e-6 * torch.randn(120, generator=draw)}
+
+
+@pytest.mark.parametrize("epsilon", [0.5, 1.0])
+def test_guarantee_without_a_clip_is_none_and_noise_is_that_of_sos(epsilon):
+    """Lap(0, s / epsilon) with s = 1 (SOS, section 5.4)."""
+    noise = noise_of(LaplaceLDP(epsilon=epsilon, clip=None), small_step())
+    assert kstest(noise, laplace(scale=1 / epsilon).cdf).pvalue > LEVEL
+    assert kstest(noise, laplace(scale=1.1 / epsilon).cdf).pvalue < LEVEL
+    far = {"w": torch.full((10,), 1e6)}
+    (got,) = sent(LaplaceLDP(clip=None), far, UPDATE_KIND)
+    assert float(got["w"].min()) > 9e5  # what is far stays far: nothing is hidden
+    assert "without a clip none" in LaplaceLDP.guarantee
+
+
+@pytest.mark.parametrize("clip", [0.1, 3.0])
+def test_guarantee_of_norm_l1_is_epsilon_for_the_whole_upload(clip):
+    """Two uploads at the bound, and the likelihood ratio of any output under them: at most e^epsilon, and tight."""
+    defense = LaplaceLDP(epsilon=1.5, clip=clip, norm="l1")
+    noise = noise_of(defense, small_step())
+    assert kstest(noise, laplace(scale=defense.settings.scale).cdf).pvalue > LEVEL
+    draw = torch.Generator().manual_seed(3)
+    uploads = [{"a": torch.randn(40, generator=draw), "b": torch.randn(5, 4, generator=draw)} for _ in range(6)]
+    uploads += [{"a": torch.zeros(40), "b": sign * 50 * torch.eye(5, 4)} for sign in (1, -1)]
+    # sensitivity: what the noise is added to
+    bounded = [torch.cat([t.flatten() for t in defense._bounded(u).values()]) for u in uploads]
+    distances = [float((one - other).abs().sum()) for one in bounded for other in bounded]
+    assert max(distances) / defense.settings.scale == pytest.approx(1.5, rel=1e-5)
+    assert all(float(b.abs().sum()) <= clip * (1 + 1e-5) for b in bounded)
+
+
+def test_a_step_is_clipped_not_the_weights():
+    """Weights far from zero that moved a little are not clipped; the noise is the same whatever they are."""
+    defense, step = LaplaceLDP(epsilon=1e9, clip=0.1), 0.05
+    channel = Channel(mods=(defense.on_message(np.random.SeedSequence(0)),))
+    channel.send(GLOBAL_KIND, "server", "clients", 0, {"w": torch.full((50,), 7.0)})
+    for moved, expected in [(step, step), (3.0, 0.1), (-3.0, -0.1)]:
+        got = channel.send(UPDATE_KIND, "client:0", "server", 0, {"w": torch.full((50,), 7.0 + moved)})
+        torch.testing.assert_close(got["w"], torch.full((50,), 7.0 + expected), atol=2e-6, rtol=0)
+
+
+@pytest.mark.parametrize("settings", [{"epsilon": 0}, {"epsilon": -1}, {"clip": 0}, {"norm": "l2"}])
 def test_settings_are_checked(settings):
     with pytest.raises(InputError, match=next(iter(settings))):
         LaplaceLDP(**settings)

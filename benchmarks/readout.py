@@ -235,11 +235,11 @@ def class_gradients(
 @click.option("--seeds", default=200, show_default=True)
 @sizes
 @betas
-def partitions(datasets: Sequence[str], seeds: int, clients: int, beta: float) -> None:
+def partitions(names: Sequence[str], seeds: int, clients: int, beta: float) -> None:
     """How many class gradients one labelled node is behind, over many partitions; nothing is trained."""
     click.echo("| dataset | of one node | standard error | cells without a label | labels per gradient |")
     click.echo("| --- | --- | --- | --- | --- |")
-    for name in datasets:
+    for name in names:
         data = load_dataset(name)
         y, train = data.y.numpy(), data.train_mask.numpy()
         counts = np.zeros((seeds, clients, y.max() + 1))

@@ -79,12 +79,11 @@ def _bound(epsilon: Finding | None) -> str:
 
 def _baseline_table(outcomes: Sequence[DefenseOutcome]) -> Table:
     """The public graph is the same for all attacks and defenses: one row for each baseline."""
-    title = "Without any release: what else tells the same"
-    table = Table(title=title, title_justify="left")
+    first = next(a for o in outcomes for a in o.attacks if a.baselines)
+    table = Table(title=f"Without any release: {words(first.game).public}", title_justify="left")
     table.add_column("by")
     table.add_column("AUC")
     table.add_column("attacks that do not tell more")
-    first = next(a for o in outcomes for a in o.attacks if a.baselines)
     for name, baseline in first.baselines.items():
         behind = [
             f"{a.plan.name} ({o.defense})"
@@ -99,7 +98,8 @@ def _baseline_table(outcomes: Sequence[DefenseOutcome]) -> Table:
 def _group_table(outcomes: Sequence[DefenseOutcome]) -> Table:
     titles = dict.fromkeys(words(a.game).groups for o in outcomes for a in o.attacks if a.groups)
     table = Table(title=". ".join(titles), title_justify="left")
-    for column in ("defense", "attack", "group", "AUC"):
+    against = next(words(a.game).against for o in outcomes for a in o.attacks if a.groups)
+    for column in ("defense", "attack", against, "AUC"):
         table.add_column(column)
     for outcome in outcomes:
         for attack in outcome.attacks:

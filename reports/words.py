@@ -18,6 +18,8 @@ class Words:
         other: one of whom the answer is no.
         others: several of them.
         groups: what a table of named groups is about.
+        against: what the column of their names is called.
+        public: what is told without the release, and by what.
     """
 
     game: str
@@ -27,6 +29,8 @@ class Words:
     other: str = "outsider"
     others: str = "outsiders"
     groups: str = "The same, by whether the non-members took part in self-training (training data in all but name)"
+    against: str = "against"
+    public: str = "what the public graph alone tells of membership"
 
 
 WORDS = {
@@ -56,6 +60,8 @@ WORDS = {
         "pair without a link",
         "pairs without a link",
         "The same, by what the defense did to the ends of a pair",
+        "among",
+        "what else tells links",
     ),
 }
 

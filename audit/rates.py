@@ -29,6 +29,8 @@ FALSE_POSITIVES = 10  # fewer than these do not measure a rate
 FEW_FLAGS = 10  # fewer flagged (or not flagged) members or non-members than this: no normal approximation
 REPETITIONS = 5  # fewer than these are not pooled: their spread would be a guess
 VERTICES = 200  # of a thinned ROC curve
+DRAWS = 20_000_000  # bootstrap weights drawn for one interval; of very many subjects fewer resamples
+FEWEST_RESAMPLES = 200  # the spread of an estimate is known to 5 % then
 CELLS = 2_000_000  # bootstrap weights held in memory at once
 ROUNDING = 1e-9  # 0.07 * 100 non-members are 7, whatever the last bit says
 
@@ -281,7 +283,9 @@ def _reweighted_tpr(
 ) -> Floats:
     """TPR@FPR [runs, resamples] under exponential weights of the subjects, or of ``nodes`` whose pairs they are."""
     where = columns_of([run.subjects for run in runs])
-    subjects, out = 1 + max(int(p.max()) for p in where), np.empty((len(runs), resamples))
+    subjects = 1 + max(int(p.max()) for p in where)
+    resamples = min(resamples, max(FEWEST_RESAMPLES, DRAWS // subjects))
+    out = np.empty((len(runs), resamples))
     step = max(1, CELLS // max(len(column) for column in where))
     pairs = np.unique(np.concatenate([run.subjects for run in runs])) if nodes is not None else np.empty(0)
     for start in range(0, resamples, step):

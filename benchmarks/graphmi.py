@@ -1,6 +1,7 @@
 """GraphMI against a centrally trained GCN, measured beside published figures; and what it costs.
 
     python benchmarks/graphmi.py protocol --dataset Cora --seeds 5
+    python benchmarks/graphmi.py agreement
     python benchmarks/graphmi.py cost --nodes 700 --nodes 2708 --nodes 5000 --nodes 19717
 
 The published protocol attacks a tenth of the nodes: AUC over all pairs of these, average precision over as many
@@ -247,6 +248,23 @@ def _measured(how: str, nodes: int, group: str, steps: int) -> dict[str, Any]:
     done = subprocess.run([sys.executable, __file__, *arguments], capture_output=True, text=True, check=True)
     found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
     return found
+
+
+@main.command()
+@click.option("--nodes", default=700, show_default=True)
+@click.option("--steps", default=15, show_default=True, help="of each kind, without and with smoothness")
+def agreement(nodes: int, steps: int) -> None:
+    """The largest difference between the adjacencies that the tiled and the dense descent end in."""
+    torch.set_num_threads(1)
+    victim = Victim.trained(_some_nodes(nodes), 0)
+    for count in (nodes, nodes // 10):
+        attacked = torch.from_numpy(np.random.default_rng(1).permutation(nodes)[:count])
+        descent = victim.descent(attacked, smooth_from=steps)
+        graph, plain = descent.found(2 * steps), PlainDescent.like(descent)
+        for step in range(2 * steps):
+            plain.step(step >= steps)
+        off = float((graph.at(plain.places.t()) - plain.entries).abs().max())
+        click.echo(f"{count} of {nodes} nodes attacked: {off:.1e}, largest entry {float(plain.entries.max()):.3f}")
 
 
 @main.command(hidden=True)

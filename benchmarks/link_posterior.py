@@ -121,7 +121,7 @@ def _recipe(architecture: str) -> Any:
 
 
 def _of_classifiers(data: Any, told: Any, seed: np.random.SeedSequence, non_links: int) -> dict[str, Figures]:
-    from gaudit.attacks.link_posterior import LinkPosterior
+    from gaudit.attacks.link_posterior import SHADOW, LinkPosterior
     from gaudit.targets.answers import posteriors_kind
     from gaudit.targets.channel import Channel
     from gaudit.targets.randomness import branch
@@ -138,9 +138,10 @@ def _of_classifiers(data: Any, told: Any, seed: np.random.SeedSequence, non_link
     secrets = _secrets(data, branch(seed, "secrets"), non_links)
     found = {}
     for number in SUPERVISED:
-        attack = LinkPosterior(attack=number, labelled=1.0)
+        attack = LinkPosterior(attack=number, labelled=TENTH if number in SHADOW else 1.0)
         found[f"attack {number}"] = _played(attack, data, secrets, seed, view)
-    found["attacks 3 and 6 without posteriors"] = _played(attack, data, secrets, seed, None)
+    blind = LinkPosterior(attack=6, labelled=1.0)
+    found["attacks 3 and 6 without posteriors"] = _played(blind, data, secrets, seed, None)
     return found
 
 
@@ -156,7 +157,11 @@ def _secrets(data: Any, seed: np.random.SeedSequence, non_links: int) -> Any:
 
 
 def _played(attack: Any, data: Any, secrets: Any, seed: np.random.SeedSequence, view: Any) -> Figures:
-    """One attack on the pairs that it does not know; it knows the labels of the first tenth of ids."""
+    """One attack on the pairs that it does not know.
+
+    Every model of its own trains on a tenth of the labels: the reference on those of the first ids, as the target
+    does; with a shadow graph both on a tenth at random.
+    """
     import torch
 
     from gaudit.audit.link_knowledge import grant_links, without
@@ -166,10 +171,12 @@ def _played(attack: Any, data: Any, secrets: Any, seed: np.random.SeedSequence, 
 
     recipe = _recipe("gcn")
     given, known = grant_links(data, secrets, attack.knows_links, False, branch(seed, "grant"), recipe=recipe)
-    labels = torch.where(torch.from_numpy(given.ids) < TENTH * data.num_nodes, given.knowledge.labels, -1)
+    first = torch.from_numpy(given.ids) < TENTH * data.num_nodes
+    labels = torch.where(first | (attack.settings.labelled < 1), given.knowledge.labels, -1)
     knowledge, left = replace(given.knowledge, labels=labels), without(secrets, known)
     coins = branch(seed, "attack")
     scores = attack.blind(knowledge, coins) if view is None else attack(given.renamed(view), knowledge, coins)
+    assert left.asked is not None
     judged = judge(scores, given, left).where(in_order(left, left.asked))
     low, high = ends(judged.subjects, data.num_nodes)
     same = (data.y[torch.from_numpy(low)] == data.y[torch.from_numpy(high)]).numpy()

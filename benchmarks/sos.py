@@ -101,6 +101,7 @@ def run(
     """Run the trials that the folder does not hold yet, one after another on one thread."""
     from gaudit.audit.trial import use_one_thread
     from gaudit.targets.datasets import load_dataset
+    from gaudit.targets.errors import InputError
 
     use_one_thread()
     data = load_dataset(dataset)
@@ -111,10 +112,13 @@ def run(
             for method in methods:
                 file = folder / f"sos-{dataset}-{method}-{count}-{index}.json"
                 if not file.exists():
-                    found = _trial(data, method, count, index, iterations)
+                    try:
+                        found = _trial(data, method, count, index, iterations)
+                    except InputError as error:  # SOS-HCW may keep nobody, as the paper says
+                        found = {"failed": str(error), "attacks": []}
                     file.with_suffix(".part").write_text(json.dumps(found))
                     file.with_suffix(".part").rename(file)
-                    click.echo(f"{file} written, accuracy {100 * found['accuracy']:.1f} %")
+                    click.echo(f"{file} written: {found.get('failed') or found['accuracy']}")
 
 
 def _trial(data: Any, method: str, count: int, index: int, iterations: int) -> dict[str, Any]:
@@ -192,7 +196,10 @@ def _show_accuracy(dataset: str, found: dict[tuple[str, int], list[dict[str, Any
         for k in counts:
             printed = TABLE_3[k].get(method)
             trials = found.get((method, k), [])
-            cells.append(_spread([100 * t["accuracy"] for t in trials]))
+            ran = [100 * t["accuracy"] for t in trials if "accuracy" in t]
+            cells.append(
+                _spread(ran) + (f" ({len(ran)} of {len(trials)} seeds ran)" if len(ran) < len(trials) else "")
+            )
             cells.append("" if printed is None else f"{printed[place]}")
         click.echo(f"| {method} | " + " | ".join(cells) + " |")
     click.echo()

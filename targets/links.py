@@ -13,7 +13,7 @@ from .randomness import branch
 from .target import UNITS, Secrets
 
 GAME = "edge-presence"
-NON_EDGES = 20_000
+NON_EDGES = 12_000
 """Non-edges in question where there are more: enough to tell a true-positive rate at 0.1 % false positives."""
 MATCHED = "degree-matched"
 DROPPED = "an end dropped by the defense"

@@ -101,7 +101,7 @@ class AdjacencyDescent:
         return self._gram
 
     def _smooths(self, number: int) -> bool:
-        return self.smoothness > 0 and number > self.smooth_from
+        return self.smoothness > 0 and number >= self.smooth_from
 
 
 def _with_ends(gradient: PairGradient, smooth: Smoothness | None, weight: float) -> tuple[Tensor, Tensor]:

@@ -325,11 +325,17 @@ def test_unusable_settings_are_refused(graph, changes, message):
 # --- defenses
 
 PLACED = {"none", "fewer-labels", "label-noise", "rounded-posteriors"}
+PLACED |= {"ib-subgraph", "random-subgraph", "edge-randomised-response", "fewer-edges"}
+NO_UPLOADS = (
+    "it changes update and gradient and class-gradients and self-training-gradients and control-variate and "
+    "generator-gradient, none of which these settings send"
+)
+UPLOADS = ("ldp", "gaussian-uploads", "noise-instead", "quantised-uploads", "top-k-uploads")
 REASONS = {
     "ib": "it needs a model that clients trained together before",
     "pseudo-labels": "it needs a model that clients trained together before",
     "adversarial-regularisation": "it adds a term to the loss, and this target's training has no place for one",
-    "ldp": "it changes class-gradients and self-training-gradients, which 'classifier' never sends",
+    **dict.fromkeys(UPLOADS, NO_UPLOADS),
 }
 
 

@@ -6,33 +6,32 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
-from ..targets.cells import GAME
+from ..targets.cells import GAME, GRADIENT_KIND, MODEL_KIND
 from ..targets.errors import InputError
 from ..targets.transcript import View
 from .attack import Attack, Knowledge
 from .readout import read_class_gradients
-
-GRADIENTS, MODEL = "class-gradients", "matching-model"
 
 
 class GradientReadout(Attack):
     """Names the uploaded class gradients that one labelled node alone is behind, see `readout.read_gradient`.
 
     Where it names one, it has the node's label and what the last layer read for it, exactly. It claims or it does
-    not: the score is 1 or 0. Read is the last round that the observer has seen.
+    not: the score is 1 or 0. Read is the first round.
     """
 
     name = "gradient-readout"
     games = (GAME,)
-    needs: ClassVar[tuple[str, ...]] = (GRADIENTS, MODEL)
+    needs: ClassVar[tuple[str, ...]] = (GRADIENT_KIND, MODEL_KIND)
     observer = "server"
+    first_rounds = 1
     planted = "planted-gradients"
 
     def score(self, view: View, knowledge: Knowledge) -> Tensor:
-        theta = view.last(MODEL)
+        theta = view.of_kind(MODEL_KIND)[0]
         model = _architecture(theta.tensors)
         claimed = set()
-        for message in view.of_kind(GRADIENTS):
+        for message in view.of_kind(GRADIENT_KIND):
             if message.round == theta.round and message.sender.startswith("client:"):
                 client = int(message.sender.partition(":")[2])
                 found = read_class_gradients(message.tensors, theta.tensors, model)

@@ -64,7 +64,7 @@ class LinkAttack(Attack):
 
     @abstractmethod
     def score_part(self, view: View, part: Part, knowledge: Knowledge) -> Tensor:
-        """One score per pair in question of one client, [s]; comparable within the client alone."""
+        """One score per pair in question of one client, [s]; those of all clients stand in one ranking."""
 
     @abstractmethod
     def blind_part(self, part: Part, knowledge: Knowledge) -> Tensor:
@@ -107,13 +107,6 @@ def parts_of(knowledge: Knowledge) -> list[tuple[Tensor, Part]]:
 def _inside(pairs: Tensor, own: Tensor, local: Tensor) -> Tensor:
     """Those of some pairs [2, p] that lie within one client, in its local ids."""
     return local[pairs[:, own[pairs[0]]]]
-
-
-def ranks(score: Tensor) -> Tensor:
-    """Scores as shares of rank in (0, 1), ties alike: so that several clients' scores can stand side by side."""
-    values, places = score.unique(return_inverse=True)
-    below = torch.bincount(places, minlength=len(values)).cumsum(0).double()
-    return below[places] / len(score)
 
 
 def cosine_of_pairs(rows: Tensor, pairs: Tensor, at_once: int = 1 << 16) -> Tensor:

@@ -7,6 +7,7 @@ import torch
 from torch_geometric.data import Data
 
 from ..attacks.attack import Knowledge
+from ..targets.errors import InputError
 from ..targets.links import Links, codes, ends
 from ..targets.randomness import branch
 from ..targets.recipe import Recipe
@@ -51,15 +52,15 @@ def grant_links(
     def listed(keep: np.ndarray) -> torch.Tensor:
         return torch.from_numpy(np.stack(ends(np.sort(renamed(secrets.subjects[keep])), nodes)))
 
-    owner = torch.full((nodes,), -1, dtype=torch.long)
-    if secrets.owners is not None:
-        for end in ends(secrets.subjects, nodes):
-            owner[torch.from_numpy(theirs[end])] = torch.from_numpy(secrets.owners)
-    parties = int(owner.max()) + 1
-    of_edges = (
-        torch.zeros(parties, dtype=torch.long)
-        if secrets.owners is None
-        else torch.bincount(torch.from_numpy(secrets.owners[secrets.truth]), minlength=parties)
+    holders, owners = secrets.holders, secrets.owners
+    if holders is None or owners is None:
+        raise InputError("the target does not say which client holds which node: use link_secrets for its secrets")
+    of_edges = np.bincount(owners[secrets.truth], minlength=int(holders.max()) + 1)
+    links = Links(
+        torch.from_numpy(holders[ours]),
+        torch.from_numpy(of_edges),
+        listed(told & secrets.truth),
+        listed(told & ~secrets.truth),
     )
     knowledge = Knowledge(
         x=data.x.cpu()[torch.from_numpy(ours)],
@@ -75,7 +76,7 @@ def grant_links(
         game=secrets.game,
         recipe=recipe,
         coins=without_ancestry(branch(seed, "coins")),
-        links=Links(owner, of_edges, listed(told & secrets.truth), listed(told & ~secrets.truth)),
+        links=links,
     )
     return LinkGrant(knowledge, ours), told
 

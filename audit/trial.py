@@ -77,9 +77,16 @@ class TrialPlan:
         return made
 
     def keeps(self) -> Callable[[Message], bool]:
-        """The retention rule: the kinds that the attacks read, where their observers see them."""
-        wanted = {(kind, plan.observer) for plan in self.attacks for kind in plan.make().kinds()}
-        return lambda m: any(m.kind == kind and sees(o, m.sender, m.receiver) for kind, o in wanted)
+        """The retention rule: the kinds that the attacks read, in the rounds that they read, if observers see them."""
+        made = [(plan.make(), plan.observer) for plan in self.attacks]
+        wanted = {(kind, observer, attack.first_rounds) for attack, observer in made for kind in attack.kinds()}
+
+        def keep(m: Message) -> bool:
+            return any(
+                m.kind == k and m.round < rounds and sees(o, m.sender, m.receiver) for k, o, rounds in wanted
+            )
+
+        return keep
 
 
 @dataclass(frozen=True)

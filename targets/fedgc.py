@@ -12,7 +12,7 @@ from torch_geometric.data import Data
 
 from .backbone import BACKBONES, Weights
 from .cells import GAME as LONE_NODE
-from .cells import lone_node_secrets
+from .cells import GRADIENT_KIND, MODEL_KIND, lone_node_secrets
 from .channel import Channel, Retention
 from .condensation import condensed_size
 from .condensed import KIND, CondensedGraph
@@ -30,8 +30,6 @@ from .self_training import GRADIENT_KIND as SELF_TRAINING_KIND
 from .self_training import label_the_rest, train_together
 from .target import Progress, Run, Secrets, Target, no_progress
 
-GRADIENT_KIND = "class-gradients"
-MODEL_KIND = "matching-model"
 COUNT_KIND = "class-counts"
 ROWS_KIND = "initial-rows"
 

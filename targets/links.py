@@ -55,7 +55,7 @@ def link_secrets(
             dropped one of their ends, which is a node that it left without edges and without a label.
 
     Raises:
-        InputError: a client, or all together, has no edge or no non-edge.
+        InputError: all clients together have no edge, or no non-edge.
     """
     parts = [
         _pairs_of(c, nodes, non_edges, clients, np.random.default_rng(branch(seed, c.number))) for c in clients
@@ -78,6 +78,7 @@ def link_secrets(
         _by_fate(subjects, nodes, clients, defended),
         owner[ends(subjects, nodes)[0]],
         nodes=nodes,
+        holders=owner,
         stands_for=every / max(len(others), 1),
         asked=uniform,
         samples={MATCHED: truth | np.isin(subjects, matched)},

@@ -12,6 +12,7 @@ from .answers import GLOBAL_KIND, MODEL_KIND, QUERY_NAMES, TABLE_KINDS, UPDATE_K
 from .channel import Channel, Retention
 from .condensed import KIND as RELEASE_KIND
 from .condensed import CondensedGraph
+from .control import Control
 from .defense import Defense
 from .encoder import ENCODER_KIND
 from .randomness import branch
@@ -34,7 +35,7 @@ class PlantedSettings(Settings):
     clients: int = Field(10, ge=1, description="parties that an attacker may be")
 
 
-class Planted(Target):
+class Planted(Control):
     """A control that leaks on purpose: a model that knows its members by heart, and a release made of their rows.
 
     Labels are random and features nearly orthogonal (dataset `planted`), so nothing is learned but who was trained
@@ -49,13 +50,6 @@ class Planted(Target):
     dataset = "planted"
     Settings = PlantedSettings
     settings: PlantedSettings
-
-    def why_not(self, defense: Defense) -> str | None:
-        return None if type(defense) is Defense else "a control that leaks on purpose is not defended"
-
-    @classmethod
-    def preset(cls, preset: str, data: Data) -> dict[str, Any]:
-        return {}
 
     @classmethod
     def imitating(cls, other: type[Target]) -> dict[str, Any]:

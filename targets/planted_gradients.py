@@ -1,7 +1,6 @@
 """Gradients of single nodes on purpose, beside those of two: the positive control of reading gradients."""
 
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 import torch
@@ -9,8 +8,9 @@ from pydantic import Field
 from torch import Tensor
 from torch_geometric.data import Data
 
-from .cells import lone_node_secrets
+from .cells import GRADIENT_KIND, MODEL_KIND, lone_node_secrets
 from .channel import Channel, Retention
+from .control import Control
 from .defense import Defense
 from .local_training import LocalTask, Subgraph
 from .partition import partition
@@ -18,10 +18,9 @@ from .party import Client, clients_of
 from .randomness import branch, integer
 from .recipe import Recipe, initial_weights
 from .settings import Settings
-from .target import Progress, Run, Target, Utility, no_progress
+from .target import Progress, Run, Utility, no_progress
 
 RECIPE = Recipe(architecture="gcn", hidden=32, epochs=1, dropout=0)
-GRADIENTS, MODEL = "class-gradients", "matching-model"
 
 
 class PlantedGradientsSettings(Settings):
@@ -30,7 +29,7 @@ class PlantedGradientsSettings(Settings):
     clients: int = Field(10, ge=1)
 
 
-class PlantedGradients(Target):
+class PlantedGradients(Control):
     """A control that leaks on purpose: each client labels one node or two of each class, and uploads its gradients.
 
     Half of the gradients, by lot, are those of one node alone (dataset `planted`, one round, random weights). An
@@ -38,19 +37,12 @@ class PlantedGradients(Target):
     """
 
     name = "planted-gradients"
-    release = MODEL
+    release = MODEL_KIND
     release_phrase = "what was planted"
-    sends = (MODEL, GRADIENTS)
+    sends = (MODEL_KIND, GRADIENT_KIND)
     dataset = "planted"
     Settings = PlantedGradientsSettings
     settings: PlantedGradientsSettings
-
-    def why_not(self, defense: Defense) -> str | None:
-        return None if type(defense) is Defense else "a control that leaks on purpose is not defended"
-
-    @classmethod
-    def preset(cls, preset: str, data: Data) -> dict[str, Any]:
-        return {}
 
     def run(
         self,
@@ -65,14 +57,14 @@ class PlantedGradients(Target):
         coins = torch.Generator().manual_seed(integer(branch(seed, "labels")))
         clients = [_labelled(c, coins) for c in clients_of(data, parts)]
         theta = initial_weights(RECIPE, data.num_features, clients[0].classes, branch(seed, "weights"))
-        channel.send(MODEL, "server", "clients", 1, theta)
+        channel.send(MODEL_KIND, "server", "clients", 0, theta)
         for client in clients:
             gradients: dict[str, Tensor] = {}
             for label in client.y_train[client.train].unique().tolist():
                 alone = replace(client, train=client.train & (client.y == label))
                 task = LocalTask.of(alone, Subgraph.of(RECIPE, client.x, client.edges))
                 gradients |= {f"{label}/{name}": g for name, g in task.gradient(theta).items()}
-            channel.send(GRADIENTS, client.name, "server", 1, gradients)
+            channel.send(GRADIENT_KIND, client.name, "server", 0, gradients)
         progress("planting", 1, 1)
         secrets = lone_node_secrets(clients)
         nothing = Utility(1, float("nan"), 0.0, 0.0)

@@ -1,7 +1,5 @@
 """A pipeline that gives its links away on purpose: the positive control of attacks on links."""
 
-from typing import Any
-
 import numpy as np
 import torch
 from pydantic import Field
@@ -10,6 +8,7 @@ from torch_geometric.data import Data
 
 from .answers import GLOBAL_KIND, GRADIENT_KIND, MODEL_KIND, UPDATE_KIND, posteriors_kind
 from .channel import Channel, Retention
+from .control import Control
 from .defense import Defense
 from .links import link_secrets
 from .local_training import LocalTask, Subgraph
@@ -18,8 +17,7 @@ from .party import clients_of
 from .randomness import branch, integer
 from .recipe import Recipe, initial_weights
 from .settings import Settings
-from .target import Progress, Run, Target, no_progress
-from .target import Utility as Accuracy
+from .target import Progress, Run, Utility, no_progress
 
 RECIPE = Recipe(architecture="gcn", hidden=32, epochs=1, dropout=0)
 
@@ -30,7 +28,7 @@ class PlantedLinksSettings(Settings):
     non_edges: int = Field(20_000, ge=1, description="pairs without an edge that are in question, at most")
 
 
-class PlantedLinks(Target):
+class PlantedLinks(Control):
     """A control that leaks on purpose: weights that know the links by heart, and posteriors that spell them out.
 
     Nodes form small cliques (dataset `planted-links`); labels are random and features nearly orthogonal, so they
@@ -45,13 +43,6 @@ class PlantedLinks(Target):
     dataset = "planted-links"
     Settings = PlantedLinksSettings
     settings: PlantedLinksSettings
-
-    def why_not(self, defense: Defense) -> str | None:
-        return None if type(defense) is Defense else "a control that leaks on purpose is not defended"
-
-    @classmethod
-    def preset(cls, preset: str, data: Data) -> dict[str, Any]:
-        return {}
 
     def run(
         self,
@@ -83,7 +74,7 @@ class PlantedLinks(Target):
         return Run(
             channel.transcript,
             {secrets.game: secrets},
-            (Accuracy(1, float("nan"), right, right),),
+            (Utility(1, float("nan"), right, right),),
             0,
             recipe=RECIPE,
         )

@@ -44,6 +44,7 @@ class Secrets:
         groups: named subsets of the subjects that are reported apart, [s] bool each.
         owners: the client that holds each subject, [s]; a client is not asked about its own nodes.
         nodes: N where subjects are pairs of nodes.
+        holders: the client that holds each of the N nodes, -1 for none, where subjects are pairs of nodes.
         cells: C where subjects are cells, a client and a class.
         stands_for: how many non-members each one in question stands for, where these are a sample of many.
         asked: subjects that the result is about, [s] bool; all of them where it is None.
@@ -57,6 +58,7 @@ class Secrets:
     groups: dict[str, np.ndarray] = field(default_factory=dict)
     owners: np.ndarray | None = None
     nodes: int | None = None
+    holders: np.ndarray | None = None
     cells: int | None = None
     stands_for: float = 1.0
     asked: np.ndarray | None = None

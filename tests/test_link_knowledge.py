@@ -97,3 +97,16 @@ def test_the_sentence_says_what_is_known(data, secrets):
     nothing, half = (granted(data, secrets, share)[0].knowledge.sentence() for share in (0.0, 0.5))
     assert "no single edge" in nothing
     assert "of the edges and as many pairs that are none" in half
+
+
+def test_nodes_in_no_pair_in_question_are_known_too(data):
+    """In a sparse sample most nodes are in no pair: the adversary's graph has them all the same."""
+    bare = data.clone()
+    bare.edge_index = data.edge_index[:, (data.edge_index < 12).all(0)]
+    clients = clients_of(bare, partition(data, "metis", 3, 0))
+    sparse = link_secrets(clients, NODES, np.random.SeedSequence(0), non_edges=4)
+    given, _ = granted(bare, sparse)
+    for _, part in parts_of(given.knowledge):
+        held = set(clients[part.client].nodes.tolist())
+        assert set(part.x[:, 0].long().tolist()) == held
+    assert given.knowledge.links.counts.tolist() == [c.edges.shape[1] // 2 for c in clients]

@@ -6,13 +6,14 @@ import numpy as np
 import pytest
 import torch
 
-from gaudit.attacks.gradient_readout import GRADIENTS, GradientReadout
+from gaudit.attacks.gradient_readout import GradientReadout
 from gaudit.audit.trial import AttackPlan, Grants, TrialPlan, attacks_on, run_trial
+from gaudit.targets.cells import GRADIENT_KIND
 from gaudit.targets.datasets import load_dataset
 from gaudit.targets.defense import Defense
 from gaudit.targets.errors import InputError
 from gaudit.targets.planted_gradients import PlantedGradients
-from gaudit.targets.transcript import Transcript
+from gaudit.targets.transcript import Message, Transcript
 
 PLAN = (AttackPlan("gradient-readout", {}, "server"),)
 
@@ -40,7 +41,7 @@ def changed(run, change):
     transcript = Transcript()
     for message in run.transcript.messages:
         tensors = (
-            {k: change(t) for k, t in message.tensors.items()} if message.kind == GRADIENTS else message.tensors
+            {k: change(t) for k, t in message.tensors.items()} if message.kind == GRADIENT_KIND else message.tensors
         )
         transcript.record(replace(message, tensors=tensors), True)
     return replace(run, transcript=transcript)
@@ -106,3 +107,10 @@ def _with_other_model(run):
 
 def _nobody():
     return type("Nothing", (), {"classes": 4, "subjects": torch.empty(0, dtype=torch.long)})()
+
+
+def test_of_many_rounds_only_the_first_is_kept():
+    keep = TrialPlan("fedgc", {}, "none", {}, PLAN, 0, 0).keeps()
+    first, later = (Message(GRADIENT_KIND, "client:3", "server", r, {}) for r in (0, 1))
+    assert keep(first)
+    assert not keep(later)

@@ -125,8 +125,8 @@ class Attack(Configured, ABC):
         auditor: whether it needs an auditor's `Knowledge`.
         own_data: whether it needs labelled nodes of its own.
         ranks_as: another attack that orders subjects the same way; the two are one finding.
-        first_rounds: how many rounds it reads messages of, from the first; all where it is infinite. What is read is
-            kept in memory: 150 rounds of FedGC's class gradients are 10 GB.
+        first_rounds: how many rounds it reads messages of, from the first; all where it is infinite. What is
+            read is kept in memory: 150 rounds of FedGC's class gradients are 10 GB.
         planted: the target whose leak it must find wherever it is used; a control of every audit.
     """
 

@@ -77,7 +77,7 @@ class TrialPlan:
         return made
 
     def keeps(self) -> Callable[[Message], bool]:
-        """The retention rule: the kinds that the attacks read, in the rounds that they read, if observers see them."""
+        """The retention rule: kinds and rounds that the attacks read, if their observers see them."""
         made = [(plan.make(), plan.observer) for plan in self.attacks]
         wanted = {(kind, observer, attack.first_rounds) for attack, observer in made for kind in attack.kinds()}
 

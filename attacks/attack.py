@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from ..targets.errors import InputError
+from ..targets.identities import Background
 from ..targets.links import Links
 from ..targets.randomness import branch, seeded
 from ..targets.recipe import Recipe
@@ -49,7 +50,9 @@ class Knowledge:
         population: nodes of its own that no shadow model is trained on; never members, [z].
         all_edges: every edge, for an auditor; else none, [2, e].
         coins: randomness that its attacks share, so that they share shadow models too.
-        links: what it knows of links, in the game of links; subjects are codes of pairs then (`links.codes`).
+        links: what it knows of links, in the game of links; subjects are codes of pairs then (`pair_codes.codes`).
+        background: what it knows of people, in the game of identities; subjects are codes of pairs of a person and
+            a published node then.
     """
 
     x: Tensor
@@ -69,6 +72,7 @@ class Knowledge:
     all_edges: Tensor = field(default_factory=lambda: torch.empty((2, 0), dtype=torch.long))
     coins: np.random.SeedSequence = field(default_factory=lambda: np.random.SeedSequence(0))
     links: Links | None = None
+    background: Background | None = None
 
     def to(self, device: str) -> "Knowledge":
         """The same on another device."""
@@ -80,6 +84,8 @@ class Knowledge:
         """What the report prints: the adversary's prior knowledge in words."""
         if self.links is not None:
             return self._of_links(self.links)
+        if self.background is not None:
+            return self.background.sentence
         if not len(self.x):
             return "knows no node, only what each upload says of itself"
         labels = ", the labels of all of these and every edge" if self.auditor else ""

@@ -17,7 +17,7 @@ from ..targets.answers import posteriors_kind
 from ..targets.bundled import citations
 from ..targets.datasets import load_dataset
 from ..targets.errors import InputError
-from ..targets.links import codes, ends
+from ..targets.pair_codes import codes, ends
 from ..targets.randomness import branch
 from ..targets.recipe import Recipe
 from ..targets.settings import Settings

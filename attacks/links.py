@@ -9,7 +9,8 @@ import torch
 from torch import Tensor
 
 from ..targets.errors import InputError
-from ..targets.links import GAME, ends
+from ..targets.links import GAME
+from ..targets.pair_codes import ends
 from ..targets.transcript import Message, View
 from .attack import Attack, Knowledge
 

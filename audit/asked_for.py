@@ -6,24 +6,36 @@ from typing import Any
 from torch_geometric.data import Data
 
 from ..targets.datasets import load_dataset
+from ..targets.errors import InputError
 from ..targets.graphfile import read_graph
+from ..targets.network_data import data_of
+from ..targets.network_file import read_network
 from ..targets.registry import find
 from ..targets.target import Target
 
 
-def graph_of(name: str, file: bool, draw_split: bool = True) -> Data:
+def graph_of(name: str, file: bool, draw_split: bool = True, plain: bool = False) -> Data:
     """A dataset by its name, or a graph file, with the name that it goes by.
 
     Args:
         name: of the dataset, or path of the file.
         file: which of the two it is.
         draw_split: draw a split where a file has none.
+        plain: a network without features and labels will do.
 
     Raises:
         InputError: it cannot be had.
     """
-    data = read_graph(name, draw_split) if file else load_dataset(name)
+    data = (read_plain(name) if plain else read_graph(name, draw_split)) if file else load_dataset(name)
     data.name = Path(name).name if file else name
+    return data
+
+
+def read_plain(path: str) -> Data:
+    """A graph from a file that may have no features and labels; what was dropped is noted in ``remarks``."""
+    read = read_network(path)
+    data = data_of(read.network) if read.x is None or read.y is None else read_graph(path)
+    data.remarks = tuple(filter(None, [read.dropped.sentence]))
     return data
 
 
@@ -34,6 +46,11 @@ def target_of(name: str, preset: str, data: Data, *settings: dict[str, Any]) -> 
         InputError: there is no such target, or settings do not fit.
     """
     kind: type[Target] = find("targets", name)
+    if getattr(data, "plain", False) and not kind.plain:
+        raise InputError(
+            f"the target '{name}' trains on features and labels, and the graph has none: use --target publish, or "
+            "another graph"
+        )
     asked = kind.preset(preset, data)
     for over in settings:
         asked = merged(asked, over)

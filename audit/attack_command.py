@@ -1,7 +1,7 @@
 """What `gaudit attack` does, without the terminal."""
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -15,6 +15,7 @@ from ..targets.errors import InputError, unknown_name
 from ..targets.registry import find, registered
 from ..targets.target import Target
 from ..targets.transcript import observer_members
+from ..targets.written_settings import read_defense
 from .asked_for import graph_of, target_of
 from .outcome import DefenseOutcome
 from .recorded import attack_recorded
@@ -53,6 +54,7 @@ class AttackRequest:
     transcript: str | None = None
     save_transcripts: str | None = None
     workers: int | None = None
+    sweep: bool = False
 
 
 @dataclass(frozen=True)
@@ -139,6 +141,7 @@ def _attack_recorded(
     unused = {
         "--defense": request.defenses,
         "--strength": request.strength is not None,
+        "--sweep": request.sweep,
         "--set": set(request.settings or {})
         - ({"game", "recipe"} if hasattr(target.settings, "recipe") else set()),
         "--ratio": request.ratio is not None,
@@ -203,7 +206,8 @@ def asked_graph(request: AttackRequest) -> Data:
     A recorded run was trained on somebody's split: one that is drawn here would make up the truth.
     """
     name = request.dataset if request.graph is None else request.graph
-    return graph_of(name, request.graph is not None, draw_split=request.transcript is None)
+    plain = find("targets", request.target).plain
+    return graph_of(name, request.graph is not None, draw_split=request.transcript is None, plain=plain)
 
 
 def asked_target(request: AttackRequest, data: Data) -> Target:
@@ -214,10 +218,11 @@ def asked_target(request: AttackRequest, data: Data) -> Target:
     return target_of(request.target, request.preset, data, given, transfer, request.settings or {})
 
 
-def defense_settings(name: str, request: AttackRequest) -> dict[str, Any]:
-    """Its preset, and the strength that was asked for if it has one."""
+def defense_settings(text: str, request: AttackRequest) -> dict[str, Any]:
+    """Its preset, its own settings, and the strength that was asked for if it has one."""
+    name, own = read_defense(text)
     kind: type[Defense] = find("defenses", name)
-    settings = kind.preset(request.preset)
+    settings = {**kind.preset(request.preset), **own}
     if request.strength is not None and kind.strength is not None:
         settings[kind.strength] = request.strength
     return settings
@@ -257,23 +262,23 @@ def _trial_plans(
     """Seed by seed; the control is always among the defenses."""
     names = dict.fromkeys(("none", *(request.defenses or (target.published_defense,))))
     if request.strength is not None:
-        _check_strength(tuple(names))
+        _check_strength(tuple(read_defense(name)[0] for name in names))
     plans = []
     for index in range(seeds):
-        for name in names:
+        for name, settings in _variants(names, request):
             plans.append(
                 TrialPlan(
                     target=request.target,
                     target_settings=target.settings.model_dump(),
                     defense=name,
-                    defense_settings=defense_settings(name, request),
+                    defense_settings=settings,
                     attacks=attacks,
                     seed=request.seed,
                     index=index,
                     timeline=request.timeline,
                 )
             )
-    for plan in plans[: len(names)]:
+    for plan in plans[: len(plans) // seeds]:
         plan.make_defense()
     if request.save_transcripts is not None and getattr(target.settings, "split", "dataset") != "dataset":
         raise InputError(
@@ -281,6 +286,17 @@ def _trial_plans(
             "add --set split=dataset"
         )
     return list(_recording(plans, request.save_transcripts))
+
+
+def _variants(names: Iterable[str], request: AttackRequest) -> list[tuple[str, dict[str, Any]]]:
+    """Each defense with its settings; with ``sweep`` at each strength that it suggests, unless one is given."""
+    found = []
+    for text in names:
+        name, settings = read_defense(text)[0], defense_settings(text, request)
+        kind: type[Defense] = find("defenses", name)
+        strengths = kind.sweep if request.sweep and kind.strength not in settings else ()
+        found += [(name, {**settings, str(kind.strength): value}) for value in strengths] or [(name, settings)]
+    return found
 
 
 def _check_strength(names: tuple[str, ...]) -> None:
@@ -300,5 +316,9 @@ def _recording(plans: list[TrialPlan], folder: str | None) -> Iterator[TrialPlan
         place.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise InputError(f"cannot write transcripts to {folder}: {error.strerror or error}") from error
+    taken: dict[str, int] = {}
     for plan in plans:
-        yield replace(plan, transcript=str(place / f"{plan.defense}-seed{plan.index}.safetensors"))
+        name = f"{plan.defense}-seed{plan.index}"
+        taken[name] = taken.get(name, 0) + 1
+        again = f"-{taken[name]}" if taken[name] > 1 else ""  # the same defense with other settings
+        yield replace(plan, transcript=str(place / f"{name}{again}.safetensors"))

@@ -31,7 +31,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.extmath import randomized_svd
 from torch_geometric.data import Data
 
-from ..targets.links import ends
+from ..targets.pair_codes import ends
 from ..targets.randomness import branch
 from ..targets.target import Secrets
 from .metrics import Floats, Judged

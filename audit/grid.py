@@ -91,7 +91,8 @@ def laid_out(plan: Plan) -> Grid:
     Raises:
         InputError: a graph cannot be read, or settings do not fit.
     """
-    graphs = {name: graph_of(name, is_file(name)) for name in plan.datasets}
+    plain = all(find("targets", planned.name).plain for planned in plan.target)
+    graphs = {name: graph_of(name, is_file(name), plain=plain) for name in plan.datasets}
     digests = {name: digest_of(data) for name, data in graphs.items()}
     cells: list[Cell] = []
     tasks: list[Task] = []

@@ -7,6 +7,7 @@ import numpy as np
 from ..targets.randomness import branch
 from ..targets.registry import find
 from ..targets.transcript import Exposure, Transcript, observer_members
+from ..targets.written_settings import read_defense
 from .attack_command import AttackRequest, Report, asked_graph, asked_target, defense_settings
 from .trial import use_one_thread
 
@@ -27,7 +28,7 @@ def run_inspection(options: dict[str, Any], report: Report) -> list[Exposure]:
     data = asked_graph(request)
     target = asked_target(request, data)
     name = (request.defenses or (target.published_defense,))[0]
-    defense = find("defenses", name)(**defense_settings(name, request))
+    defense = find("defenses", read_defense(name)[0])(**defense_settings(name, request))
     use_one_thread()
     run = target(
         data,

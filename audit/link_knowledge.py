@@ -8,20 +8,45 @@ from torch_geometric.data import Data
 
 from ..attacks.attack import Knowledge
 from ..targets.errors import InputError
-from ..targets.links import Links, codes, ends
+from ..targets.links import Links
+from ..targets.network import PUBLISHED_KIND
+from ..targets.pair_codes import codes, ends
+from ..targets.published import network_of, tensors_of
 from ..targets.randomness import branch
 from ..targets.recipe import Recipe
 from ..targets.target import Secrets
+from ..targets.transcript import Message, View
 from .knowledge import Grant, without_ancestry
 
 
 @dataclass(frozen=True)
 class LinkGrant(Grant):
-    """An adversary's knowledge about nodes, and the way back from its pairs to ours."""
+    """An adversary's knowledge about nodes, and the way back from its pairs to ours.
+
+    Attributes:
+        image: the published node of each of our nodes, where a network is published: it knows who is who.
+    """
+
+    image: np.ndarray | None = None
 
     def subject_ids(self, granted: np.ndarray) -> np.ndarray:
         low, high = ends(granted, len(self.ids))
         return codes(self.ids[low], self.ids[high], len(self.ids))
+
+    def renamed(self, view: View) -> View:
+        """What an observer sees, with the adversary's ids of nodes, also of a published network's."""
+        named = super().renamed(view)
+        return replace(named, messages=tuple(self._named(message) for message in named.messages))
+
+    def _named(self, message: Message) -> Message:
+        if self.image is None or message.kind != PUBLISHED_KIND:
+            return message
+        network = network_of(message)
+        published = np.empty(network.nodes, dtype=np.int64)
+        published[self.image[self.ids]] = np.arange(len(self.ids))
+        added = np.setdiff1d(np.arange(network.nodes), self.image)
+        published[added] = np.arange(len(self.ids), network.nodes)
+        return replace(message, tensors=tensors_of(network.renamed(published)))
 
 
 def grant_links(
@@ -78,7 +103,7 @@ def grant_links(
         coins=without_ancestry(branch(seed, "coins")),
         links=links,
     )
-    return LinkGrant(knowledge, ours), told
+    return LinkGrant(knowledge, ours, secrets.image), told
 
 
 def _told(secrets: Secrets, share: float, rng: np.random.Generator) -> np.ndarray:

@@ -276,12 +276,23 @@ def _precisions(run: Judged) -> tuple[Floats, Floats]:
 
 
 def _few_errors(runs: Sequence[Judged]) -> bool:
-    """Whether too few subjects carry the errors: Kish's effective number per class, mean over the runs."""
+    """Whether too few subjects carry the errors, or differ from the others at all.
+
+    Kish's effective number per class, mean over the runs. Where nearly all scores are tied a sample may hold none
+    of the few subjects that are not, and its variance then says nothing.
+    """
     parts = [_placements(run) for run in runs]
     upper = np.mean([part[0].mean() for part in parts]) > 0.5
     losses = [[1 - part[kind] if upper else part[kind] for part in parts] for kind in (0, 1)]
-    kish = [np.mean([x.sum() ** 2 / max((x**2).sum(), NOTHING**2) for x in kind]) for kind in losses]
+    apart = [[np.abs(part[kind] - _commonest(part[kind])) for part in parts] for kind in (0, 1)]
+    kish = [np.mean([x.sum() ** 2 / max((x**2).sum(), NOTHING**2) for x in kind]) for kind in losses + apart]
     return float(min(kish)) < FEW_ERRORS
+
+
+def _commonest(values: Floats) -> float:
+    """The value that most of them have."""
+    different, counts = np.unique(values, return_counts=True)
+    return float(different[counts.argmax()])
 
 
 def _logit_finding(

@@ -152,6 +152,7 @@ class DefenseOutcome:
         knob: the name of the setting that is its strength, or None.
         label: its name, with the strength where it ran at several.
         alternative: whether it is a trivial alternative to defenses.
+        kept: how much of what a network is used for a published one keeps, by measure; 1: as in the original.
     """
 
     defense: str
@@ -171,6 +172,7 @@ class DefenseOutcome:
     knob: str | None = None
     label: str = ""
     alternative: bool = False
+    kept: dict[str, Finding] = field(default_factory=dict)
 
     @property
     def strength(self) -> float | None:
@@ -195,4 +197,5 @@ class DefenseOutcome:
             "exposure": [vars(row) for row in self.exposure],
             "notes": list(self.notes),
             "transfer": {name: f.as_dict() for name, f in self.transfer.items()},
+            "kept": {name: f.as_dict() for name, f in self.kept.items()},
         }

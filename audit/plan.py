@@ -10,6 +10,7 @@ from ..attacks.attack import Attack, Neighbours
 from ..targets.datasets import dataset_names
 from ..targets.defense import Defense
 from ..targets.errors import InputError, unknown_name
+from ..targets.network_file import TEXTS
 from ..targets.registry import find
 from ..targets.settings import Settings
 from ..targets.transcript import observer_members
@@ -169,4 +170,4 @@ EXAMPLES = {"target": '[[target]] name = "fedgc"', "attack": '[[attack]] name = 
 
 def is_file(dataset: str) -> bool:
     """Whether a dataset is a graph file and not a name."""
-    return dataset.lower().endswith((".npz", ".graphml"))
+    return dataset.lower().endswith((".npz", ".graphml", *TEXTS))

@@ -8,9 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from ..targets.identities import GAME as IDENTITY
 from ..targets.registry import find
 from .epsilon import epsilon_of_runs
 from .finding import Finding
+from .identity_metrics import identity_findings
 from .metrics import (
     Judged,
     accuracy_finding,
@@ -28,6 +30,8 @@ from .trial import Attacked, AttackPlan, TrialResult
 from .vulnerability import by_group, vulnerabilities
 
 SCHEMA = "gaudit-attack/1"
+UTILITY = "utility"
+"""The metric where utility is no accuracy."""
 LOW_FPR = (0.01, 0.001, 0.05)
 ONE_SIDED = 0.9  # both ends of such an interval are one-sided 95 % bounds
 NULL_LEVEL = 1 - 1e-5  # hundreds of findings have one each, and one that fails makes the whole audit invalid
@@ -80,7 +84,13 @@ def _outcome(trials: list[TrialResult], control: list[TrialResult] | None, fpr: 
         {name: _accuracy(trials, _of(name)) for name in first.transfer},
         defense.strength,
         first.plan.defense,
+        kept={name: _mean(name, [t.kept[name] for t in trials]) for name in first.kept},
     )
+
+
+def _mean(name: str, values: list[float]) -> Finding:
+    """Of what does not depend on persons that were drawn: the seeds' mean, with Student's t interval."""
+    return replace(mean_difference(values, [0.0] * len(values)), metric=name)
 
 
 def _refused(trials: list[TrialResult]) -> dict[str, str]:
@@ -107,6 +117,8 @@ def _accuracy(trials: list[TrialResult], read: Callable[[TrialResult], float]) -
     values = [read(t) for t in trials]
     if any(math.isnan(v) for v in values):
         return Finding("accuracy", None, None, None, 0.95, "none", "indicative", "a recorded run has no accuracy")
+    if not trials[0].tested:  # not a share of nodes but what is kept of a structure
+        return _mean(UTILITY, values)
     return accuracy_finding(values, trials[0].tested)
 
 
@@ -117,7 +129,8 @@ def _cost(trials: list[TrialResult], control: list[TrialResult] | None) -> Findi
     pairs = [(without[t.plan.index], t.utility.test) for t in trials if t.plan.index in without]
     if not pairs or any(math.isnan(value) for pair in pairs for value in pair):
         return None
-    return mean_difference([c for c, _ in pairs], [d for _, d in pairs])
+    found = mean_difference([c for c, _ in pairs], [d for _, d in pairs])
+    return found if trials[0].tested else replace(found, metric=UTILITY)
 
 
 def _attacks(trials: list[TrialResult], at_choice: bool, fpr: float) -> tuple[AttackOutcome, ...]:
@@ -173,7 +186,7 @@ def attack_outcome(by_seed: Mapping[int, Attacked], fpr: float = LOW_FPR[0]) -> 
             "average_precision": average_precision_finding(runs),
             "balanced_accuracy": balanced_accuracy_finding(runs),
             "advantage": advantage_finding(runs),
-            **(_of_links(attacked) if first.judged.nodes is not None else {"epsilon": epsilon_of_runs(runs)}),
+            **_of_game(attacked),
         },
         {name: _baseline(runs, [a.baselines[name] for a in attacked]) for name in first.baselines},
         {name: _risk(attacked, name) for name in first.attributes},
@@ -185,8 +198,16 @@ def attack_outcome(by_seed: Mapping[int, Attacked], fpr: float = LOW_FPR[0]) -> 
     )
 
 
+def _of_game(attacked: Sequence[Attacked]) -> dict[str, Finding]:
+    """What else is told of a game. A bound of epsilon only where membership was drawn at random."""
+    runs = [a.judged for a in attacked]
+    if attacked[0].game == IDENTITY:
+        return identity_findings(runs)
+    return _of_links(attacked) if runs[0].nodes is not None else {"epsilon": epsilon_of_runs(runs)}
+
+
 def _of_links(attacked: Sequence[Attacked]) -> dict[str, Finding]:
-    """What else is told of links. No bound of epsilon: who is linked was not drawn at random."""
+    """What else is told of links."""
     found = {"precision": precision_finding([a.judged for a in attacked])}
     for name in attacked[0].samples:
         runs = [a.samples[name] for a in attacked]

@@ -43,6 +43,7 @@ def packed(result: TrialResult) -> bytes:
         "notes": list(result.notes),
         "tested": result.tested,
         "transfer": _without_nan(result.transfer),
+        "kept": _without_nan(result.kept),
     }
     text = json.dumps(content, sort_keys=True, allow_nan=False, default=_plain)
     header = np.frombuffer(text.encode(), np.uint8)
@@ -158,6 +159,7 @@ def _result(header: dict[str, Any], arrays: dict[str, np.ndarray]) -> TrialResul
         tuple(header["notes"]),
         int(header["tested"]),
         _with_nan(header["transfer"]),
+        _with_nan(header.get("kept", {})),
     )
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 from torch_geometric.data import Data
 
-from ..targets.links import ends
+from ..targets.pair_codes import ends
 from ..targets.target import Secrets
 
 SAME_CLASS = "one class"
@@ -13,13 +13,16 @@ THIRDS = np.array(["low", "middle", "high"])
 def attributes(data: Data, secrets: Secrets) -> dict[str, np.ndarray]:
     """What is told of each subject, in ascending order of id: one label each, [s].
 
-    ``degree`` and ``homophily`` (share of neighbours with the same label) in thirds of the subjects, ``class``, and
-    ``client`` where there are several.
+    Of nodes ``degree`` and ``homophily`` (share of neighbours with the same label) in thirds of the subjects,
+    ``class``, and ``client`` where there are several; of a person and a published node the person's ``degree``.
     """
     order = np.argsort(secrets.subjects)
     if secrets.cells is not None:
         client, label = np.divmod(secrets.subjects[order], secrets.cells)
         return {"client": client.astype(str), "class": label.astype(str)}
+    if secrets.people is not None and secrets.original is not None:
+        person = ends(secrets.subjects[order], int(secrets.nodes or 0))[0]
+        return {"degree": in_thirds(secrets.original.network.degrees[person])}
     nodes = secrets.subjects[order]
     row, col = data.edge_index.cpu().numpy()
     labels = data.y.cpu().numpy()

@@ -11,6 +11,7 @@ import torch
 from torch_geometric.data import Data
 
 from ..attacks.attack import Attack, Knowledge, Neighbours
+from ..attacks.identity import IdentityAttack
 from ..targets.defense import Defense
 from ..targets.errors import InputError
 from ..targets.randomness import branch
@@ -19,6 +20,7 @@ from ..targets.target import Progress, Run, Secrets, Target, Utility, no_progres
 from ..targets.transcript import Exposure, Message, sees
 from .blind import blind_baselines
 from .cell_knowledge import grant_cells
+from .identity_knowledge import grant_identities
 from .knowledge import Grant, grant
 from .link_knowledge import grant_links, without
 from .metrics import Judged
@@ -133,6 +135,7 @@ class TrialResult:
     notes: tuple[str, ...]
     tested: int
     transfer: dict[str, float] = field(default_factory=dict)
+    kept: dict[str, float] = field(default_factory=dict)
 
     @property
     def utility(self) -> Utility:
@@ -193,6 +196,7 @@ def attacks_on(
         run.notes,
         int(data.test_mask.sum()) if run.tested is None else run.tested,
         run.transfer,
+        run.kept,
     )
 
 
@@ -213,7 +217,7 @@ class Grants:
 
     def baselines(self, secrets: Secrets) -> dict[str, Judged]:
         """What the public graph alone tells, once per game; trials with the same members get the same."""
-        if secrets.cells is not None:  # the public graph does not say who uploads what
+        if secrets.cells is not None or secrets.people is not None:  # it says neither who uploads nor who is who
             return {}
         key = _truth(secrets)
         if key not in self.blind:
@@ -226,7 +230,10 @@ class Grants:
         game = next(g for g in attack.games if g in run.secrets)
         secrets, adapts = run.secrets[game], "client:" in plan.observer
         recipe = None if run.recipe is None else run.recipe.model_dump_json()
-        key = (*_truth(secrets), plan.neighbours, adapts, attack.auditor, attack.knows_links, recipe)
+        asks = (plan.neighbours, adapts, attack.auditor, attack.knows_links, recipe)
+        key: tuple[object, ...] = (*_truth(secrets), *asks)
+        if secrets.image is not None or secrets.original is not None:  # ids, and what each attack knows of persons
+            key = (*key, plan.identity, None if secrets.image is None else secrets.image.tobytes())
         if key not in self.made:
             given, told = self._grant(attack, plan, run, secrets)
             self.made[key] = (given, given.knowledge.to(self.device), told)
@@ -236,6 +243,10 @@ class Grants:
     def _grant(self, attack: Attack, plan: AttackPlan, run: Run, secrets: Secrets) -> tuple[Grant, np.ndarray]:
         """Knowledge, and which subjects it covers."""
         seed, adapts = branch(self.seed, "attack", plan.neighbours), "client:" in plan.observer
+        if secrets.people is not None:
+            if not isinstance(attack, IdentityAttack):
+                raise InputError(f"the attack '{attack.name}' plays {secrets.game}: derive it from IdentityAttack")
+            return grant_identities(self.data, secrets, attack, adapts, seed)
         if secrets.nodes is not None:
             return grant_links(self.data, secrets, attack.knows_links, adapts, seed, recipe=run.recipe)
         nobody = np.zeros(len(secrets.truth), dtype=bool)

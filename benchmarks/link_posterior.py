@@ -166,7 +166,7 @@ def _played(attack: Any, data: Any, secrets: Any, seed: np.random.SeedSequence, 
 
     from gaudit.audit.link_knowledge import grant_links, without
     from gaudit.audit.referee import in_order, judge
-    from gaudit.targets.links import ends
+    from gaudit.targets.pair_codes import ends
     from gaudit.targets.randomness import branch
 
     recipe = _recipe("gcn")

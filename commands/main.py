@@ -7,8 +7,9 @@ from typing import Any
 import click
 
 from ..audit.files import check_writable, write
-from ..targets.errors import InputError
 from ..targets.registry import GROUPS, find, registered, summary
+from ..targets.written_settings import read_pairs
+from .anonymise import anonymise_command
 from .audit import audit_command
 from .check import baseline_group, check_command
 from .report import report_command
@@ -26,29 +27,6 @@ def main() -> None:
     """
 
 
-def _pairs(values: tuple[str, ...]) -> dict[str, Any]:
-    """``a=1 b.c=x`` as nested settings; numbers, booleans and lists are read as such."""
-    import json
-
-    settings: dict[str, Any] = {}
-    for item in values:
-        key, equals, text = item.partition("=")
-        if not equals:
-            raise InputError(f"--set '{item}': expected KEY=VALUE, for example hops=0")
-        try:
-            value = json.loads(text)
-        except ValueError:
-            value = text
-        into = settings
-        *path, last = key.split(".")
-        for part in path:
-            into = into.setdefault(part, {})
-            if not isinstance(into, dict):
-                raise InputError(f"--set '{item}': '{part}' was given a value of its own before")
-        into[last] = value
-    return settings
-
-
 def _options(*options: Callable[..., Any]) -> Callable[..., Any]:
     def apply(command: Callable[..., Any]) -> Callable[..., Any]:
         for option in reversed(options):
@@ -62,14 +40,18 @@ _pipeline = _options(
     click.option("--target", required=True, metavar="NAME", help="Pipeline to run (gaudit list targets)."),
     click.option("--dataset", default="citations", show_default=True, metavar="NAME", help="gaudit list datasets."),
     click.option(
-        "--graph", type=click.Path(), metavar="FILE", help="A graph of your own (.npz or .graphml) instead."
+        "--graph",
+        type=click.Path(),
+        metavar="FILE",
+        help="A graph of your own instead (.npz or .graphml; to publish also edge lists: .txt, .csv, .tsv, .gz).",
     ),
     click.option(
         "--defense",
         "defenses",
         multiple=True,
         metavar="NAME",
-        help="Defense, repeatable. By default as published. The undefended control always runs too.",
+        help="Defense, repeatable, with settings as in k-degree:k=10. By default as published. The undefended "
+        "control always runs too.",
     ),
     click.option("--strength", type=float, help="Strength of the defense, in its own unit."),
     click.option(
@@ -102,6 +84,7 @@ _pipeline = _options(
 @click.option(
     "--attack-set", "attack_settings", multiple=True, metavar="KEY=VALUE", help="Any attack setting: shadows=64."
 )
+@click.option("--sweep", is_flag=True, help="Run each defense at every strength that it suggests: a curve.")
 @click.option("--seeds", type=click.IntRange(1), help="Repetitions. Default: 1 for quick, 5 for paper.")
 @click.option("--timeline", is_flag=True, help="Attack every release, not only the one validation chose.")
 @click.option("--transfer", is_flag=True, help="Train other architectures on the release too.")
@@ -124,8 +107,8 @@ def attack(**options: Any) -> None:
     from ..audit.attack_command import AttackRequest, run_attack
 
     json_file, per_node = options.pop("json_file"), options.pop("per_node")
-    options["settings"] = _pairs(options["settings"])
-    options["attack_settings"] = _pairs(options["attack_settings"])
+    options["settings"] = read_pairs(options["settings"])
+    options["attack_settings"] = read_pairs(options["attack_settings"])
     for file in filter(None, (json_file, per_node)):
         check_writable(Path(file))
     screen = console()
@@ -166,7 +149,7 @@ def inspect(**options: Any) -> None:
     from ..audit.inspect_command import run_inspection
     from ..reports.console import exposure_table
 
-    options["settings"] = _pairs(options["settings"])
+    options["settings"] = read_pairs(options["settings"])
     screen = console()
     with progress() as report:
         rows = run_inspection(options, report)
@@ -192,5 +175,5 @@ def list_(what: str) -> None:
         click.echo(f"{name:<{width}}  {text}")
 
 
-for command in (audit_command, report_command, check_command, baseline_group):
+for command in (anonymise_command, audit_command, report_command, check_command, baseline_group):
     main.add_command(command)

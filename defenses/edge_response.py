@@ -11,7 +11,7 @@ from torch import Tensor
 
 from ..targets.defense import Defense, SharedModel
 from ..targets.errors import InputError
-from ..targets.links import codes, ends
+from ..targets.pair_codes import codes, ends
 from ..targets.party import Client
 from ..targets.settings import Settings
 
@@ -99,7 +99,7 @@ def successes(trials: int, chance: float, rng: np.random.Generator) -> NDArray[n
 
 
 def pairs_at(places: NDArray[np.int64], size: int) -> NDArray[np.int64]:
-    """Codes (`links.codes`) of the pairs at some places of the list (0, 1), (0, 2), ..., (1, 2), ..."""
+    """Codes (`pair_codes.codes`) of the pairs at some places of the list (0, 1), (0, 2), ..., (1, 2), ..."""
     low = np.arange(size, dtype=np.int64)
     starts = low * (size - 1) - low * (low - 1) // 2  # first place of each smaller node
     first = np.searchsorted(starts[: max(size - 1, 1)], places, side="right") - 1

@@ -8,7 +8,7 @@ from pydantic import Field
 from torch import Tensor
 
 from ..targets.defense import Defense, SharedModel
-from ..targets.links import codes
+from ..targets.pair_codes import codes
 from ..targets.party import Client
 from ..targets.settings import Settings
 from .edge_response import undirected

@@ -103,7 +103,7 @@ def _findings(audit: Audit) -> Table:
     scale = audit.plan.severity
     table = Table(title=f"Findings ({len(audit.controls)} controls passed)", title_justify="left")
     rate = f"TPR at {100 * scale.fpr:g} % FPR"
-    for column in ("target", "defense", "accuracy %", "attack", "AUC", "blind", rate, "level"):
+    for column in ("target", "defense", "accuracy or utility %", "attack", "AUC", "blind", rate, "level"):
         table.add_column(column)
     before: tuple[str, str] | None = None
     for place in audit.findings():

@@ -10,6 +10,7 @@ from ..audit.verdict import Scale
 from ..targets.registry import find
 from .answers import base_for, between, people, rate_at
 from .sentences import cost_phrase
+from .words import gain
 
 
 def compared(section: Section, identity: tuple[str, ...]) -> list[str]:
@@ -27,7 +28,8 @@ def compared(section: Section, identity: tuple[str, ...]) -> list[str]:
         ]
     outcomes = {o.label: o for o in section.outcomes}
     cheapest, safest = _cheapest(better), _safest(better)
-    said = [f"Without a defense: {_leak(control)}, accuracy {control.utility.text(1, percent=True)}."]
+    what = f"{gain(control.utility)} {control.utility.text(1, percent=True)}"
+    said = [f"Without a defense: {_leak(control)}, {what}."]
     if safest is cheapest:
         said.append(f"Leaks least, and costs least of those that are shown to help: {_at(safest, outcomes)}.")
     else:
@@ -93,8 +95,8 @@ def _trivial(points: Sequence[Point]) -> Iterator[str]:
         trivial = [p for p in points if p.family == name]
         beaten = [p for p in points if p.family == family and any(_as_good(t, p) for t in trivial)]
         if beaten:
-            labels = ", ".join(p.label for p in beaten)
-            yield f"The trivial alternative {name} gives as much accuracy for as little leak as {labels}."
+            labels, what = ", ".join(p.label for p in beaten), gain(beaten[0].utility)
+            yield f"The trivial alternative {name} gives as much {what} for as little leak as {labels}."
 
 
 def _as_good(one: Point, other: Point) -> bool:

@@ -6,14 +6,19 @@ from rich.console import Console
 from rich.table import Table
 
 from ..audit.finding import Finding
+from ..audit.identity_metrics import CROWDS, NAMED
 from ..audit.outcome import AttackOutcome, DefenseOutcome
 from ..targets.cells import GAME as CELLS
+from ..targets.identities import GAME as IDENTITIES
 from ..targets.links import GAME as LINKS
+from ..targets.network_utility import Kept
 from ..targets.registry import find
 from ..targets.transcript import Exposure
 from .sentences import ASKED_WITH, blind_warning, last_line
-from .words import words
+from .words import gain, words
 
+MAY_BE_EMPTY = ("asks with", "epsilon (indicative)")
+"""Columns that are left out where no attack fills them."""
 APART = (
     "Edges kept apart: which edges a question leaves out depends on who is a member, so a part of these AUCs may "
     "be the question's, not the model's. Read them as an upper bound."
@@ -29,6 +34,10 @@ def print_outcomes(console: Console, outcomes: Sequence[DefenseOutcome], release
         console.print(_group_table(outcomes))
     if any("precision" in a.more for o in outcomes for a in o.attacks):
         console.print(_links_table(outcomes))
+    if any(NAMED in a.more for o in outcomes for a in o.attacks):
+        console.print(_identity_table(outcomes))
+    if any(o.kept for o in outcomes):
+        console.print(_kept_table(outcomes))
     for outcome in outcomes:
         if outcome.timeline:
             console.print(_timeline_table(outcome))
@@ -43,7 +52,7 @@ def _main_table(outcomes: Sequence[DefenseOutcome]) -> Table:
     games = dict.fromkeys(words(a.game).game for o in outcomes for a in o.attacks)
     table = Table(title=" ".join(games) or None, title_justify="left")
     table.add_column("defense")
-    table.add_column("accuracy %")
+    table.add_column(f"{gain(outcomes[0].accuracy)} %")
     table.add_column("attack")
     table.add_column("observer")
     table.add_column("asks with")
@@ -52,12 +61,13 @@ def _main_table(outcomes: Sequence[DefenseOutcome]) -> Table:
     table.add_column("TPR at 1 % FPR")
     table.add_column("epsilon (indicative)")
     for outcome in outcomes:
-        head = (outcome.defense, outcome.accuracy.text(1, percent=True))
+        head = (outcome.label or outcome.defense, outcome.accuracy.text(1, percent=True))
         for i, attack in enumerate(outcome.attacks):
             table.add_row(*(head if i == 0 else ("", "")), *_cells(attack))
         if not outcome.attacks:
             table.add_row(*head, *[""] * 7)
         table.add_section()
+    table.columns = [c for c in table.columns if c.header not in MAY_BE_EMPTY or any(map(str, c.cells))]
     return table
 
 
@@ -65,7 +75,7 @@ def _cells(attack: AttackOutcome) -> tuple[str, ...]:
     return (
         attack.plan.name,
         attack.plan.observer,
-        ASKED_WITH[attack.plan.neighbours] if attack.game not in (LINKS, CELLS) else "",
+        ASKED_WITH[attack.plan.neighbours] if attack.game not in (LINKS, CELLS, IDENTITIES) else "",
         attack.auc.text(3),
         attack.blind.text(3),
         attack.tpr[0].text(3),
@@ -127,6 +137,48 @@ def _links_table(outcomes: Sequence[DefenseOutcome]) -> Table:
             by_client = attack.risk.get("client", {})
             alone = ", ".join(f"{c}: {f.estimate:.3f}" for c, f in by_client.items() if f.estimate is not None)
             table.add_row(outcome.label, attack.plan.name, *cells, alone)
+    return table
+
+
+def _identity_table(outcomes: Sequence[DefenseOutcome]) -> Table:
+    title = "Persons by the number of candidates among which their own node is, % of all persons"
+    table = Table(title=title, title_justify="left")
+    for column in ("defense", "attack", NAMED, *CROWDS, "missed", "bits left"):
+        table.add_column(column)
+    for outcome in outcomes:
+        for attack in (a for a in outcome.attacks if NAMED in a.more):
+            crowds = [_percent(attack.more[name]) for name in (*CROWDS, "missed")]
+            sure = attack.more[NAMED].text(1, percent=True)
+            bits = attack.more["entropy"].estimate
+            left = "" if bits is None else f"{bits:.1f}"
+            table.add_row(outcome.label or outcome.defense, attack.plan.name, sure, *crowds, left)
+    return table
+
+
+def _percent(found: Finding) -> str:
+    return "" if found.estimate is None else f"{100 * found.estimate:.1f}"
+
+
+def _kept_table(outcomes: Sequence[DefenseOutcome]) -> Table:
+    table = Table(title="What the published graph keeps, % (100: as in the original)", title_justify="left")
+    table.add_column("defense")
+    names = next(list(o.kept) for o in outcomes if o.kept)
+    for name in names:
+        table.add_column(name)
+    for outcome in outcomes:
+        table.add_row(
+            outcome.label or outcome.defense, *(_percent(outcome.kept[n]) for n in names if n in outcome.kept)
+        )
+    return table
+
+
+def kept_lines(kept: Sequence[Kept]) -> Table:
+    """What a published network keeps, measure by measure."""
+    table = Table(title="What is kept (100 %: as in the original)", title_justify="left")
+    for column in ("measure", "before", "after", "kept %"):
+        table.add_column(column, justify="left" if column == "measure" else "right")
+    for one in kept:
+        table.add_row(one.name, f"{one.before:.4g}", f"{one.after:.4g}", f"{100 * one.score:.1f}")
     return table
 
 

@@ -10,6 +10,7 @@ from .axes import LEFT, RIGHT, TOP, WIDTH, Axes
 from .marks import Mark
 from .scales import linear
 from .svg import Place, drawing, element, line, polyline, text
+from .words import gain
 
 HEIGHT = 300.0
 CHANCE = 0.5
@@ -35,7 +36,8 @@ def _axes(points: Sequence[Point]) -> Axes:
     gains = [v for p in points for v in _ends(p.utility)]
     x = linear([CHANCE, *leaks], LEFT, WIDTH - RIGHT, lambda v: f"{v:.4g}")
     y = linear(gains, TOP + HEIGHT, TOP, lambda v: f"{100 * v:.4g} %")
-    return Axes(x, y, "told apart by the attack (AUC; 0.5 is guessing)", "accuracy (higher is more useful)")
+    useful = f"{gain(points[0].utility)} (higher is more useful)"
+    return Axes(x, y, "told apart by the attack (AUC; 0.5 is guessing)", useful)
 
 
 def _ends(finding: Finding) -> list[float]:
@@ -98,5 +100,6 @@ def _overlap(a: tuple[float, ...], b: tuple[float, ...]) -> bool:
 
 
 def _summary(points: Sequence[Point]) -> str:
-    said = "; ".join(f"{p.label}: AUC {p.leak.text(2)}, accuracy {p.utility.text(1, percent=True)}" for p in points)
-    return f"Accuracy against leak, a point for each defense and strength. {said}."
+    what = gain(points[0].utility)
+    said = "; ".join(f"{p.label}: AUC {p.leak.text(2)}, {what} {p.utility.text(1, percent=True)}" for p in points)
+    return f"{what.capitalize()} against leak, a point for each defense and strength. {said}."

@@ -9,6 +9,7 @@ from ..audit.subjects import THIRDS
 from .answers import rate_of
 from .roc_chart import RocCurve, named_at
 from .tables import Table
+from .words import gain
 
 GRID = (0.001, 0.01, 0.05, 0.1, 0.5)
 """False-positive rates that a table of counts tells beside the decisive one."""
@@ -89,8 +90,8 @@ def points_table(points: Sequence[Point], outcomes: dict[str, DefenseOutcome]) -
         "defense",
         "role",
         "what the attack tells (AUC)",
-        "accuracy",
-        "points of accuracy lost",
+        gain(points[0].utility),
+        f"points of {gain(points[0].utility)} lost",
         "not beaten",
     )
     rows = tuple(

@@ -3,9 +3,10 @@
 from collections.abc import Sequence
 
 from ..audit.finding import Finding
+from ..audit.identity_metrics import NAMED
 from ..audit.outcome import AttackOutcome, DefenseOutcome
 from ..targets.links import GAME as LINKS
-from .words import words
+from .words import gain, words
 
 ASKED_WITH = {
     "true": "all edges",
@@ -55,19 +56,34 @@ def _about(attack: AttackOutcome, base: DefenseOutcome, others: Sequence[Defense
     start = "" if base.defense == "none" else f"{_capital(base.phrase)}, "
     somebody = actor(attack, release)
     somebody = somebody if not start else somebody[0].lower() + somebody[1:]
-    text = f"{start}{somebody} {_tells(attack.auc, words(attack.game).told)}{_but(attack)}"
+    text = f"{start}{somebody} {_tells(attack)}{_but(attack)}"
+    several = len({o.defense for o in others}) < len(others)
     for other in others:
         same = next((a for a in other.attacks if a.plan == attack.plan), None)
         if same is not None:
-            text += f"; {other.phrase} {same.auc.text(2)}{cost_phrase(other.cost)}"
+            phrase = f"{other.phrase}{_strength(other) if several else ''}"
+            text += f"; {phrase} {_measured(same)}{cost_phrase(other.cost)}"
     asked = "" if attack.plan.neighbours == "true" else f", asked with {ASKED_WITH[attack.plan.neighbours]}"
     return f"{text} ({attack.plan.name}{asked})."
 
 
-def _tells(auc: Finding, told: str) -> str:
+def _strength(outcome: DefenseOutcome) -> str:
+    """What tells a defense from itself at another strength."""
+    return "" if outcome.strength is None else f" ({outcome.knob} {outcome.strength:g})"
+
+
+def _tells(attack: AttackOutcome) -> str:
+    auc, told = attack.auc, words(attack.game).told
+    named = f", and names {_measured(attack)} of the persons" if NAMED in attack.more else ""
     if auc.low is not None and auc.low > 0.5:
-        return f"tells {told} with AUC {auc.text(2)}"
+        return f"tells {told} with AUC {auc.text(2)}{named}"
     return f"is not shown to tell {told} (AUC {auc.text(2)}, chance is 0.5)"
+
+
+def _measured(attack: AttackOutcome) -> str:
+    """What is compared between defenses: AUC, or the share of persons who are named."""
+    named = attack.more.get(NAMED)
+    return attack.auc.text(2) if named is None else named.text(1, percent=True)
 
 
 def _best_baseline(attack: AttackOutcome) -> str | None:
@@ -91,13 +107,13 @@ def cost_phrase(cost: Finding | None) -> str:
     """What a defense costs, to be added to what it leaves of an attack; empty where that is not known."""
     if cost is None or cost.estimate is None:
         return ""
-    points = 100 * cost.estimate
+    points, what = 100 * cost.estimate, gain(cost)
     interval = "" if cost.low is None or cost.high is None else f" [{100 * cost.low:.1f}, {100 * cost.high:.1f}]"
     if points < 0:
-        return f", with {-points:.1f} points of accuracy gained" + (
+        return f", with {-points:.1f} points of {what} gained" + (
             "" if not interval else f" [{-100 * cost.high:.1f}, {-100 * cost.low:.1f}]"  # type: ignore[operator]
         )
-    return f", at a cost of {points:.1f}{interval} points of accuracy"
+    return f", at a cost of {points:.1f}{interval} points of {what}"
 
 
 def _capital(text: str) -> str:

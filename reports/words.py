@@ -2,7 +2,10 @@
 
 from dataclasses import dataclass
 
+from ..audit.finding import Finding
+from ..audit.results import UTILITY
 from ..targets.cells import GAME as CELLS
+from ..targets.identities import GAME as IDENTITIES
 from ..targets.links import GAME as LINKS
 
 
@@ -52,6 +55,14 @@ WORDS = {
         "upload of several people",
         "uploads of several people",
     ),
+    IDENTITIES: Words(
+        "Identity: which published node is this person?",
+        "Can a person be found in the published graph?",
+        "people's own nodes",
+        "a person's own node from others",
+        "node of somebody else",
+        "nodes of somebody else",
+    ),
     LINKS: Words(
         "Edge presence: is there an edge between these two nodes of one client?",
         "Are these two people linked?",
@@ -64,6 +75,11 @@ WORDS = {
         "what else tells links",
     ),
 }
+
+
+def gain(utility: Finding) -> str:
+    """What utility is called: ``accuracy``, or ``utility`` where it is none."""
+    return UTILITY if utility.metric == UTILITY else "accuracy"
 
 
 def words(game: str) -> Words:

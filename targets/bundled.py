@@ -6,6 +6,8 @@ from numpy.typing import NDArray
 from torch_geometric.data import Data
 
 from .graph import check_graph, spread_masks
+from .network import Network
+from .network_data import data_of
 
 Integers = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -200,6 +202,20 @@ def planted(seed: int = 0) -> Data:
         val_mask=torch.from_numpy((place >= 2 * third) & (place < 2 * third + 20)),
     )
     return check_graph(data, "planted")
+
+
+def planted_network(seed: int = 0) -> Data:
+    """A random network of 120 nodes and 480 edges without features, in which almost no two nodes look alike.
+
+    For positive controls of attacks on published networks.
+
+    Args:
+        seed: of the edges.
+    """
+    nodes, size = 120, 480
+    pairs = np.stack(np.triu_indices(nodes, 1))
+    drawn = np.random.default_rng(seed).choice(pairs.shape[1], size, replace=False)
+    return data_of(Network.of(nodes, *pairs[:, drawn]))
 
 
 def planted_links(seed: int = 0) -> Data:

@@ -28,6 +28,7 @@ BUNDLED = {
     "patients": "569 breast-cancer patients (scikit-learn), 5 nearest neighbours, 2 classes",
     "karate": "Zachary's karate club: 34 nodes, 4 communities, no features (identity)",
     "planted": "random labels and nearly orthogonal features, 450 nodes: for positive controls",
+    "planted-network": "a random network of 120 nodes without features: for positive controls",
     "planted-links": "thirty cliques that neither labels nor features tell of, 120 nodes: for positive controls",
 }
 
@@ -129,9 +130,19 @@ DOWNLOADED = {
 }
 
 
+NETWORKS = {
+    "facebook_combined": "friendships: 4,039 nodes, 88,234 edges, a network without features",
+    "email-Enron": "e-mails: 36,692 nodes, 183,831 edges, a network without features",
+    "ca-GrQc": "co-authors: 5,242 nodes, 14,484 edges, a network without features",
+    "ca-HepTh": "co-authors: 9,877 nodes, 25,973 edges, a network without features",
+    "soc-Epinions1-undirected-lcc": "trust: 75,877 nodes, 405,739 edges, a network without features",
+}
+"""Undirected networks of SNAP's collection, read from edge lists in ``snap`` of the folder with raw files."""
+
+
 def dataset_names() -> dict[str, str]:
     """Every name that ``load_dataset`` knows, bundled ones first, with a description in one line."""
-    return BUNDLED | {name: source.summary for name, source in DOWNLOADED.items()}
+    return BUNDLED | {name: source.summary for name, source in DOWNLOADED.items()} | NETWORKS
 
 
 def load_dataset(name: str, root: str | os.PathLike[str] | None = None) -> "Data":
@@ -147,7 +158,7 @@ def load_dataset(name: str, root: str | os.PathLike[str] | None = None) -> "Data
             in the cache (``GAUDIT_CACHE``, or ``gaudit`` in ``XDG_CACHE_HOME`` or ``~/.cache``).
 
     Returns:
-        A graph as returned by ``check_graph``.
+        A graph as returned by ``check_graph``; a network without features as by ``network_data.data_of``.
 
     Raises:
         InputError: an unknown name, unreadable raw files, or neither raw files nor a download.
@@ -161,7 +172,20 @@ def load_dataset(name: str, root: str | os.PathLike[str] | None = None) -> "Data
         graph: Data = getattr(bundled, found.replace("-", "_"))()
         return graph
     root = root or os.environ.get("GAUDIT_DATA") or None
+    if found in NETWORKS:
+        return _network(found, Path(root) if root else None)
     return _finished(_through_pyg(found, Path(root) if root else None), found)
+
+
+def _network(name: str, root: Path | None) -> "Data":
+    """An edge list as a graph without features."""
+    from .network_data import data_of
+    from .network_file import read_network
+
+    file = Path("snap") / f"{name}.txt.gz"
+    if root is None or not (root / file).is_file():
+        raise InputError(f"dataset '{name}' is not here: set GAUDIT_DATA to a folder that holds {file}")
+    return data_of(read_network(root / file).network)
 
 
 def _finished(data: "Data", name: str) -> "Data":

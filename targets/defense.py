@@ -12,6 +12,7 @@ from typing import Any, ClassVar
 import numpy as np
 from torch import Tensor
 
+from .network import Network, Verified
 from .party import Client
 from .settings import Configured
 from .transcript import Message
@@ -32,7 +33,7 @@ class SharedModel:
     pseudo_labelled: dict[int, Tensor]
 
 
-SOCKETS = ("on_data", "on_training", "on_message")
+SOCKETS = ("on_graph", "on_data", "on_training", "on_message")
 
 
 class Defense(Configured):
@@ -65,6 +66,14 @@ class Defense(Configured):
     def preset(cls, preset: str) -> dict[str, Any]:
         """Settings that a preset changes."""
         return {}
+
+    def on_graph(self, network: Network, seed: np.random.SeedSequence) -> Network:
+        """Changes a network before it is published. Nodes that it adds come after those that were there."""
+        return network
+
+    def verify(self, before: Network, after: Network) -> Verified | None:
+        """Checks its guarantee on what `on_graph` made of a network; None where it has none to check."""
+        return None
 
     def on_data(
         self,

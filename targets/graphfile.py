@@ -6,9 +6,10 @@ import os
 import secrets
 import zipfile
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 from xml.parsers import expat
 
 import numpy as np
@@ -55,7 +56,7 @@ def read_graph(path: str | os.PathLike[str], draw_split: bool = True) -> Data:
     try:
         data = readers[path.suffix.lower()](path)
     except OSError as error:
-        raise InputError(f"{path}: cannot be read: {error.strerror or _line(error)}") from error
+        raise InputError(f"{path}: cannot be read: {error.strerror or first_line(error)}") from error
     given = [name for name in MASKS if name in data]
     if given and len(given) < len(MASKS):
         missing = ", ".join(name for name in MASKS if name not in data)
@@ -82,24 +83,33 @@ def write_graph(data: Data, path: str | os.PathLike[str]) -> None:
         raise InputError(f"{path}: graphs are written as .npz: choose such a name")
     checked = check_graph(data, f"graph for {path}")
     arrays = {name: checked[name].cpu().numpy() for name in ("x", "y", "edge_index", *MASKS)}
+    write_whole(path, lambda stream: np.savez_compressed(stream, **arrays))
+
+
+def write_whole(path: Path, write: Callable[[IO[bytes]], None]) -> None:
+    """Writes a file that appears complete or not at all; one of the same name is replaced.
+
+    Raises:
+        InputError: the folder cannot be written, or the disk is full.
+    """
     beside = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
     try:
         with beside.open("wb") as stream:
-            np.savez_compressed(stream, **arrays)
+            write(stream)
         beside.replace(path)
     except OSError as error:
-        raise InputError(f"{path}: cannot be written: {error.strerror or _line(error)}") from error
+        raise InputError(f"{path}: cannot be written: {error.strerror or first_line(error)}") from error
     finally:
         beside.unlink(missing_ok=True)
 
 
-def _line(error: Exception) -> str:
+def first_line(error: Exception) -> str:
     """The first line of a foreign error."""
     return (str(error).splitlines() or [type(error).__name__])[0]
 
 
 def _read_npz(path: Path) -> Data:
-    try:
+    with damage_refused(path):
         with zipfile.ZipFile(path) as archive:
             held = set(archive.namelist())
             names = [name for name in ("x", "y", "edge_index", *MASKS) if f"{name}.npy" in held]
@@ -107,20 +117,33 @@ def _read_npz(path: Path) -> Data:
                 _check_header(archive, name, path)
         with np.load(path, allow_pickle=False) as arrays:
             fields = {name: arrays[name] for name in names}
-    except (zipfile.BadZipFile, zlib.error, ValueError, EOFError, NotImplementedError, RuntimeError) as error:
-        if isinstance(error, InputError):
-            raise
-        raise InputError(f"{path}: truncated or not an npz archive: {_line(error)}") from error
     return Data.from_dict({name: _to_tensor(array, name, path) for name, array in fields.items()})
 
 
-def _check_header(archive: zipfile.ZipFile, name: str, path: Path) -> None:
-    """Refuses an array by its header, before memory is set aside for it."""
+@contextmanager
+def damage_refused(path: Path) -> Iterator[None]:
+    """Makes one line of what a damaged archive, or none at all, raises while it is read."""
+    try:
+        yield
+    except (zipfile.BadZipFile, zlib.error, ValueError, EOFError, NotImplementedError, RuntimeError) as error:
+        if isinstance(error, InputError):
+            raise
+        raise InputError(f"{path}: truncated or not an npz archive: {first_line(error)}") from error
+
+
+def array_header(archive: zipfile.ZipFile, name: str) -> tuple[tuple[int, ...], np.dtype[Any]]:
+    """Shape and type of an array in an archive, before memory is set aside for it."""
     with archive.open(f"{name}.npy") as stream:
         version = np.lib.format.read_magic(stream)
         old = version == (1, 0)
         read = np.lib.format.read_array_header_1_0 if old else np.lib.format.read_array_header_2_0
         shape, _, dtype = read(stream)
+    return shape, dtype
+
+
+def _check_header(archive: zipfile.ZipFile, name: str, path: Path) -> None:
+    """Refuses an array by its header."""
+    shape, dtype = array_header(archive, name)
     if dtype.kind not in ("b" if name in MASKS else "biuf"):
         expected = "booleans" if name in MASKS else "numbers"
         raise InputError(f"{path}: array '{name}' has type {dtype}: expected {expected}")
@@ -151,7 +174,12 @@ def _to_tensor(array: Array, name: str, path: Path) -> torch.Tensor:
     return torch.from_numpy(array.astype(np.int64))
 
 
-def _read_graphml(path: Path) -> Data:
+def parsed_graphml(path: Path) -> Any:
+    """The ``networkx`` graph of a GraphML file that holds nodes; directed, or with parallel edges, as it is there.
+
+    Raises:
+        InputError: the file is too large, declares a document type or entities, or holds no readable graph.
+    """
     import networkx as nx
 
     if path.stat().st_size > MOST_GRAPHML_BYTES:
@@ -161,15 +189,22 @@ def _read_graphml(path: Path) -> Data:
     try:
         graph = nx.read_graphml(io.BytesIO(content))
     except Exception as error:  # the reader answers malformed documents with errors of many kinds
-        raise InputError(f"{path}: not a readable GraphML graph: {type(error).__name__}: {_line(error)}") from error
+        raise InputError(
+            f"{path}: not a readable GraphML graph: {type(error).__name__}: {first_line(error)}"
+        ) from error
     if graph.number_of_nodes() == 0:
         raise InputError(f"{path}: holds no nodes")
+    return graph
+
+
+def _read_graphml(path: Path) -> Data:
+    graph = parsed_graphml(path)
     nodes = dict(graph.nodes(data=True))
     number = {node: i for i, node in enumerate(nodes)}
     ends = [(number[u], number[v]) for u, v in graph.edges()]
     data = Data(
-        x=_graphml_features(nodes, path),
-        y=_graphml_labels(nodes, path),
+        x=graphml_features(nodes, path),
+        y=graphml_labels(nodes, path),
         edge_index=torch.tensor(ends, dtype=torch.long).reshape(-1, 2).T.contiguous(),
     )
     return data.update(_graphml_masks(nodes, path))
@@ -189,13 +224,13 @@ def _refuse_declarations(content: bytes, path: Path) -> None:
     except (expat.ExpatError, ValueError, LookupError) as error:
         if isinstance(error, InputError):
             raise
-        raise InputError(f"{path}: truncated or broken XML: {_line(error)}") from error
+        raise InputError(f"{path}: truncated or broken XML: {first_line(error)}") from error
 
 
 Nodes = Mapping[str, Mapping[str, Any]]
 
 
-def _graphml_features(nodes: Nodes, path: Path) -> torch.Tensor:
+def graphml_features(nodes: Nodes, path: Path) -> torch.Tensor:
     """Features [N, d], from one string per node or from numbered attributes."""
     first = next(iter(nodes.values()))
     if "x" in first:
@@ -218,10 +253,10 @@ def _numbers(row: Sequence[Any], node: str, width: int, path: Path) -> list[floa
     try:
         return [float(value) for value in row]
     except (TypeError, ValueError) as error:
-        raise InputError(f"{path}: node {node!r} has a feature that is no number: {_line(error)}") from error
+        raise InputError(f"{path}: node {node!r} has a feature that is no number: {first_line(error)}") from error
 
 
-def _graphml_labels(nodes: Nodes, path: Path) -> torch.Tensor:
+def graphml_labels(nodes: Nodes, path: Path) -> torch.Tensor:
     """Classes [N]: integers as they are, strings numbered in sorted order."""
     for node, values in nodes.items():
         if "label" not in values:

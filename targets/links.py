@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from .errors import InputError
+from .pair_codes import codes, ends
 from .party import Client
 from .randomness import branch
 from .target import UNITS, Secrets
@@ -18,18 +19,6 @@ NON_EDGES = 12_000
 MATCHED = "degree-matched"
 DROPPED = "an end dropped by the defense"
 KEPT = "both ends kept by the defense"
-
-
-def codes(low: np.ndarray, high: np.ndarray, nodes: int) -> np.ndarray:
-    """One whole number for each unordered pair of nodes, [s] int64; ``nodes`` is N."""
-    first, second = np.minimum(low, high), np.maximum(low, high)
-    coded: np.ndarray = first.astype(np.int64) * nodes + second
-    return coded
-
-
-def ends(coded: np.ndarray, nodes: int) -> tuple[np.ndarray, np.ndarray]:
-    """The two nodes of each pair, the smaller first: the inverse of `codes`."""
-    return coded // nodes, coded % nodes
 
 
 def link_secrets(

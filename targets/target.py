@@ -11,6 +11,7 @@ from torch_geometric.data import Data
 from .channel import Retention
 from .defense import Defense
 from .errors import InputError
+from .network import Original
 from .recipe import Recipe
 from .settings import Configured
 from .transcript import Transcript
@@ -28,6 +29,7 @@ UNITS = {
     "node-presence": "one node with its features, label and edges",
     "edge-presence": "one edge between two nodes of one client",
     "lone-node": "the label and the hidden row of one labelled node",
+    "identity": "which published node one person is",
 }
 """What is protected, by game."""
 
@@ -39,13 +41,17 @@ class Secrets:
     Attributes:
         game: the named game, ``label-membership`` for instance.
         unit: what is protected.
-        subjects: ids of the nodes in question, or codes of pairs of nodes (`links.codes`), [s] int64.
+        subjects: ids of the nodes in question, or codes of pairs of nodes (`pair_codes.codes`), [s] int64.
         truth: whether each is a member (of pairs: an edge), [s] bool.
         groups: named subsets of the subjects that are reported apart, [s] bool each.
         owners: the client that holds each subject, [s]; a client is not asked about its own nodes.
         nodes: N where subjects are pairs of nodes.
         holders: the client that holds each of the N nodes, -1 for none, where subjects are pairs of nodes.
         cells: C where subjects are cells, a client and a class.
+        people: p where subjects are pairs of a person and a published node (`identities.identity_codes`); N
+            then counts both.
+        original: the network before it was published, of which adversaries know single facts.
+        image: the published node of each of the N nodes, where a network is published under other ids.
         stands_for: how many non-members each one in question stands for, where these are a sample of many.
         asked: subjects that the result is about, [s] bool; all of them where it is None.
         samples: other selections of subjects, reported beside it, [s] bool each.
@@ -60,6 +66,9 @@ class Secrets:
     nodes: int | None = None
     holders: np.ndarray | None = None
     cells: int | None = None
+    people: int | None = None
+    original: Original | None = None
+    image: np.ndarray | None = None
     stands_for: float = 1.0
     asked: np.ndarray | None = None
     samples: dict[str, np.ndarray] = field(default_factory=dict)
@@ -86,7 +95,9 @@ class Run:
         chosen: index of the release with the best validation accuracy.
         notes: sentences that a reader of the result must know.
         transfer: test accuracy of other architectures trained on the chosen release, if asked for.
-        tested: nodes that the test accuracy is about; the dataset's test nodes where it is None.
+        kept: how much of what a network is used for a published one keeps, 1: as in the original.
+        tested: nodes that the test accuracy is about; the dataset's test nodes where it is None, and none where
+            the utility is no accuracy.
         recipe: how the released model was trained, where one is released; an adversary may know it.
     """
 
@@ -96,6 +107,7 @@ class Run:
     chosen: int
     notes: tuple[str, ...] = ()
     transfer: dict[str, float] = field(default_factory=dict)
+    kept: dict[str, float] = field(default_factory=dict)
     tested: int | None = None
     recipe: Recipe | None = None
 
@@ -117,9 +129,13 @@ class Target(Configured, ABC):
     """Kinds of messages that it may send."""
     dataset: ClassVar[str | None] = None
     """The one graph that it runs on, of a control."""
+    plain: ClassVar[bool] = False
+    """Whether it runs on graphs without features and labels."""
 
     def why_not(self, defense: Defense) -> str | None:
         """Why a defense has no place in this pipeline, or None if it has one."""
+        if "on_graph" in defense.sockets():
+            return f"it changes a graph that is published, and '{self.name}' publishes none"
         if defense.acts_on and not set(defense.acts_on) & set(self.sends):
             return f"it changes {' and '.join(defense.acts_on)}, which '{self.name}' never sends"
         return None

@@ -9,7 +9,8 @@ from gaudit.attacks.attack import Scores
 from gaudit.attacks.links import parts_of
 from gaudit.audit.link_knowledge import grant_links, without
 from gaudit.audit.referee import judge
-from gaudit.targets.links import ends, link_secrets
+from gaudit.targets.links import link_secrets
+from gaudit.targets.pair_codes import ends
 from gaudit.targets.partition import partition
 from gaudit.targets.party import clients_of
 

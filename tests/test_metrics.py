@@ -431,3 +431,15 @@ def test_finding_as_text_and_as_json():
     assert Finding("x", 0.1, None, None, 0.95, "none", "indicative").text() == "0.100"
     measured = auc_finding(world(np.random.default_rng(16))).as_dict()
     assert json.loads(json.dumps(measured)) == measured
+
+
+def test_an_interval_of_nearly_tied_scores_holds_chance():
+    """Twenty of 1,000 subjects are flagged by lot, often none of the thirty members among them: a sign of nothing."""
+    rng = np.random.default_rng(0)
+    broken = 0
+    for _ in range(200):
+        truth = np.arange(1000) < 30
+        score = (rng.permutation(1000) < 20).astype(float)
+        found = auc_finding([Judged(np.arange(1000), score, truth)])
+        broken += not found.low <= 0.5 <= found.high
+    assert broken <= 20  # 10 are expected; more than 20 with probability 0.1 %

@@ -16,7 +16,8 @@ from gaudit.audit.metrics import auc
 from gaudit.targets.answers import GLOBAL_KIND, GRADIENT_KIND, UPDATE_KIND
 from gaudit.targets.channel import Channel
 from gaudit.targets.errors import InputError
-from gaudit.targets.links import GAME, Links, codes
+from gaudit.targets.links import GAME, Links
+from gaudit.targets.pair_codes import codes
 from gaudit.targets.propagation import dense_gcn_operator, mean_operator
 from gaudit.targets.recipe import Recipe, initial_weights
 from gaudit.targets.shadow_models import ask_models, train_models

@@ -26,7 +26,8 @@ from gaudit.audit.referee import judge
 from gaudit.targets.answers import posteriors_kind
 from gaudit.targets.channel import Channel
 from gaudit.targets.errors import InputError
-from gaudit.targets.links import codes, link_secrets
+from gaudit.targets.links import link_secrets
+from gaudit.targets.pair_codes import codes
 from gaudit.targets.partition import Partition
 from gaudit.targets.party import clients_of
 from gaudit.targets.propagation import gcn_operator

@@ -14,7 +14,7 @@ from gaudit.targets.defense import Defense, LossTerm
 from gaudit.targets.errors import InputError
 from gaudit.targets.fedavg import FedAvg
 from gaudit.targets.graph import check_graph
-from gaudit.targets.links import codes
+from gaudit.targets.pair_codes import codes
 from gaudit.targets.partition import Partition, partition
 from gaudit.targets.party import clients_of
 from gaudit.targets.randomness import branch

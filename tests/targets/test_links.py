@@ -10,7 +10,8 @@ from torch_geometric.data import Data
 from torch_geometric.utils import erdos_renyi_graph, to_undirected
 
 from gaudit.targets.errors import InputError
-from gaudit.targets.links import DROPPED, KEPT, MATCHED, codes, ends, link_secrets
+from gaudit.targets.links import DROPPED, KEPT, MATCHED, link_secrets
+from gaudit.targets.pair_codes import codes, ends
 from gaudit.targets.partition import partition
 from gaudit.targets.party import clients_of
 from gaudit.targets.randomness import seeded

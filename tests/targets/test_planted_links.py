@@ -10,7 +10,7 @@ from gaudit.targets.answers import GLOBAL_KIND, GRADIENT_KIND, UPDATE_KIND, post
 from gaudit.targets.datasets import load_dataset
 from gaudit.targets.defense import Defense
 from gaudit.targets.errors import InputError
-from gaudit.targets.links import ends
+from gaudit.targets.pair_codes import ends
 from gaudit.targets.planted_links import RECIPE, PlantedLinks
 from gaudit.targets.registry import find, registered
 from gaudit.targets.shadow_models import ask_models

@@ -12,7 +12,8 @@ from gaudit.targets.channel import keep_kinds
 from gaudit.targets.datasets import load_dataset
 from gaudit.targets.defense import Defense
 from gaudit.targets.fedavg import FedAvg
-from gaudit.targets.links import DROPPED, KEPT, ends, remaining
+from gaudit.targets.links import DROPPED, KEPT, remaining
+from gaudit.targets.pair_codes import ends
 from gaudit.targets.sos import SOS
 from gaudit.targets.target import Run
 

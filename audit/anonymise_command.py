@@ -1,0 +1,98 @@
+"""What `gaudit anonymize` does, without the terminal."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..targets.defense import Defense
+from ..targets.errors import InputError
+from ..targets.network import Verified, changes
+from ..targets.network_file import ReadNetwork, read_network, write_network
+from ..targets.network_utility import Kept, utility_of
+from ..targets.randomness import branch
+from ..targets.registry import find, registered
+
+
+@dataclass(frozen=True)
+class AnonymiseRequest:
+    """What the user asked for.
+
+    Attributes:
+        source: the file to read.
+        destination: the file to write.
+        defense: name of a defense that changes a published graph.
+        settings: of the defense.
+        rename: random numbers instead of the file's ids.
+        merge: take a directed graph as an undirected one.
+        measure: also what is kept of the structure.
+        seed: root of all randomness.
+    """
+
+    source: Path
+    destination: Path
+    defense: str
+    settings: dict[str, Any]
+    rename: bool = False
+    merge: bool = False
+    measure: bool = True
+    seed: int = 0
+
+
+@dataclass(frozen=True)
+class Anonymised:
+    """What came of it: lines about the input, what changed, the checked guarantee, what is kept."""
+
+    remarks: tuple[str, ...]
+    changed: str
+    guarantee: str | None
+    verified: Verified | None
+    kept: tuple[Kept, ...]
+
+
+def anonymise(request: AnonymiseRequest) -> Anonymised:
+    """Reads a network, changes it, checks the guarantee on the result, and only then writes it.
+
+    Raises:
+        InputError: the input is unusable, the defense does not exist or does not fit, or its guarantee does not
+            hold on the result, of which nothing is written then.
+    """
+    made = graph_defense(request.defense, request.settings)
+    read = read_network(request.source, directed="merge" if request.merge else "refuse")
+    seed = np.random.SeedSequence(request.seed)
+    after = made.on_graph(read.network, branch(seed, "defense"))
+    verified = made.verify(read.network, after)
+    if verified is not None and not verified.holds:
+        raise InputError(
+            f"{request.defense}: the result does not keep its guarantee ({verified.guarantee}: {verified.detail}), "
+            "nothing was written: try other settings"
+        )
+    ids = _ids(read, after.nodes, request, branch(seed, "names"))
+    write_network(after, request.destination, ids, read.type_names)
+    kept: tuple[Kept, ...] = ()
+    if request.measure and after.counts is None:
+        kept = utility_of(read.network, after, np.random.default_rng(branch(seed, "utility")))
+    return Anonymised(
+        tuple(filter(None, [read.dropped.sentence])), changes(read.network, after), made.guarantee, verified, kept
+    )
+
+
+def graph_defense(name: str, settings: dict[str, Any]) -> Defense:
+    """A defense that changes a published graph.
+
+    Raises:
+        InputError: there is none of this name, or it acts elsewhere.
+    """
+    kind: type[Defense] = find("defenses", name)
+    if "on_graph" not in kind.sockets():
+        known = ", ".join(n for n in registered("defenses") if "on_graph" in find("defenses", n).sockets())
+        raise InputError(f"the defense '{name}' does not change a graph: these do: {known}")
+    return kind(**settings)
+
+
+def _ids(read: ReadNetwork, nodes: int, request: AnonymiseRequest, seed: np.random.SeedSequence) -> tuple[str, ...]:
+    """The file's ids, or random numbers, also for nodes that were added."""
+    if not request.rename:
+        return read.ids
+    return tuple(map(str, np.random.default_rng(seed).permutation(nodes).tolist()))

@@ -1,0 +1,64 @@
+"""`gaudit anonymize`: a defense as a tool."""
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from ..targets.written_settings import read_defense, read_pairs
+from .terminal import clear_errors, console
+
+
+@click.command(name="anonymize")
+@click.argument("source", type=click.Path(path_type=Path))
+@click.option("--defense", required=True, metavar="NAME", help="What to do to the graph, as in k-degree:k=10.")
+@click.option("--k", type=int, help="The k of defenses that have one.")
+@click.option("--set", "settings", multiple=True, metavar="KEY=VALUE", help="Any setting of the defense.")
+@click.option("-o", "--output", "destination", type=click.Path(path_type=Path), required=True, metavar="FILE")
+@click.option("--rename", is_flag=True, help="Write random numbers instead of the file's ids.")
+@click.option("--merge-directions", "merge", is_flag=True, help="Take a directed graph as an undirected one.")
+@click.option("--no-utility", is_flag=True, help="Do not measure what is kept (faster).")
+@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Root of all randomness.")
+@clear_errors
+def anonymise_command(
+    source: Path,
+    defense: str,
+    k: int | None,
+    settings: tuple[str, ...],
+    destination: Path,
+    rename: bool,
+    merge: bool,
+    no_utility: bool,
+    seed: int,
+) -> None:
+    """Anonymise a graph file, check the guarantee on the result, and say what changed.
+
+    Formats by ending: .txt, .tsv, .csv, .edges (each also .gz), .npz, .graphml. The ids of the file are kept unless
+    --rename is given: rename before you publish.
+
+    Example: gaudit anonymize graph.txt --defense k-degree --k 10 -o out.txt
+    """
+    from ..audit.anonymise_command import AnonymiseRequest, anonymise
+    from ..audit.files import check_writable
+
+    name, own = read_defense(defense)
+    asked: dict[str, Any] = {**own, **read_pairs(settings), **({} if k is None else {"k": k})}
+    check_writable(destination)
+    request = AnonymiseRequest(source, destination, name, asked, rename, merge, not no_utility, seed)
+    screen = console()
+    with screen.status(f"{name} on {source.name}"):
+        done = anonymise(request)
+    from ..reports.console import kept_lines
+
+    for line in (*done.remarks, done.changed):
+        screen.print(line, highlight=False, soft_wrap=True, markup=False)
+    if done.verified is not None:
+        line = f"Verified on the output: {done.verified.guarantee} ({done.verified.detail})"
+        screen.print(line, highlight=False, soft_wrap=True, style="bold", markup=False)
+    else:
+        screen.print(f"No guarantee: {name} changes the graph and promises nothing.", highlight=False, markup=False)
+    if done.kept:
+        screen.print(kept_lines(done.kept))
+    if not rename:
+        click.echo("The ids of the file were kept: publish with --rename.", err=True)
+    click.echo(f"Written to {destination}", err=True)

@@ -1,0 +1,244 @@
+"""Networks as text, one edge a row."""
+
+import gzip
+import io
+import math
+import re
+import zlib
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import IO
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .edge_list_faults import cells_of, fault, number_of
+from .errors import InputError
+from .graphfile import first_line
+from .network import Ints, Network
+from .network_rows import Rows, check_names, unfit
+
+ENDINGS = (".txt", ".tsv", ".csv", ".edges")
+MOST_TEXT_BYTES = 2 << 30
+WRITTEN_BETWEEN = {".csv": ",", ".tsv": "\t"}
+HEADERS = {
+    ("source", "target"),
+    ("src", "dst"),
+    ("from", "to"),
+    ("fromnodeid", "tonodeid"),
+    ("node1", "node2"),
+    ("node_1", "node_2"),
+    ("id1", "id2"),
+    ("id_1", "id_2"),
+}
+"""Names of the first two columns by which a first row is known not to be an edge."""
+_SKIPPED = re.compile(rb"^[ \t]*(?:[#%][^\n]*)?(?:\n|\Z)", re.MULTILINE)
+_DECLARED = re.compile(rb"^#@(node|type)[ \t]+(\S+)[ \t]*$", re.MULTILINE)
+_INTEGER = re.compile(r"-?[0-9]{1,18}")
+_MISREAD = re.compile(r'^[#%]|[,"]')
+Text = NDArray[np.object_]
+
+
+def read_edge_list(path: Path) -> Rows:
+    """Reads rows of two ids and optionally a third column, between blanks, tabs or commas.
+
+    The third column is a weight where all its entries are numbers, and the name of a type where none is. Ids are any
+    text without blanks; nodes stand in numeric order where all ids are whole numbers, otherwise as they first appear.
+    Lines that start with # or % are comments, but for ``#@node ID`` and ``#@type NAME``: these put nodes (also such
+    as have no edges) and types in this order, before all others. A first row that can only hold column names is
+    skipped. Cells may stand in quotation marks.
+
+    Raises:
+        InputError: the file is no text or too large, or a row is no edge; names the line.
+    """
+    raw = _text(path)
+    declared = [(kind, name.decode()) for kind, name in _DECLARED.findall(raw)]
+    nodes, kinds = (tuple(name for kind, name in declared if kind == wanted) for wanted in (b"node", b"type"))
+    check_names(nodes, "node", str(path))
+    check_names(kinds, "type", str(path))
+    body = _SKIPPED.sub(b"", raw)
+    if not body:
+        raise InputError(f"{path}: holds no edges: expected at least one row of two ids")
+    first = body[: body.find(b"\n") + 1 or None].decode()
+    separator = _separator(path, first)
+    try:
+        return _rows(_table(body, separator, len(cells_of(first, separator))), nodes, kinds)
+    except ValueError as error:
+        raise fault(raw, separator, path, error) from error
+
+
+def write_edge_list(
+    stream: IO[bytes], path: Path, network: Network, ids: Sequence[str], types: Sequence[str]
+) -> None:
+    """Writes a network so that `read_edge_list` reads the same; between commas (.csv), tabs (.tsv) or blanks.
+
+    Raises:
+        InputError: ids or names that would be read as something else, or both weights and types.
+    """
+    import pandas as pd
+
+    _check_writable(path, network, ids, types)
+    names = np.array(ids, dtype=object)
+    table = {"one": names[network.edges[0]], "other": names[network.edges[1]]}
+    if network.types is not None:
+        table["third"] = np.array(types, dtype=object)[network.types]
+    text = io.StringIO()
+    text.writelines(_declarations(table, ids, types))
+    if network.weights is not None:
+        table["third"] = network.weights
+    packed = path.suffix.lower() == ".gz"
+    between = WRITTEN_BETWEEN.get(path.suffixes[-1 - packed].lower(), " ")
+    pd.DataFrame(table).to_csv(text, sep=between, header=False, index=False, lineterminator="\n")
+    content = text.getvalue().encode()
+    stream.write(gzip.compress(content, mtime=0) if packed else content)
+
+
+def _text(path: Path) -> bytes:
+    """The whole file, unpacked, with plain ends of lines."""
+    try:
+        with gzip.open(path) if path.suffix.lower() == ".gz" else path.open("rb") as stream:
+            raw = stream.read(MOST_TEXT_BYTES + 1)
+    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        raise InputError(f"{path}: truncated or not a gzip file: {first_line(error)}") from error
+    if len(raw) > MOST_TEXT_BYTES:
+        raise InputError(f"{path}: more than {MOST_TEXT_BYTES:,} bytes of text: convert it to .npz")
+    raw = raw.removeprefix(b"\xef\xbb\xbf")
+    if b"\r" in raw:
+        raw = raw.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+    where = raw.find(b"\0")
+    try:
+        raw.decode()
+    except UnicodeDecodeError as error:
+        where = error.start if where < 0 else min(where, error.start)
+    if where >= 0:
+        line = raw.count(b"\n", 0, where) + 1
+        raise InputError(f"{path}: line {line}: not text in UTF-8: expected an edge list, rows of two ids")
+    return raw
+
+
+def _separator(path: Path, line: str) -> str:
+    """What stands between columns: what the file's ending says where it is there, a tab, a comma, or blanks."""
+    usual = "," if ".csv" in (ending.lower() for ending in path.suffixes[-2:]) else "\t"
+    return next((mark for mark in (usual, "\t", ",") if mark in line.strip()), " ")
+
+
+def _table(body: bytes, separator: str, width: int) -> list[Text]:
+    """The columns.
+
+    Raises:
+        ValueError: rows of different widths, or an empty cell.
+    """
+    import pandas as pd
+
+    if width not in (2, 3):
+        raise ValueError(f"{width} columns")
+    # one column more than there should be: shorter rows leave cells empty, longer ones fill the last
+    read = pd.read_csv(
+        io.BytesIO(body),
+        sep=r"\s+" if separator == " " else separator,
+        header=None,
+        names=range(width + 1),
+        index_col=False,
+        dtype=object,
+        na_filter=False,
+    )
+    columns = [read[k].to_numpy() for k in range(width + 1)]
+    if any((column == "").any() for column in columns[:-1]) or (columns[-1] != "").any():
+        raise ValueError("rows of different widths")
+    return columns[:-1]
+
+
+def _rows(table: list[Text], nodes: Sequence[str], kinds: Sequence[str]) -> Rows:
+    one, other, names = _ends(table)
+    header = _is_header(one, other, names, nodes)
+    if header:
+        table = [column[1:] for column in table]
+        one, other, names = _ends(table)
+    if any(map(unfit, names)):
+        raise ValueError("unusable ids")
+    ids = _arranged(names, nodes)
+    place = _places(names, ids)
+    rows = Rows(ids, place[one], place[other], header=header)
+    return rows if len(table) == 2 else _with_third(rows, table[2], kinds)
+
+
+def _factorized(values: Text) -> tuple[Ints, list[str]]:
+    """Position of each value in the list of all different ones, which stand as they first appear, without blanks."""
+    import pandas as pd
+
+    codes, found = pd.factorize(values)
+    stripped = [name.strip(" \t") for name in found]
+    names = list(dict.fromkeys(stripped))
+    return _places(stripped, names)[codes], names
+
+
+def _ends(table: Sequence[Text]) -> tuple[Ints, Ints, list[str]]:
+    """Both ends of each row, and the ids whose positions they are."""
+    ends, names = _factorized(np.stack(table[:2], axis=1).ravel())
+    return ends[0::2], ends[1::2], names
+
+
+def _places(names: Sequence[str], ids: Sequence[str]) -> Ints:
+    """Position of each name in ``ids``."""
+    position = {name: k for k, name in enumerate(ids)}
+    return np.fromiter((position[name] for name in names), dtype=np.int64, count=len(names))
+
+
+def _arranged(names: Sequence[str], declared: Sequence[str]) -> tuple[str, ...]:
+    """Ids in the order of nodes: declared ones, then by number if all are whole numbers, otherwise as they appear."""
+    known = set(declared)
+    rest = [name for name in names if name not in known]
+    if all(map(_INTEGER.fullmatch, rest)):
+        rest.sort(key=lambda name: (int(name), name))
+    return (*declared, *rest)
+
+
+def _is_header(one: Ints, other: Ints, names: Sequence[str], declared: Sequence[str]) -> bool:
+    """Whether the first row can only hold column names.
+
+    Its entries appear nowhere else, and are usual names of columns, or the only ones that are no whole numbers.
+    """
+    first, rest = names[:2], names[2:]
+    if one[0] == other[0] or not rest or not set(first).isdisjoint(declared):
+        return False
+    if min(one[1:].min(), other[1:].min()) < 2:
+        return False
+    if (first[0].casefold(), first[1].casefold()) in HEADERS:
+        return True
+    return not any(map(_INTEGER.fullmatch, first)) and all(map(_INTEGER.fullmatch, rest))
+
+
+def _with_third(rows: Rows, column: Text, kinds: Sequence[str]) -> Rows:
+    """The rows with weights or types."""
+    codes, names = _factorized(column)
+    numbers = [number_of(name) for name in names]
+    if all(number is not None and math.isfinite(number) for number in numbers):
+        return replace(rows, weights=np.array(numbers, dtype=np.float64)[codes])
+    if any(number is not None for number in numbers) or any(map(unfit, names)):
+        raise ValueError("a third column that is neither weights nor types")
+    called = tuple(dict.fromkeys([*kinds, *names]))
+    return replace(rows, types=_places(names, called)[codes], type_names=called)
+
+
+def _check_writable(path: Path, network: Network, ids: Sequence[str], types: Sequence[str]) -> None:
+    if network.weights is not None and network.types is not None:
+        raise InputError(f"{path}: a row holds a weight or a type, and the edges have both: write .npz or .graphml")
+    for name in (*ids, *types):
+        if _MISREAD.search(name):
+            raise InputError(
+                f"{path}: {name!r} would be misread in an edge list (commas, quotation marks, # and % at the start): "
+                "rename it, or write .npz or .graphml"
+            )
+    numeric = next((name for name in types if number_of(name) is not None), None)
+    if network.types is not None and numeric is not None:
+        raise InputError(f"{path}: the type {numeric!r} would be read as a weight: rename it, or write .npz")
+
+
+def _declarations(table: dict[str, Text], ids: Sequence[str], types: Sequence[str]) -> Iterator[str]:
+    """Comments that name all nodes, or all types, where reading the rows alone would order them otherwise."""
+    one, other, names = _ends([table["one"], table["other"]])
+    if _arranged(names, ()) != tuple(ids) or _is_header(one, other, names, ()):
+        yield from (f"#@node {name}\n" for name in ids)
+    if "third" in table and list(dict.fromkeys(table["third"])) != list(types):
+        yield from (f"#@type {name}\n" for name in types)

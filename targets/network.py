@@ -1,0 +1,190 @@
+"""A graph as it is published: nodes and undirected edges, and what is known of the edges."""
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+from .pair_codes import codes
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+PUBLISHED_KIND = "published-graph"
+"""The message that a network leaves its owner as."""
+
+
+@dataclass(frozen=True, eq=False)
+class Network:
+    """An undirected graph without loops, and without two edges of one type between the same nodes.
+
+    Attributes:
+        nodes: n; ids are 0 to n - 1.
+        edges: each edge once, the smaller end first, ascending by ends and type, [2, m].
+        weights: of each edge [m], or None.
+        types: of each edge [m], whole numbers from 0, or None; a plain network has none.
+        groups: the class of each node where the release tells it, [n], or None.
+        counts: numbers of edges between classes where the release tells these instead of edges: rows of a
+            class, a class that is no smaller, a type, and the number, [c, 4]; or None.
+    """
+
+    nodes: int
+    edges: Ints
+    weights: Floats | None = None
+    types: Ints | None = None
+    groups: Ints | None = None
+    counts: Ints | None = None
+
+    @classmethod
+    def of(
+        cls,
+        nodes: int,
+        one: Any,
+        other: Any,
+        weights: Floats | None = None,
+        types: Ints | None = None,
+        groups: Ints | None = None,
+    ) -> Self:
+        """A network from the ends of its edges, in any order.
+
+        Raises:
+            ValueError: a loop, two edges of one type between the same nodes, or an end that is no node.
+        """
+        one, other = np.asarray(one, dtype=np.int64), np.asarray(other, dtype=np.int64)
+        low, high = np.minimum(one, other), np.maximum(one, other)
+        if len(low) and (low.min() < 0 or high.max() >= nodes):
+            raise ValueError(f"an edge to a node outside 0..{nodes - 1}")
+        kind = np.zeros(len(low), dtype=np.int64) if types is None else np.asarray(types, dtype=np.int64)
+        order = np.lexsort((kind, high, low))
+        low, high, kind = low[order], high[order], kind[order]
+        if (low == high).any():
+            raise ValueError("a loop")
+        if ((low[1:] == low[:-1]) & (high[1:] == high[:-1]) & (kind[1:] == kind[:-1])).any():
+            raise ValueError("two edges of one type between the same nodes")
+        told = None if weights is None else np.asarray(weights, dtype=np.float64)[order]
+        return cls(nodes, np.stack([low, high]), told, None if types is None else kind, groups)
+
+    @property
+    def size(self) -> int:
+        """Number of edges, m."""
+        return self.edges.shape[1]
+
+    @cached_property
+    def codes(self) -> Ints:
+        """A whole number for each edge's pair of ends, ascending, [m]; see `pair_codes.codes`."""
+        return codes(*self.edges, self.nodes)
+
+    @cached_property
+    def degrees(self) -> Ints:
+        """Number of edges at each node, [n]."""
+        found: Ints = np.bincount(self.edges.ravel(), minlength=self.nodes).astype(np.int64)
+        return found
+
+    @cached_property
+    def adjacency(self) -> csr_array:
+        """Symmetric, 1 where there is an edge of any type, [n, n]; indices within a row ascend."""
+        low, high = self.plain().edges
+        row, col = np.concatenate([low, high]), np.concatenate([high, low])
+        matrix = csr_array((np.ones(len(row)), (row, col)), shape=(self.nodes, self.nodes))
+        matrix.sort_indices()
+        return matrix
+
+    def plain(self) -> "Network":
+        """The same without weights and types: one edge wherever there is any."""
+        if self.types is None:
+            return self if self.weights is None else replace(self, weights=None)
+        unique = np.unique(self.codes)
+        ends = np.stack([unique // self.nodes, unique % self.nodes])
+        return Network(self.nodes, ends, groups=self.groups)
+
+    def igraph(self) -> Any:
+        """An ``igraph.Graph`` of the plain network."""
+        import igraph
+
+        return igraph.Graph(n=self.nodes, edges=self.plain().edges.T)
+
+    def renamed(self, new: Ints) -> "Network":
+        """The same with node i called ``new[i]``, a permutation [n]."""
+        groups = None
+        if self.groups is not None:
+            groups = np.empty_like(self.groups)
+            groups[new] = self.groups
+        moved = Network.of(self.nodes, new[self.edges[0]], new[self.edges[1]], self.weights, self.types, groups)
+        return replace(moved, counts=self.counts)
+
+    def with_edges(self, pairs: Ints, rng: np.random.Generator, nodes: int | None = None) -> "Network":
+        """The network with other edges: those that stay keep weight and type, new ones draw theirs from all edges.
+
+        Args:
+            pairs: codes of the ends that shall be linked, each once (`pair_codes.codes` with ``nodes``).
+            rng: of what new edges weigh and are.
+            nodes: n of the new network where nodes are added behind the old ones.
+
+        Returns:
+            A network with exactly these pairs linked. A pair that was linked by several types stays so.
+        """
+        count = self.nodes if nodes is None else nodes
+        wanted = np.unique(pairs)
+        old = codes(*self.edges, count)
+        stays, new = np.isin(old, wanted), np.setdiff1d(wanted, old)
+        like = rng.integers(self.size, size=len(new)) if self.size else np.empty(0, dtype=np.int64)
+
+        def drawn(values: Any) -> Any:
+            return None if values is None else np.concatenate([values[stays], values[like]])
+
+        one = np.concatenate([self.edges[0][stays], new // count])
+        other = np.concatenate([self.edges[1][stays], new % count])
+        return Network.of(count, one, other, drawn(self.weights), drawn(self.types))
+
+
+@dataclass(frozen=True, eq=False)
+class Original:
+    """A network before it is published; an adversary learns single facts of it beforehand.
+
+    Attributes:
+        network: persons 0 to p - 1, and after them the adversary's own accounts.
+        accounts: how many of these an active adversary has put into it.
+        published: what became of it, under the same ids; an adversary may know facts of that instead, if a defense
+            changed the very relations that people see.
+    """
+
+    network: Network
+    accounts: int = 0
+    published: Network | None = None
+
+    @property
+    def people(self) -> int:
+        """Number of persons, p."""
+        return self.network.nodes - self.accounts
+
+
+@dataclass(frozen=True)
+class Verified:
+    """Whether a guarantee holds, read off a published network.
+
+    Attributes:
+        guarantee: what was checked, as a sentence without a full stop.
+        holds: whether it does.
+        detail: what was counted.
+    """
+
+    guarantee: str
+    holds: bool
+    detail: str
+
+
+def changes(before: Network, after: Network) -> str:
+    """What a defense changed, in words."""
+    added = after.nodes - before.nodes
+    nodes = f"{before.nodes:,} nodes{f' and {added:,} added' if added else ''}"
+    if after.counts is not None:
+        return f"{nodes}: {len(after.counts):,} counts of edges between groups instead of {before.size:,} edges"
+    old = codes(*before.plain().edges, after.nodes)
+    new = after.plain().codes
+    kept = len(np.intersect1d(old, new))
+    return (
+        f"{nodes}; {len(new):,} linked pairs, {kept:,} of them original"
+        f" ({100 * kept / max(len(old), 1):.1f} % of {len(old):,} kept), {len(new) - kept:,} new"
+    )

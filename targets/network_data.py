@@ -1,0 +1,46 @@
+"""Networks as graphs of PyG, and back."""
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch_geometric.data import Data
+
+from .network import Network
+
+
+def data_of(network: Network) -> Data:
+    """A graph with the edges of a network, and nothing that could be learned.
+
+    Returns:
+        ``edge_index`` in both directions, ``edge_weight`` and ``edge_type`` where the network has them, one
+        constant feature, one class, and masks of which only the last holds anybody; ``plain`` is True.
+    """
+    count = network.nodes
+    both = torch.from_numpy(np.concatenate([network.edges, network.edges[::-1]], axis=1))
+    nobody = torch.zeros(count, dtype=torch.bool)
+    data = Data(
+        x=torch.ones(count, 1),
+        y=torch.zeros(count, dtype=torch.long),
+        edge_index=both,
+        train_mask=nobody,
+        val_mask=nobody.clone(),
+        test_mask=~nobody,
+    )
+    if network.weights is not None:
+        data.edge_weight = torch.from_numpy(np.concatenate([network.weights] * 2))
+    if network.types is not None:
+        data.edge_type = torch.from_numpy(np.concatenate([network.types] * 2))
+    data.plain = True
+    return data
+
+
+def network_of_data(data: Data) -> Network:
+    """The network of a checked graph, whose edges are there in both directions."""
+    row, col = data.edge_index.cpu().numpy()
+    once = row < col
+
+    def told(name: str) -> np.ndarray | None:
+        values: Tensor | None = getattr(data, name, None)
+        return None if values is None else values.cpu().numpy()[once]
+
+    return Network.of(int(data.num_nodes or 0), row[once], col[once], told("edge_weight"), told("edge_type"))

@@ -1,0 +1,71 @@
+"""A published network that gives everybody away: the control of attacks on identity and on published links."""
+
+from dataclasses import replace
+
+import numpy as np
+from pydantic import Field
+from torch_geometric.data import Data
+
+from .channel import Channel, Retention
+from .control import Control
+from .defense import Defense
+from .identities import identity_secrets
+from .links import link_secrets
+from .network import PUBLISHED_KIND, Network, Original
+from .network_data import network_of_data
+from .planted_accounts import plant
+from .publish import OWNER, sensitive_links
+from .published import tensors_of
+from .randomness import branch
+from .settings import Settings
+from .target import Progress, Run, Utility, no_progress
+
+ACCOUNTS = 12
+TARGETS = 60
+
+
+class PlantedNetworkSettings(Settings):
+    """Settings of `PlantedNetwork`."""
+
+    clients: int = Field(1, ge=1, description="parties that an attacker may be")
+
+
+class PlantedNetwork(Control):
+    """A control that leaks on purpose: a random network, published as it is (dataset `planted-network`).
+
+    Almost every node is the only one with its neighbours' degrees, an adversary has twelve accounts in it that link
+    to half of the persons, and the edges that are secret are the published ones. An attack on identity or on
+    published links that does not find that is broken, whatever else it reports.
+    """
+
+    name = "planted-network"
+    release = PUBLISHED_KIND
+    release_phrase = "what was planted"
+    sends = (PUBLISHED_KIND,)
+    dataset = "planted-network"
+    plain = True
+    Settings = PlantedNetworkSettings
+    settings: PlantedNetworkSettings
+
+    def run(
+        self,
+        data: Data,
+        defense: Defense,
+        seed: np.random.SeedSequence,
+        retain: Retention,
+        progress: Progress = no_progress,
+    ) -> Run:
+        network, rng = network_of_data(data), np.random.default_rng(seed)
+        joined = plant(network, ACCOUNTS, TARGETS, rng)
+        new = rng.permutation(joined.nodes)
+        one, other = new[joined.edges]
+        published = Network.of(joined.nodes, one, other, types=np.ones(joined.size, dtype=np.int64))
+        channel = Channel(retain=retain)
+        channel.send(PUBLISHED_KIND, OWNER, "public", 1, tensors_of(published))
+        who = identity_secrets(new[: network.nodes], joined.nodes, branch(seed, "others"))
+        owner = sensitive_links(data, network, None)
+        links = link_secrets([] if owner is None else [owner], network.nodes, branch(seed, "links"))
+        progress("planting", 1, 1)
+        secrets = (replace(who, original=Original(joined, ACCOUNTS)), replace(links, image=new[: network.nodes]))
+        nothing = Utility(1, float("nan"), 1.0, 1.0)
+        return Run(channel.transcript, {s.game: s for s in secrets}, (nothing,), 0, tested=0)

@@ -1,0 +1,96 @@
+"""`gaudit anonymize`: a defense as a tool, and the refusals of what cannot be read or kept."""
+
+import gzip
+
+import igraph
+import networkx as nx
+import numpy as np
+import pytest
+
+from gaudit.targets.network_file import read_network
+
+
+@pytest.fixture(name="karate")
+def karate_file(tmp_path):
+    path = tmp_path / "karate.txt"
+    edges = igraph.Graph.Famous("Zachary").get_edgelist()
+    path.write_text("# members of a club\n" + "".join(f"member-{a} member-{b}\n" for a, b in edges))
+    return path
+
+
+def degrees_of(path) -> list[int]:
+    return sorted(read_network(path).network.degrees.tolist())
+
+
+def test_the_result_is_anonymous_and_keeps_the_ids(gaudit, karate, tmp_path):
+    out = tmp_path / "out.csv"
+    result = gaudit("anonymize", karate, "--defense", "k-degree", "--k", 5, "-o", out)
+    assert result.exit_code == 0, result.output
+    counts = np.unique(degrees_of(out), return_counts=True)[1]
+    assert counts.min() >= 5
+    assert sorted(read_network(out).ids) == sorted(read_network(karate).ids)
+    assert "Verified on the output" in result.output
+    assert "78 kept" in result.output or "100.0 % of 78 kept" in result.output
+    assert "publish with --rename" in result.stderr
+
+
+def test_settings_can_be_written_with_the_name(gaudit, karate, tmp_path):
+    one, other = tmp_path / "one.txt", tmp_path / "other.txt"
+    assert gaudit("anonymize", karate, "--defense", "k-degree:k=5", "--no-utility", "-o", one).exit_code == 0
+    assert (
+        gaudit("anonymize", karate, "--defense", "k-degree", "--k", 5, "--no-utility", "-o", other).exit_code == 0
+    )
+    assert one.read_text() == other.read_text()
+
+
+def test_names_can_be_dropped(gaudit, karate, tmp_path):
+    out = tmp_path / "out.txt"
+    result = gaudit("anonymize", karate, "--defense", "random-switch", "--rename", "--no-utility", "-o", out)
+    assert result.exit_code == 0, result.output
+    assert "member" not in out.read_text()
+    assert "publish with --rename" not in result.stderr
+    assert degrees_of(out) == degrees_of(karate)
+
+
+@pytest.mark.parametrize("ending", ["edges", "txt.gz", "npz", "graphml"])
+def test_the_ending_chooses_the_format(gaudit, karate, tmp_path, ending):
+    out = tmp_path / f"out.{ending}"
+    result = gaudit("anonymize", karate, "--defense", "random-switch", "--no-utility", "-o", out)
+    assert result.exit_code == 0, result.output
+    assert degrees_of(out) == degrees_of(karate)
+    if ending == "graphml":
+        assert nx.read_graphml(out).number_of_edges() == 78
+    if ending == "txt.gz":
+        assert len(gzip.open(out, "rt").read().splitlines()) >= 78
+
+
+BAD = {
+    "k larger than n": ("a b\nb c\n", ["--defense", "k-degree", "--k", "10"], "10"),
+    "no defense of a graph": ("a b\nb c\n", ["--defense", "ldp"], "does not change a graph: these do"),
+    "unknown defense": ("a b\nb c\n", ["--defense", "k-degre"], "did you mean 'k-degree'"),
+    "empty": ("", ["--defense", "k-degree"], "no edges"),
+    "ragged": ("a b\nb\n", ["--defense", "k-degree"], "line 2"),
+    "settings cut off": ("a b\nb c\n", ["--defense", "k-degree:"], "k-degree:k=10"),
+}
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_bad_input_is_one_line_and_nothing_is_written(gaudit, tmp_path, case):
+    content, options, says = BAD[case]
+    path, out = tmp_path / "in.txt", tmp_path / "out.txt"
+    path.write_text(content)
+    result = gaudit("anonymize", path, *options, "-o", out)
+    assert result.exit_code == 2, result.output
+    lines = [line for line in result.stderr.splitlines() if line.strip()]
+    assert len(lines) == 1
+    assert says in lines[0]
+    assert [p.name for p in tmp_path.iterdir()] == ["in.txt"]
+
+
+def test_what_is_dropped_is_counted_and_said(gaudit, tmp_path):
+    path, out = tmp_path / "in.txt", tmp_path / "out.txt"
+    path.write_text("a b\nb a\na b\nc c\nb c\nc d\nd a\n")
+    result = gaudit("anonymize", path, "--defense", "random-switch", "--no-utility", "-o", out)
+    assert result.exit_code == 0, result.output
+    assert "self-loops dropped: 1" in result.output
+    assert "repeated edges dropped: 1" in result.output

@@ -1,0 +1,136 @@
+"""A graph is published under random ids, and the truth about persons and links is kept beside."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from gaudit.targets.datasets import load_dataset
+from gaudit.targets.defense import Defense
+from gaudit.targets.errors import InputError
+from gaudit.targets.fedavg import FedAvg
+from gaudit.targets.identities import identity_pairs
+from gaudit.targets.network import PUBLISHED_KIND, Network, Verified
+from gaudit.targets.network_data import data_of, network_of_data
+from gaudit.targets.pair_codes import ends
+from gaudit.targets.publish import Publish
+from gaudit.targets.published import network_of
+from gaudit.targets.registry import find
+
+FEW = {"measures": ("degree-distribution",)}
+
+
+def published(graph, defense=None, seed=0, **settings):
+    run = Publish(**FEW, **settings)(
+        graph, defense or Defense(), np.random.SeedSequence(seed), lambda message: True
+    )
+    (message,) = run.transcript.seen_by("public").of_kind(PUBLISHED_KIND)
+    return run, network_of(message)
+
+
+def image_of(run) -> np.ndarray:
+    secrets = run.secrets["identity"]
+    person, node = identity_pairs(secrets.subjects[secrets.truth], secrets.people, secrets.nodes - secrets.people)
+    return node[np.argsort(person)]
+
+
+class Twist(Defense):
+    """Drops the first edge and adds a node."""
+
+    name = "twist"
+
+    def __init__(self, holds=True):
+        super().__init__()
+        self.holds = holds
+
+    def on_graph(self, network, seed):
+        return network.with_edges(network_codes(network)[1:], np.random.default_rng(seed), network.nodes + 1)
+
+    def verify(self, before, after):
+        return Verified("one edge fewer", self.holds, f"{before.size} and {after.size}")
+
+
+def network_codes(network):
+    low, high = network.edges
+    return low * (network.nodes + 1) + high
+
+
+def test_only_the_names_change():
+    graph = load_dataset("karate")
+    run, network = published(graph)
+    image = image_of(run)
+    original = network_of_data(graph)
+    assert not np.array_equal(image, np.arange(34))
+    assert np.array_equal(original.renamed(image).edges, network.edges)
+
+
+def test_names_differ_by_seed_and_not_by_defense():
+    graph = load_dataset("planted-network")
+    assert np.array_equal(image_of(published(graph)[0]), image_of(published(graph)[0]))
+    assert not np.array_equal(image_of(published(graph)[0]), image_of(published(graph, seed=1)[0]))
+
+
+def test_links_in_question_are_those_of_the_original():
+    graph = load_dataset("planted-network")
+    run, _ = published(graph, Twist())
+    secrets = run.secrets["edge-presence"]
+    low, high = ends(secrets.subjects[secrets.truth], secrets.nodes)
+    assert np.array_equal(np.sort(low * 120 + high), network_of_data(graph).codes)
+
+
+def test_one_type_of_edge_may_be_the_secret():
+    plain = network_of_data(load_dataset("planted-network"))
+    types = np.arange(plain.size) % 3
+    graph = data_of(replace(plain, types=types))
+    run, network = published(graph, sensitive=2)
+    secrets = run.secrets["edge-presence"]
+    assert secrets.truth.sum() == (types == 2).sum()
+    assert np.array_equal(np.bincount(network.types), np.bincount(types))
+    with pytest.raises(InputError, match="sensitive=7: no edge is of this type; types here: 0, 1, 2"):
+        published(graph, sensitive=7)
+
+
+def test_what_a_defense_did_is_told_and_its_guarantee_checked():
+    graph = load_dataset("planted-network")
+    run, network = published(graph, Twist())
+    assert network.nodes == 121
+    assert "479 linked pairs, 479 of them original (99.8 % of 480 kept), 0 new" in run.notes[0]
+    assert run.notes[1] == "verified on the output: one edge fewer (480 and 479)"
+    assert "DOES NOT HOLD" in published(graph, Twist(holds=False))[0].notes[1]
+
+
+def test_accounts_of_an_adversary_join_before_the_release():
+    graph = load_dataset("planted-network")
+    run, network = published(graph, accounts=8)
+    original = run.secrets["identity"].original
+    assert (original.people, original.accounts, network.nodes) == (120, 8, 128)
+    inside = original.network.edges[:, original.network.edges[0] >= 120]
+    assert inside.shape[1] >= 7  # the path among the accounts
+    assert len(image_of(run)) == 120
+
+
+def test_structure_is_the_utility_of_a_network_without_labels():
+    run, _ = published(load_dataset("karate"), utility="structure")
+    assert run.utility.test == 1
+    assert run.kept == {"degree-distribution": 1}
+    with pytest.raises(InputError, match="utility=accuracy needs features and labels"):
+        published(load_dataset("planted-network"), utility="accuracy")
+
+
+def test_accuracy_is_the_utility_where_nodes_have_labels():
+    graph = load_dataset("citations")
+    assert published(graph)[0].utility.test > 0.75
+
+    class NoEdges(Twist):
+        def on_graph(self, network, seed):
+            return Network.of(network.nodes, network.edges[0][:1], network.edges[1][:1])
+
+    assert published(graph, NoEdges())[0].utility.test < 0.7
+
+
+def test_defenses_act_where_they_can():
+    graph = load_dataset("citations")
+    with pytest.raises(InputError, match="has no place in the target 'publish'"):
+        Publish()(graph, find("defenses", "ldp")(), np.random.SeedSequence(0), lambda message: True)
+    with pytest.raises(InputError, match="it changes a graph that is published, and 'fedavg' publishes none"):
+        FedAvg()(graph, Twist(), np.random.SeedSequence(0), lambda message: True)

@@ -1,0 +1,45 @@
+"""Pairs of persons and published nodes, and which of them are asked about."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gaudit.targets.identities import identity_codes, identity_pairs, identity_secrets
+from gaudit.targets.pair_codes import ends
+
+
+@given(st.integers(1, 50), st.integers(1, 50), st.data())
+def test_codes_and_pairs_are_inverse_and_distinct(people, nodes, data):
+    person = data.draw(st.integers(0, people - 1))
+    node = data.draw(st.integers(0, nodes - 1))
+    coded = identity_codes(np.array([person]), np.array([node]), people, nodes)
+    back = identity_pairs(coded, people, nodes)
+    assert (back[0][0], back[1][0]) == (person, node)
+    low, high = ends(coded, people + nodes)
+    assert low[0] < people <= high[0] < people + nodes  # pairs that share a person or a node share an end
+
+
+def test_every_person_is_asked_about_once_truly():
+    image = np.random.default_rng(0).permutation(40)[:30]
+    secrets = identity_secrets(image, 40, np.random.SeedSequence(0))
+    person, node = identity_pairs(secrets.subjects, 30, 40)
+    assert np.array_equal(np.sort(person[secrets.truth]), np.arange(30))
+    assert np.array_equal(node[secrets.truth], image[person[secrets.truth]])
+    assert (node[~secrets.truth] != image[person[~secrets.truth]]).all()
+
+
+def test_small_networks_have_all_pairs_in_question():
+    secrets = identity_secrets(np.arange(20), 25, np.random.SeedSequence(0))
+    assert len(secrets.subjects) == len(np.unique(secrets.subjects)) == 20 * 25
+    assert secrets.stands_for == 1
+
+
+def test_a_sample_is_uniform_over_other_nodes_and_stands_for_all():
+    image = np.random.default_rng(1).permutation(300)
+    secrets = identity_secrets(image, 300, np.random.SeedSequence(2), others=20_000)
+    person, node = identity_pairs(secrets.subjects[~secrets.truth], 300, 300)
+    assert secrets.stands_for * len(person) == pytest.approx(300 * 299)
+    for drawn in (person, node):  # chi-square with 299 degrees of freedom: 400 is exceeded with probability 9e-5
+        counts = np.bincount(drawn, minlength=300)
+        assert ((counts - counts.mean()) ** 2 / counts.mean()).sum() < 400

@@ -1,0 +1,126 @@
+"""What adversaries get to know of persons and of published links, and what they do not."""
+
+import numpy as np
+import pytest
+import torch
+
+from gaudit.attacks.identity import Candidates, IdentityAttack
+from gaudit.audit.identity_knowledge import grant_identities
+from gaudit.audit.link_knowledge import grant_links
+from gaudit.audit.referee import judge
+from gaudit.targets.datasets import load_dataset
+from gaudit.targets.defense import Defense
+from gaudit.targets.identities import GAME as IDENTITY
+from gaudit.targets.links import GAME as LINKS
+from gaudit.targets.network import PUBLISHED_KIND
+from gaudit.targets.network_data import network_of_data
+from gaudit.targets.publish import Publish
+from gaudit.targets.published import network_of
+
+SEED = np.random.SeedSequence(3)
+
+
+class ByDegree(IdentityAttack):
+    """Knows the degree of each person, and the whole network with seeds where it asks for these."""
+
+    name = "by-degree"
+    knows = "how many neighbours each has"
+
+    def learn(self, original, rng):
+        return {"degree": original.network.degrees[: original.people], "edges": original.network.edges}
+
+    def candidates(self, published, facts, seeds, rng):
+        return Candidates.of_keys(facts["degree"], published.degrees)
+
+
+@pytest.fixture(scope="module")
+def graph():
+    return load_dataset("planted-network")
+
+
+@pytest.fixture(scope="module")
+def run(graph):
+    return Publish(measures=("degree-distribution",))(
+        graph, Defense(), np.random.SeedSequence(1), lambda message: True
+    )
+
+
+def scored(run, graph, attack):
+    secrets = run.secrets[IDENTITY]
+    given, told = grant_identities(graph, secrets, attack, False, SEED)
+    view = given.renamed(run.transcript.seen_by("public"))
+    return judge(attack(view, given.knowledge, SEED), given, secrets), told
+
+
+def test_the_chance_of_each_person_is_one_over_its_degree_class(run, graph):
+    degrees = network_of_data(graph).degrees
+    found, _ = scored(run, graph, ByDegree())
+    own = found.score[found.truth]
+    assert own == pytest.approx(1 / np.bincount(degrees)[degrees])  # persons in ascending order
+
+
+def test_ids_of_persons_say_nothing(run, graph):
+    given, _ = grant_identities(graph, run.secrets[IDENTITY], ByDegree(), False, SEED)
+    assert not np.array_equal(given.ids, np.arange(len(given.ids)))
+    degrees = network_of_data(graph).degrees
+    assert np.array_equal(given.knowledge.background.facts["degree"], degrees[given.ids])
+
+
+def test_the_facts_are_of_the_network_under_the_adversarys_ids(run, graph):
+    given, _ = grant_identities(graph, run.secrets[IDENTITY], ByDegree(), False, SEED)
+    edges = given.ids[given.knowledge.background.facts["edges"]]
+    assert {tuple(sorted(e)) for e in edges.T.tolist()} == {
+        tuple(e) for e in network_of_data(graph).edges.T.tolist()
+    }
+
+
+def test_seeds_are_true_and_no_longer_asked_about(run, graph):
+    attack = ByDegree()
+    attack.knows_people = 0.25
+    secrets = run.secrets[IDENTITY]
+    given, told = grant_identities(graph, secrets, attack, False, SEED)
+    person, node = given.knowledge.background.seeds
+    image = dict(zip(range(120), secrets_image(secrets), strict=True))
+    assert len(person) == 30
+    assert all(image[given.ids[p]] == n for p, n in zip(person, node, strict=True))
+    assert told.sum() > 30
+    assert len(given.knowledge.subjects) == (~told).sum()
+
+
+def secrets_image(secrets):
+    order = np.argsort(secrets.subjects[secrets.truth])
+    return (secrets.subjects[secrets.truth] % secrets.nodes - secrets.people)[order]
+
+
+def test_shuffled_facts_leave_chance(run, graph):
+    """Null: with the facts of other persons the mean probability is 1 / n; 6 standard errors, 2e-9 at most."""
+
+    class Shuffled(ByDegree):
+        def learn(self, original, rng):
+            facts = super().learn(original, rng)
+            return {**facts, "degree": rng.permutation(facts["degree"])}
+
+    own = []
+    for start in range(20):
+        secrets = run.secrets[IDENTITY]
+        given, _ = grant_identities(graph, secrets, Shuffled(), False, np.random.SeedSequence(start))
+        view = run.transcript.seen_by("public")
+        found = judge(Shuffled()(view, given.knowledge, SEED), given, secrets)
+        own.append(found.score[found.truth].mean())
+    assert abs(np.mean(own) - 1 / 120) < 6 * np.std(own) / np.sqrt(20)
+
+
+def test_whoever_knows_who_is_who_reads_the_network_under_its_own_ids(run, graph):
+    given, _ = grant_links(graph, run.secrets[LINKS], 0.0, False, SEED)
+    (message,) = given.renamed(run.transcript.seen_by("public")).of_kind(PUBLISHED_KIND)
+    edges = given.ids[network_of(message).edges]
+    assert {tuple(sorted(e)) for e in edges.T.tolist()} == {
+        tuple(e) for e in network_of_data(graph).edges.T.tolist()
+    }
+
+
+def test_without_accounts_or_facts_the_message_alone_names_nobody(run):
+    """What the public gets holds no id of a person: its numbers are those of the published nodes."""
+    (message,) = run.transcript.seen_by("public").of_kind(PUBLISHED_KIND)
+    assert set(message.tensors) == {"size", "edges"}
+    assert message.tensors["edges"].dtype == torch.int64

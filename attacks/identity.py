@@ -81,7 +81,7 @@ class IdentityAttack(Attack):
     games = (GAME,)
     needs: ClassVar[tuple[str, ...]] = (PUBLISHED_KIND,)
     observer: ClassVar[str] = "public"
-    planted: ClassVar[str] = "planted-identities"
+    planted: ClassVar[str] = "planted-network"
     knows_people: float = 0.0
 
     @property

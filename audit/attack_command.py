@@ -121,7 +121,7 @@ def run_attack(request: AttackRequest, report: Report) -> AttackAudit:
     if request.transcript is not None:
         return _attack_recorded(request, attack_plans, data, target)
     _check_observers(attack_plans, target)
-    plans = _trial_plans(request, target, attack_plans, seeds)
+    plans = _trial_plans(request, target, attack_plans, seeds, int(data.num_nodes or 0))
     names = [f"{plan.defense}, seed {plan.index}" for plan in plans]
     results = run_trials(
         plans,
@@ -257,7 +257,7 @@ def _asked_for(kind: type[Attack], given: dict[str, Any]) -> dict[str, Any]:
 
 
 def _trial_plans(
-    request: AttackRequest, target: Target, attacks: tuple[AttackPlan, ...], seeds: int
+    request: AttackRequest, target: Target, attacks: tuple[AttackPlan, ...], seeds: int, nodes: int
 ) -> list[TrialPlan]:
     """Seed by seed; the control is always among the defenses."""
     names = dict.fromkeys(("none", *(request.defenses or (target.published_defense,))))
@@ -265,7 +265,7 @@ def _trial_plans(
         _check_strength(tuple(read_defense(name)[0] for name in names))
     plans = []
     for index in range(seeds):
-        for name, settings in _variants(names, request):
+        for name, settings in _variants(names, request, nodes):
             plans.append(
                 TrialPlan(
                     target=request.target,
@@ -288,13 +288,13 @@ def _trial_plans(
     return list(_recording(plans, request.save_transcripts))
 
 
-def _variants(names: Iterable[str], request: AttackRequest) -> list[tuple[str, dict[str, Any]]]:
+def _variants(names: Iterable[str], request: AttackRequest, nodes: int) -> list[tuple[str, dict[str, Any]]]:
     """Each defense with its settings; with ``sweep`` at each strength that it suggests, unless one is given."""
     found = []
     for text in names:
         name, settings = read_defense(text)[0], defense_settings(text, request)
         kind: type[Defense] = find("defenses", name)
-        strengths = kind.sweep if request.sweep and kind.strength not in settings else ()
+        strengths = kind.strengths_for(nodes) if request.sweep and kind.strength not in settings else ()
         found += [(name, {**settings, str(kind.strength): value}) for value in strengths] or [(name, settings)]
     return found
 

@@ -8,13 +8,10 @@ from rich.table import Table
 from ..audit.finding import Finding
 from ..audit.identity_metrics import CROWDS, NAMED
 from ..audit.outcome import AttackOutcome, DefenseOutcome
-from ..targets.cells import GAME as CELLS
-from ..targets.identities import GAME as IDENTITIES
-from ..targets.links import GAME as LINKS
 from ..targets.network_utility import Kept
 from ..targets.registry import find
 from ..targets.transcript import Exposure
-from .sentences import ASKED_WITH, blind_warning, last_line
+from .sentences import asks_with, blind_warning, last_line
 from .words import gain, words
 
 MAY_BE_EMPTY = ("asks with", "epsilon (indicative)")
@@ -75,7 +72,7 @@ def _cells(attack: AttackOutcome) -> tuple[str, ...]:
     return (
         attack.plan.name,
         attack.plan.observer,
-        ASKED_WITH[attack.plan.neighbours] if attack.game not in (LINKS, CELLS, IDENTITIES) else "",
+        asks_with(attack),
         attack.auc.text(3),
         attack.blind.text(3),
         attack.tpr[0].text(3),
@@ -161,14 +158,12 @@ def _percent(found: Finding) -> str:
 
 def _kept_table(outcomes: Sequence[DefenseOutcome]) -> Table:
     table = Table(title="What the published graph keeps, % (100: as in the original)", title_justify="left")
-    table.add_column("defense")
-    names = next(list(o.kept) for o in outcomes if o.kept)
-    for name in names:
-        table.add_column(name)
-    for outcome in outcomes:
-        table.add_row(
-            outcome.label or outcome.defense, *(_percent(outcome.kept[n]) for n in names if n in outcome.kept)
-        )
+    told = [o for o in outcomes if o.kept]
+    table.add_column("measure")
+    for outcome in told:
+        table.add_column(outcome.label or outcome.defense)
+    for name in told[0].kept:
+        table.add_row(name, *(_percent(o.kept[name]) if name in o.kept else "" for o in told))
     return table
 
 
@@ -206,11 +201,13 @@ def _transfer_table(outcomes: Sequence[DefenseOutcome]) -> Table:
 def _remarks(outcomes: Sequence[DefenseOutcome]) -> list[str]:
     remarks = []
     for outcome in outcomes:
-        remarks += [f"{outcome.defense}: {note}" for note in outcome.notes]
+        called = outcome.label or outcome.defense
+        remarks += [f"{called}: {note}" for note in outcome.notes]
         if outcome.guarantee is not None:
             remarks.append(f"{outcome.defense} promises: {outcome.guarantee}")
-        remarks += [f"{outcome.defense}: {w}" for a in outcome.attacks if (w := blind_warning(a))]
-        remarks += [f"{outcome.defense}: {name} not applicable: {why}" for name, why in outcome.refused.items()]
+        remarks += [f"{called}: {w}" for a in outcome.attacks if (w := blind_warning(a))]
+        remarks += [f"{called}: {name} not applicable: {why}" for name, why in outcome.refused.items()]
+    remarks = list(dict.fromkeys(remarks))
     attacks = [a for o in outcomes for a in o.attacks]
     if attacks:
         remarks.append(_null_control(attacks))

@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 
 from ..audit.audited import Point
 from ..audit.finding import Finding
+from ..audit.identity_metrics import CROWDS, NAMED
 from ..audit.outcome import AttackOutcome, DefenseOutcome
 from ..audit.subjects import THIRDS
 from .answers import rate_of
@@ -38,7 +39,9 @@ def counts_table(curves: Sequence[RocCurve], decisive: float) -> Table:
 def rates_table(caption: str, rows: Sequence[tuple[str, AttackOutcome]]) -> Table:
     """What was measured of one attack under each defense."""
     rates = sorted(rate_of(f) for f in rows[0][1].tpr)
-    columns = ("defense", "AUC", *(f"named at {100 * r:g} %" for r in rates), "members", "outsiders", "runs")
+    crowds = [name for name in (NAMED, *CROWDS, "missed") if name in rows[0][1].more]
+    named = (f"named at {100 * r:g} %" for r in rates)
+    columns = ("defense", "AUC", *named, "members", "outsiders", "runs", *crowds)
     cells = tuple(
         (
             label,
@@ -47,6 +50,7 @@ def rates_table(caption: str, rows: Sequence[tuple[str, AttackOutcome]]) -> Tabl
             str(attack.auc.members),
             str(attack.auc.non_members),
             str(attack.auc.seeds),
+            *(attack.more[name].text(1, percent=True) for name in crowds),
         )
         for label, attack in rows
     )

@@ -14,6 +14,8 @@ ASKED_WITH = {
     "none": "no edge",
     "apart": "edges kept apart",
 }
+ASKED = ("label-membership", "node-presence")
+"""Games in which an adversary asks a model about nodes, with edges or without."""
 WHO = {"public": "An outsider", "server": "The server"}
 
 
@@ -34,6 +36,11 @@ def actor(attack: AttackOutcome, release: str) -> str:
     if observer == "server" and attack.game == LINKS:
         return f"{who(observer)} that reads what clients send it"
     return who(observer) + ("" if "+" in observer else f" who holds {release}")
+
+
+def asks_with(attack: AttackOutcome) -> str:
+    """With which edges an attack asks; empty where nothing is asked."""
+    return ASKED_WITH[attack.plan.neighbours] if attack.game in ASKED else ""
 
 
 def last_line(outcomes: Sequence[DefenseOutcome], release: str) -> str:

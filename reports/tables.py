@@ -10,7 +10,7 @@ from ..audit.verdict import Level
 from ..targets.transcript import Exposure
 from .answers import base_for, question, size
 from .console import readable_bytes
-from .sentences import who
+from .sentences import asks_with, who
 
 NO_VERDICT = "no verdict"
 BASELINE = "baseline, reads nothing"
@@ -93,7 +93,7 @@ def attackers_table(audit: Audit) -> Table:
             who(place.attack.plan.observer),
             place.section.release_phrase if place.verdict is not None else "nothing",
             place.attack.knowledge or "not stated",
-            QUERIES[place.attack.plan.neighbours],
+            QUERIES[place.attack.plan.neighbours] if asks_with(place.attack) else "",
             question(place.attack.game),
         )
         for place in audit.findings()

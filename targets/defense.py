@@ -67,6 +67,11 @@ class Defense(Configured):
         """Settings that a preset changes."""
         return {}
 
+    @classmethod
+    def strengths_for(cls, nodes: int) -> tuple[float, ...]:
+        """Strengths that are worth a look on a graph of some size: groups of k need 2 k nodes to be two."""
+        return tuple(value for value in cls.sweep if cls.strength != "k" or 2 * value <= nodes)
+
     def on_graph(self, network: Network, seed: np.random.SeedSequence) -> Network:
         """Changes a network before it is published. Nodes that it adds come after those that were there."""
         return network

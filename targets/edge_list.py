@@ -43,11 +43,11 @@ Text = NDArray[np.object_]
 def read_edge_list(path: Path) -> Rows:
     """Reads rows of two ids and optionally a third column, between blanks, tabs or commas.
 
-    The third column is a weight where all its entries are numbers, and the name of a type where none is. Ids are any
-    text without blanks; nodes stand in numeric order where all ids are whole numbers, otherwise as they first appear.
-    Lines that start with # or % are comments, but for ``#@node ID`` and ``#@type NAME``: these put nodes (also such
-    as have no edges) and types in this order, before all others. A first row that can only hold column names is
-    skipped. Cells may stand in quotation marks.
+    The third column is a weight where all its entries are numbers, and the name of a type where none is. Ids are
+    any text without blanks; nodes stand in numeric order where all ids are whole numbers, otherwise as they first
+    appear. Lines that start with # or % are comments, but for ``#@node ID`` and ``#@type NAME``: these put nodes
+    (also such as have no edges) and types in this order, before all others. A first row that can only hold column
+    names is skipped. Cells may stand in quotation marks.
 
     Raises:
         InputError: the file is no text or too large, or a row is no edge; names the line.
@@ -164,7 +164,7 @@ def _rows(table: list[Text], nodes: Sequence[str], kinds: Sequence[str]) -> Rows
 
 
 def _factorized(values: Text) -> tuple[Ints, list[str]]:
-    """Position of each value in the list of all different ones, which stand as they first appear, without blanks."""
+    """Position of each value in the list of different ones, which stand as they first appear, without blanks."""
     import pandas as pd
 
     codes, found = pd.factorize(values)
@@ -186,7 +186,7 @@ def _places(names: Sequence[str], ids: Sequence[str]) -> Ints:
 
 
 def _arranged(names: Sequence[str], declared: Sequence[str]) -> tuple[str, ...]:
-    """Ids in the order of nodes: declared ones, then by number if all are whole numbers, otherwise as they appear."""
+    """Ids in the order of nodes: declared ones, then by number if all are whole numbers, else as they appear."""
     known = set(declared)
     rest = [name for name in names if name not in known]
     if all(map(_INTEGER.fullmatch, rest)):
@@ -227,8 +227,8 @@ def _check_writable(path: Path, network: Network, ids: Sequence[str], types: Seq
     for name in (*ids, *types):
         if _MISREAD.search(name):
             raise InputError(
-                f"{path}: {name!r} would be misread in an edge list (commas, quotation marks, # and % at the start): "
-                "rename it, or write .npz or .graphml"
+                f"{path}: {name!r} would be misread in an edge list (commas, quotation marks, # or % at the start):"
+                " rename it, or write .npz or .graphml"
             )
     numeric = next((name for name in types if number_of(name) is not None), None)
     if network.types is not None and numeric is not None:

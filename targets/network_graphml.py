@@ -16,10 +16,10 @@ Edge = tuple[str, str, Mapping[str, Any]]
 
 
 def read_graphml(path: Path) -> Rows:
-    """Reads nodes in the file's order, and edges with ``weight`` (a number) and ``type`` (a name) where they have it.
+    """Reads nodes in the file's order, and edges with ``weight`` (a number) and ``type`` (a name) if they have one.
 
-    Features and classes of nodes are read where the first node has them, as `graphfile.read_graph` does. Types stand
-    in the order of the graph's own attribute ``types`` (names between blanks), then as they first appear.
+    Features and classes of nodes are read where the first node has them, as `graphfile.read_graph` does. Types
+    stand in the order of the graph's own attribute ``types`` (names between blanks), then as they first appear.
 
     Raises:
         InputError: not readable, without nodes, or edges of which some lack a weight or a type.
@@ -35,7 +35,8 @@ def read_graphml(path: Path) -> Rows:
     first = next(iter(nodes.values()))
     return Rows(
         ids,
-        *ends,
+        ends[0],
+        ends[1],
         weights=_weights(edges, path),
         types=types,
         type_names=names,
@@ -58,12 +59,12 @@ def write_graphml(
 
     graph = nx.Graph() if network.types is None else nx.MultiGraph(types=" ".join(types))
     for k, node in enumerate(ids):
-        told = {} if y is None else {"label": int(y[k])}
+        told: dict[str, Any] = {} if y is None else {"label": int(y[k])}
         graph.add_node(node, **told | ({} if x is None else {"x": " ".join(map(repr, x[k].tolist()))}))
     for k, (one, other) in enumerate(network.edges.T.tolist()):
-        told = {} if network.weights is None else {"weight": float(network.weights[k])}
+        weight = {} if network.weights is None else {"weight": float(network.weights[k])}
         named = {} if network.types is None else {"type": types[network.types[k]]}
-        graph.add_edge(ids[one], ids[other], **told, **named)
+        graph.add_edge(ids[one], ids[other], **weight, **named)
     nx.write_graphml_xml(graph, stream)  # also where lxml is installed: the same file everywhere
 
 

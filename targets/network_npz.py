@@ -18,7 +18,7 @@ MOST_TEXT_BYTES = 1 << 30
 MOST_TYPES = 1 << 16
 WHOLE, NUMBERS, TEXT = "whole numbers", "numbers", "text"
 KINDS = {WHOLE: "iu", NUMBERS: "iuf", TEXT: "U"}
-# of each array: what it holds, its shape (n nodes, e rows of edges, None any length) and how many entries it may have
+# of each array: what it holds, its shape (n nodes, e rows of edges, None any length), how many entries it may have
 ARRAYS: Mapping[str, tuple[str, tuple[Any, ...], int]] = {
     "edge_index": (WHOLE, (2, "e"), 2 * MOST_EDGES),
     "edges": (WHOLE, (2, "e"), 2 * MOST_EDGES),
@@ -38,8 +38,8 @@ def read_npz(path: Path) -> Rows:
     """Reads ``edge_index`` or ``edges`` [2, e], positions of nodes, and what else of `ARRAYS` is there.
 
     Without ``nodes`` (a number), ``ids``, features, classes or groups, n is the largest position and one. Without
-    ``ids`` nodes are called by their position. Where some edges, but not all, have their reverse, they are directed.
-    Other arrays are left alone. Never unpickled; headers are checked before memory is set aside.
+    ``ids`` nodes are called by their position. Where some edges, but not all, have their reverse, they are
+    directed. Other arrays are left alone. Never unpickled; headers are checked before memory is set aside.
 
     Raises:
         InputError: damaged, too large, without edges, or arrays of other types and sizes.
@@ -58,11 +58,11 @@ def read_npz(path: Path) -> Rows:
     nodes = _nodes(read, ends[0], path)
     _check_sizes(read, ends[0].shape[1], nodes, path)
     ids = tuple(read["ids"].tolist()) if "ids" in read else tuple(map(str, range(nodes)))
-    names = tuple(read["type_names"].tolist()) if "type_names" in read else ()
+    called = tuple(read["type_names"].tolist()) if "type_names" in read else ()
     check_names(ids, "id", str(path))
-    check_names(names, "type", str(path))
-    told = {name: read.get(name) for name in ("weights", "types", "x", "y", "groups", "counts")}
-    return Rows(ids, *ends[0], type_names=names, directed="if-mixed", **told)
+    check_names(called, "type", str(path))
+    told: dict[str, Any] = {name: read.get(name) for name in ("weights", "types", "x", "y", "groups", "counts")}
+    return Rows(ids, ends[0][0], ends[0][1], type_names=called, directed="if-mixed", **told)
 
 
 def write_npz(
@@ -74,7 +74,7 @@ def write_npz(
     y: NDArray[Any] | None,
 ) -> None:
     """Writes a network so that `read_npz` reads the same; each edge once."""
-    arrays = {
+    arrays: dict[str, Any] = {
         "edge_index": network.edges,
         "nodes": np.array(network.nodes),
         "ids": np.array(ids, dtype=np.str_),

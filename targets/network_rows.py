@@ -128,7 +128,7 @@ def _without_loops(rows: Rows) -> tuple[Rows, int]:
 
 
 def _by_edge(low: Ints, high: Ints, types: Ints | None) -> tuple[Ints, NDArray[np.bool_]]:
-    """Rows by ends and type, those of one edge in the file's order [r], and which of these are an edge's first [r]."""
+    """Rows by ends and type, those of one edge in the file's order [r]; which of these are an edge's first [r]."""
     keys = (high, low) if types is None else (types, high, low)
     order = np.lexsort(keys)
     starts = np.ones(len(low), dtype=bool)
@@ -156,7 +156,7 @@ def check_names(names: Sequence[str], what: str, source: str) -> None:
     """Refuses ids of nodes or names of types that no file could hold, or that are there twice.
 
     Raises:
-        InputError: an empty one, one with blanks or control characters, a very long one, or one that is there twice.
+        InputError: one is empty, very long, there twice, or has blanks or control characters.
     """
     bad = next((name for name in names if unfit(name)), None)
     if bad is not None:

@@ -16,7 +16,7 @@ TOGETHER = 3
 """Accounts that mark one target, at most (Backstrom et al. 2007, section 3.2: c = 3)."""
 ASYMMETRIC = 6
 """The smallest number of nodes (but one) of a graph that has no automorphism."""
-TRIES = 1_000
+TRIES, REDRAWN = 1_000, 10
 
 
 def plant(
@@ -144,14 +144,13 @@ def _sets(
 def _preferred(inside: NDArray[np.bool_], together: int, rng: np.random.Generator) -> list[list[int]]:
     """All sets of at most ``together`` accounts in random order, but last those that make mistakes likely.
 
-    A target that one account marks alone could not be told from the other persons whom only this account is
-    linked to, so that there can be none; and one that is linked to the very accounts that another account is
-    linked to might be taken for that account.
+    A target that is linked to the very accounts that another account is linked to might be taken for that account.
+    And one that an account marks alone forbids that account to be linked to any other person alone.
     """
     numbers = range(len(inside))
     sets = [s for size in range(1, together + 1) for s in combinations(numbers, size)]
     neighbours = {tuple(np.flatnonzero(row).tolist()) for row in inside}
-    last = np.array([len(s) == 1 or s in neighbours for s in sets], dtype=bool)
+    last = np.array([2 * (len(s) == 1) + (s in neighbours) for s in sets])
     order = rng.permutation(len(sets))
     return [list(sets[place]) for place in order[np.argsort(last[order], kind="stable")]]
 
@@ -159,12 +158,12 @@ def _preferred(inside: NDArray[np.bool_], together: int, rng: np.random.Generato
 def _linked(
     persons: int, marked: Ints, sets: NDArray[np.bool_], degrees: Ints, rng: np.random.Generator
 ) -> NDArray[np.bool_]:
-    """Which accounts are linked to which persons, [k, n]: the targets' sets, and other persons up to the degrees."""
+    """Which accounts are linked to which persons, [k, n]: targets by their sets, others up to the degrees."""
     others = np.setdiff1d(np.arange(persons), marked)
     needed = degrees - sets.sum(0)
     taken = {row.tobytes() for row in sets}
     if needed.max() <= len(others):
-        for _ in range(TRIES):
+        for _ in range(REDRAWN):
             drawn = np.zeros((len(degrees), len(others)), dtype=bool)
             for own, count in zip(drawn, needed, strict=True):
                 own[rng.choice(len(others), size=count, replace=False)] = True
@@ -186,7 +185,8 @@ def _repaired(drawn: NDArray[np.bool_], taken: set[Any], rng: np.random.Generato
             return True
         person = rng.choice(wrong)
         account = rng.choice(np.flatnonzero(drawn[:, person]))
-        free = np.flatnonzero(~drawn[account])
+        alone = np.arange(len(drawn)) == account
+        free = np.flatnonzero(~drawn[account] & (drawn.any(0) | (alone.tobytes() not in taken)))
         if not len(free):
             return False
         drawn[account, person], drawn[account, rng.choice(free)] = False, True

@@ -1,8 +1,8 @@
 """Which published node looks most like a person, where none looks the same: degree profiles.
 
-A profile is a node's degree and the distribution of its neighbours' degrees. Two copies of a network of which one has
-lost or won a few edges have few equal profiles and many that are close (Ding, Ma, Wu and Xu 2021, "Efficient random
-graph matching via degree profiles").
+A profile is a node's degree and the distribution of its neighbours' degrees. Two copies of a network of which one
+has lost or won a few edges have few equal profiles and many that are close (Ding, Ma, Wu and Xu 2021, "Efficient
+random graph matching via degree profiles").
 """
 
 import numpy as np
@@ -35,7 +35,7 @@ def degree_profiles(network: Network) -> Floats:
 
 
 def nearest(known: Floats, seen: Floats) -> Candidates:
-    """For each profile of a person [p, q] the published nodes [n', q] with the nearest profile (city-block distance).
+    """For each person [p, q] the published nodes [n', q] with the nearest profile (city-block distance).
 
     Nodes with one profile are candidates together. Memory O(p + n').
     """

@@ -3,7 +3,7 @@
 from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 import torch
@@ -17,6 +17,7 @@ from ..targets.published import network_of
 from ..targets.transcript import View
 from .attack import Attack, Knowledge
 
+Of = Literal["original", "published"]
 Facts = Mapping[str, NDArray[Any]]
 """What the adversary knows of each person before the release, arrays by name."""
 
@@ -76,6 +77,8 @@ class IdentityAttack(Attack):
     Attributes:
         knows: what `learn` returns, as the report says it ("the degrees of each person's neighbours").
         knows_people: share of the persons whose published node it knows beforehand (seeds), in [0, 1).
+        of: the network that it learns facts of: the original, or what a defense made of it. The latter is what
+            guarantees of anonymity speak of, and what an adversary knows who watches the relations that changed.
     """
 
     games = (GAME,)
@@ -85,6 +88,11 @@ class IdentityAttack(Attack):
     knows_people: float = 0.0
 
     @property
+    def of(self) -> Of:
+        """The network that it learns facts of."""
+        return "original"
+
+    @property
     @abstractmethod
     def knows(self) -> str:
         """What `learn` returns, as the report says it."""
@@ -92,6 +100,10 @@ class IdentityAttack(Attack):
     @abstractmethod
     def learn(self, original: Original, rng: np.random.Generator) -> Facts:
         """What the adversary knows of each person [p] before the release, arrays of any shape by name."""
+
+    def asked(self, facts: Facts) -> NDArray[np.bool_] | None:
+        """The persons of whom it knows anything [p], who alone are in question; None for all."""
+        return None
 
     @abstractmethod
     def candidates(self, published: Network, facts: Facts, seeds: Ints, rng: np.random.Generator) -> Candidates:

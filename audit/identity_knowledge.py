@@ -1,15 +1,15 @@
 """Hands an adversary who asks who is who what that game grants it, under ids that say nothing."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
 from torch_geometric.data import Data
 
 from ..attacks.attack import Knowledge
-from ..attacks.identity import IdentityAttack
+from ..attacks.identity import IdentityAttack, Of
 from ..targets.errors import InputError
-from ..targets.identities import Background, identity_codes, identity_pairs
+from ..targets.identities import Background, identity_codes, identity_pairs, identity_secrets
 from ..targets.network import Original
 from ..targets.randomness import branch
 from ..targets.target import Secrets
@@ -33,11 +33,11 @@ class IdentityGrant(Grant):
 
 def grant_identities(
     data: Data, secrets: Secrets, attack: IdentityAttack, knows_defense: bool, seed: np.random.SeedSequence
-) -> tuple[IdentityGrant, np.ndarray]:
-    """What the attack says that its adversary knows of each person, and the subjects that this covers.
+) -> tuple[IdentityGrant, Secrets]:
+    """What the attack says that its adversary knows of each person, and the game about those who are in question.
 
-    Facts are learned from the network before it was published, under new ids of the persons; an attack that needs
-    seeds is told the published nodes of as many persons.
+    Facts are learned under new ids of the persons; an attack that needs seeds is told the published nodes of as
+    many persons. In question are the others of whom it knows anything.
     """
     if secrets.original is None or secrets.people is None or secrets.nodes is None:
         raise InputError("the target does not say who is who: use identity_secrets for its secrets")
@@ -46,40 +46,71 @@ def grant_identities(
     ours = rng.permutation(people)
     theirs = np.empty(secrets.original.network.nodes, dtype=np.int64)
     theirs[ours], theirs[people:] = np.arange(people), np.arange(people, len(theirs))
-    known_people = ours[: int(attack.knows_people * people)]
-    person, node = identity_pairs(secrets.subjects, people, nodes)
-    told = np.isin(person, known_people)
-    seeds = np.stack([theirs[person[told & secrets.truth]], node[told & secrets.truth]])
-    facts = attack.learn(_renamed(secrets.original, theirs), rng)
-    asked = identity_codes(theirs[person[~told]], node[~told], people, nodes)
+    facts = attack.learn(_renamed(secrets.original, attack.of, theirs), rng)
+    image = _image(secrets, nodes)
+    known = int(attack.knows_people * people)
+    seeds = np.stack([np.arange(known), image[ours[:known]]])
+    left = _in_question(secrets, image, attack.asked(facts), ours, known, branch(seed, "others"))
+    person, node = identity_pairs(left.subjects, people, nodes)
     nobody, no_edges = torch.empty(0, dtype=torch.long), torch.empty((2, 0), dtype=torch.long)
+    members = int(left.truth.sum())
     knowledge = Knowledge(
         x=torch.empty((0, data.num_features)),
         edges=no_edges,
         neighbours="true",
         labels=nobody,
-        subjects=torch.from_numpy(np.sort(asked)),
+        subjects=torch.from_numpy(np.sort(identity_codes(theirs[person], node, people, nodes))),
         shadow=nobody,
         shadow_edges=no_edges,
-        members=int(secrets.truth[~told].sum()),
+        members=members,
         classes=0,
         knows_defense=knows_defense,
         game=secrets.game,
         coins=without_ancestry(branch(seed, "coins")),
-        background=Background(people, nodes, facts, seeds, _sentence(attack, seeds.shape[1], people)),
+        background=Background(people, nodes, facts, seeds, _sentence(attack, known, people, members)),
     )
-    return IdentityGrant(knowledge, ours, nodes), told
+    return IdentityGrant(knowledge, ours, nodes), left
 
 
-def _renamed(original: Original, theirs: np.ndarray) -> Original:
-    """Both networks under the adversary's ids of persons; nodes that a defense added keep theirs."""
-    published = original.published
-    if published is not None:
-        added = np.arange(len(theirs), published.nodes)
-        published = published.renamed(np.concatenate([theirs, added]))
-    return Original(original.network.renamed(theirs), original.accounts, published)
+def _image(secrets: Secrets, nodes: int) -> np.ndarray:
+    """The published node of each person, [p]."""
+    person, node = identity_pairs(secrets.subjects[secrets.truth], int(secrets.people or 0), nodes)
+    image = np.empty(len(person), dtype=np.int64)
+    image[person] = node
+    return image
 
 
-def _sentence(attack: IdentityAttack, seeds: int, people: int) -> str:
+def _in_question(
+    secrets: Secrets,
+    image: np.ndarray,
+    asked: np.ndarray | None,
+    ours: np.ndarray,
+    known: int,
+    seed: np.random.SeedSequence,
+) -> Secrets:
+    """The game about persons who are asked about, without those ``known``, the first in the adversary's ids."""
+    if asked is None and not known:
+        return secrets
+    mask = np.ones(len(ours), dtype=bool) if asked is None else asked.copy()
+    mask[:known] = False
+    if not mask.any():
+        raise InputError("the adversary knows nothing of any person who is in question")
+    nodes, others = int(secrets.nodes or 0) - len(ours), int((~secrets.truth).sum())
+    again = identity_secrets(image, nodes, seed, others, np.sort(ours[mask]))
+    return replace(again, original=secrets.original)
+
+
+def _renamed(original: Original, of: Of, theirs: np.ndarray) -> Original:
+    """The network to learn of, under the adversary's ids of persons; nodes that a defense added come last."""
+    network = original.network if of == "original" else original.published
+    if network is None:
+        raise InputError("the target does not tell what became of the network: learn facts of the original")
+    added = np.arange(len(theirs), network.nodes)
+    return Original(network.renamed(np.concatenate([theirs, added])), original.accounts + len(added))
+
+
+def _sentence(attack: IdentityAttack, seeds: int, people: int, members: int) -> str:
     known = f", and the published nodes of {seeds} of them" if seeds else ""
-    return f"knows of {people} persons, before the release, {attack.knows}{known}"
+    about = f"; in question are the {members} of whom it knows anything" if members < people - seeds else ""
+    when = "before the release" if attack.of == "original" else "as the published graph has it"
+    return f"knows of {people} persons, {when}, {attack.knows}{known}{about}"

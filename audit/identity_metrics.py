@@ -15,8 +15,9 @@ from .metrics import Floats, Judged, accuracy_finding, checked_runs, counts_of
 NAMED = "re-identified"
 """The finding that tells how many persons are named."""
 NONE = 1e-12
+ALONE = "one candidate"
 CROWDS = {
-    "one candidate": (1, 1),
+    ALONE: (1, 1),
     "2 to 4 candidates": (2, 4),
     "5 to 10 candidates": (5, 10),
     "11 to 20 candidates": (11, 20),

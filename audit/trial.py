@@ -205,6 +205,10 @@ def _rounds(plan: TrialPlan, run: Run) -> list[int]:
     return [u.round for u in run.utilities] if plan.timeline else [run.utility.round]
 
 
+Narrowed = Callable[[Secrets], Secrets]
+"""A game without the subjects that an adversary knows about beforehand."""
+
+
 @dataclass
 class Grants:
     """Each adversary's knowledge, made once: attacks with the same knowledge share their shadow models."""
@@ -212,7 +216,7 @@ class Grants:
     data: Data
     seed: np.random.SeedSequence
     device: str
-    made: dict[tuple[object, ...], tuple[Grant, Knowledge, np.ndarray]] = field(default_factory=dict)
+    made: dict[tuple[object, ...], tuple[Grant, Knowledge, Narrowed]] = field(default_factory=dict)
     blind: dict[tuple[object, ...], dict[str, Judged]] = field(default_factory=dict)
 
     def baselines(self, secrets: Secrets) -> dict[str, Judged]:
@@ -235,25 +239,26 @@ class Grants:
         if secrets.image is not None or secrets.original is not None:  # ids, and what each attack knows of persons
             key = (*key, plan.identity, None if secrets.image is None else secrets.image.tobytes())
         if key not in self.made:
-            given, told = self._grant(attack, plan, run, secrets)
-            self.made[key] = (given, given.knowledge.to(self.device), told)
-        given, knowledge, told = self.made[key]
-        return given, knowledge, without(secrets, told) if told.any() else secrets
+            given, left = self._grant(attack, plan, run, secrets)
+            self.made[key] = (given, given.knowledge.to(self.device), left)
+        given, knowledge, left = self.made[key]
+        return given, knowledge, left(secrets)
 
-    def _grant(self, attack: Attack, plan: AttackPlan, run: Run, secrets: Secrets) -> tuple[Grant, np.ndarray]:
-        """Knowledge, and which subjects it covers."""
+    def _grant(self, attack: Attack, plan: AttackPlan, run: Run, secrets: Secrets) -> tuple[Grant, Narrowed]:
+        """Knowledge, and what is left of the game without the subjects that it covers."""
         seed, adapts = branch(self.seed, "attack", plan.neighbours), "client:" in plan.observer
         if secrets.people is not None:
             if not isinstance(attack, IdentityAttack):
                 raise InputError(f"the attack '{attack.name}' plays {secrets.game}: derive it from IdentityAttack")
-            return grant_identities(self.data, secrets, attack, adapts, seed)
+            who, asked = grant_identities(self.data, secrets, attack, adapts, seed)
+            return who, lambda game: asked
         if secrets.nodes is not None:
-            return grant_links(self.data, secrets, attack.knows_links, adapts, seed, recipe=run.recipe)
-        nobody = np.zeros(len(secrets.truth), dtype=bool)
+            links, told = grant_links(self.data, secrets, attack.knows_links, adapts, seed, recipe=run.recipe)
+            return links, lambda game: without(game, told) if told.any() else game
         if secrets.cells is not None:
-            return grant_cells(self.data, secrets, adapts, seed), nobody
+            return grant_cells(self.data, secrets, adapts, seed), lambda game: game
         given = grant(self.data, secrets, plan.neighbours, adapts, seed, auditor=attack.auditor, recipe=run.recipe)
-        return given, nobody
+        return given, lambda game: game
 
 
 def _truth(secrets: Secrets) -> tuple[object, ...]:

@@ -6,7 +6,7 @@ from rich.console import Console
 from rich.table import Table
 
 from ..audit.finding import Finding
-from ..audit.identity_metrics import CROWDS, NAMED
+from ..audit.identity_metrics import ALONE, CROWDS, NAMED
 from ..audit.outcome import AttackOutcome, DefenseOutcome
 from ..targets.network_utility import Kept
 from ..targets.registry import find
@@ -138,17 +138,19 @@ def _links_table(outcomes: Sequence[DefenseOutcome]) -> Table:
 
 
 def _identity_table(outcomes: Sequence[DefenseOutcome]) -> Table:
-    title = "Persons by the number of candidates among which their own node is, % of all persons"
+    title = "Persons by the number of candidates among which their own node is, % (and persons)"
     table = Table(title=title, title_justify="left")
     for column in ("defense", "attack", NAMED, *CROWDS, "missed", "bits left"):
         table.add_column(column)
     for outcome in outcomes:
         for attack in (a for a in outcome.attacks if NAMED in a.more):
-            crowds = [_percent(attack.more[name]) for name in (*CROWDS, "missed")]
+            alone, *crowds = (_percent(attack.more[name]) for name in (*CROWDS, "missed"))
+            persons = round((attack.more[ALONE].estimate or 0.0) * attack.more[ALONE].members)
             sure = attack.more[NAMED].text(1, percent=True)
             bits = attack.more["entropy"].estimate
             left = "" if bits is None else f"{bits:.1f}"
-            table.add_row(outcome.label or outcome.defense, attack.plan.name, sure, *crowds, left)
+            head = (outcome.label or outcome.defense, attack.plan.name, sure, f"{alone} ({persons:,})")
+            table.add_row(*head, *crowds, left)
     return table
 
 

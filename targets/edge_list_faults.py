@@ -2,6 +2,7 @@
 
 import csv
 import math
+import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -14,8 +15,12 @@ Row = tuple[int, list[str]]
 
 def cells_of(line: str, separator: str) -> list[str]:
     """The columns of a line; a separator that is a blank stands for any number of blanks and tabs."""
-    text = " ".join(line.split()) if separator == " " else line.strip("\n")
-    return [cell.strip(" \t") for cell in next(csv.reader([text], delimiter=separator), [])]
+    text = re.sub(r"[ \t]+", " ", line.strip(" \t\n")) if separator == " " else line.strip("\n")
+    try:
+        cells = next(csv.reader([text], delimiter=separator), [])
+    except csv.Error:  # a cell longer than the reader's limit
+        cells = text.split(separator)
+    return [cell.strip(" \t") for cell in cells]
 
 
 def number_of(text: str) -> float | None:

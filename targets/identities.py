@@ -47,27 +47,34 @@ def identity_pairs(coded: Ints, people: int, nodes: int) -> tuple[Ints, Ints]:
     return person, other - people
 
 
-def identity_secrets(image: Ints, nodes: int, seed: np.random.SeedSequence, others: int = OTHERS) -> Secrets:
+def identity_secrets(
+    image: Ints,
+    nodes: int,
+    seed: np.random.SeedSequence,
+    others: int = OTHERS,
+    persons: Ints | None = None,
+) -> Secrets:
     """Who is who: in question are each person with its own node, and people with nodes of others.
 
     Args:
         image: the published node of each person, [p].
         nodes: n', the number of published nodes.
         seed: of the sample.
-        others: how many pairs of a person and another's node to draw, of the p (n' - 1) that there are.
+        others: how many pairs of a person and another's node to draw, of all that there are.
+        persons: who is in question; all by default.
     """
     rng, people = np.random.default_rng(seed), len(image)
-    persons = np.arange(people)
-    every = people * (nodes - 1)
+    persons = np.arange(people) if persons is None else persons
+    every = len(persons) * (nodes - 1)
     drawn = np.arange(every) if every <= others else np.unique(rng.integers(every, size=others))
-    who, which = drawn // (nodes - 1), drawn % (nodes - 1)
+    who, which = persons[drawn // (nodes - 1)], drawn % (nodes - 1)
     which = which + (which >= image[who])  # every node but the person's own
-    subjects = np.concatenate([persons, who]), np.concatenate([image, which])
+    subjects = np.concatenate([persons, who]), np.concatenate([image[persons], which])
     return Secrets(
         GAME,
         UNITS[GAME],
         identity_codes(*subjects, people, nodes),
-        np.arange(people + len(drawn)) < people,
+        np.arange(len(persons) + len(drawn)) < len(persons),
         nodes=people + nodes,
         people=people,
         stands_for=every / max(len(drawn), 1),

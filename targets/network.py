@@ -145,7 +145,7 @@ class Original:
 
     Attributes:
         network: persons 0 to p - 1, and after them the adversary's own accounts.
-        accounts: how many of these an active adversary has put into it.
+        accounts: how many of these an active adversary has put into it; they follow the persons.
         published: what became of it, under the same ids; an adversary may know facts of that instead, if a defense
             changed the very relations that people see.
     """

@@ -79,8 +79,8 @@ def utility_of(
         names: of `MEASURES`, all by default; in their order.
 
     Raises:
-        InputError: an unknown measure; an original without edges; a published network without nodes, with numbers of
-            edges between classes instead of edges, or without some nodes of the original where these are asked for.
+        InputError: an unknown measure; an original without edges; a published network without nodes, with numbers
+            of edges between classes instead of edges, or without some nodes of the original that are asked for.
     """
     asked = MEASURES if names is None else tuple(_measure(name) for name in names)
     if not before.size:

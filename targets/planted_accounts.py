@@ -1,7 +1,6 @@
 """Accounts that an active adversary opens in a network before it is published, to find them and others again."""
 
 from itertools import combinations
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +12,7 @@ from .pair_codes import codes
 MOST_ACCOUNTS = 60
 """Sets of accounts are kept as bits of one int64."""
 TOGETHER = 3
-"""Accounts that mark one target, at most (Backstrom et al. 2007, section 3.2: c = 3)."""
+"""Accounts that mark one target, at most (c = 3 in Backstrom et al. 2007)."""
 ASYMMETRIC = 6
 """The smallest number of nodes (but one) of a graph that has no automorphism."""
 TRIES, REDRAWN = 1_000, 10
@@ -27,7 +26,7 @@ def plant(
     external: tuple[int, int] = (10, 20),
     together: int = TOGETHER,
 ) -> Network:
-    """A network with an adversary's accounts, walk-based (Backstrom, Dwork and Kleinberg 2007, section 3).
+    """A network with an adversary's accounts, walk-based (Backstrom, Dwork and Kleinberg 2007).
 
     Account i has links to ``external`` persons (uniform within the range, both ends included) and to accounts
     i - 1 and i + 1; any other two accounts are linked with probability 1/2. Each target is marked by a set of
@@ -59,7 +58,7 @@ def plant(
     one, other = np.nonzero(np.triu(inside))
     nodes = persons + accounts
     new = np.concatenate([codes(person, persons + account, nodes), codes(persons + one, persons + other, nodes)])
-    return network.with_edges(np.concatenate([codes(*network.edges, nodes), new]), rng, nodes)
+    return network.with_edges(np.concatenate([codes(network.edges[0], network.edges[1], nodes), new]), rng, nodes)
 
 
 def distinguished(inside: NDArray[np.bool_], degrees: Ints) -> bool:
@@ -177,7 +176,7 @@ def _linked(
     )
 
 
-def _repaired(drawn: NDArray[np.bool_], taken: set[Any], rng: np.random.Generator) -> bool:
+def _repaired(drawn: NDArray[np.bool_], taken: set[bytes], rng: np.random.Generator) -> bool:
     """Moves links [k, o] in place from persons whose set of accounts is a target's to others; whether it worked."""
     for _ in range(TRIES):
         wrong = [p for p in np.flatnonzero(drawn.any(0)) if drawn[:, p].tobytes() in taken]

@@ -47,9 +47,9 @@ def run(graph):
 
 def scored(run, graph, attack):
     secrets = run.secrets[IDENTITY]
-    given, told = grant_identities(graph, secrets, attack, False, SEED)
+    given, left = grant_identities(graph, secrets, attack, False, SEED)
     view = given.renamed(run.transcript.seen_by("public"))
-    return judge(attack(view, given.knowledge, SEED), given, secrets), told
+    return judge(attack(view, given.knowledge, SEED), given, left), left
 
 
 def test_the_chance_of_each_person_is_one_over_its_degree_class(run, graph):
@@ -78,13 +78,27 @@ def test_seeds_are_true_and_no_longer_asked_about(run, graph):
     attack = ByDegree()
     attack.knows_people = 0.25
     secrets = run.secrets[IDENTITY]
-    given, told = grant_identities(graph, secrets, attack, False, SEED)
+    given, left = grant_identities(graph, secrets, attack, False, SEED)
     person, node = given.knowledge.background.seeds
     image = dict(zip(range(120), secrets_image(secrets), strict=True))
     assert len(person) == 30
     assert all(image[given.ids[p]] == n for p, n in zip(person, node, strict=True))
-    assert told.sum() > 30
-    assert len(given.knowledge.subjects) == (~told).sum()
+    assert left.truth.sum() == 120 - 30 == given.knowledge.members
+    assert not np.isin(given.ids[person], left.subjects[left.truth] // left.nodes).any()
+    assert len(given.knowledge.subjects) == len(left.subjects)
+
+
+def test_in_question_are_those_of_whom_anything_is_known(run, graph):
+    class OfHubs(ByDegree):
+        def asked(self, facts):
+            return facts["degree"] > 9
+
+    found, left = scored(run, graph, OfHubs())
+    degrees = network_of_data(graph).degrees
+    persons = found.subjects[found.truth] // left.nodes
+    assert np.array_equal(np.sort(persons), np.flatnonzero(degrees > 9))
+    assert found.score[found.truth] == pytest.approx(1 / np.bincount(degrees)[degrees[persons]])
+    assert left.stands_for * (~left.truth).sum() == pytest.approx(len(persons) * 119)
 
 
 def secrets_image(secrets):
@@ -124,3 +138,29 @@ def test_without_accounts_or_facts_the_message_alone_names_nobody(run):
     (message,) = run.transcript.seen_by("public").of_kind(PUBLISHED_KIND)
     assert set(message.tensors) == {"size", "edges"}
     assert message.tensors["edges"].dtype == torch.int64
+
+
+def test_facts_may_be_those_of_the_published_network(graph):
+    """Persons keep their places there, whatever a defense added behind them."""
+
+    class Watching(ByDegree):
+        of = "published"
+
+    class Doubled(Defense):
+        name = "doubled"
+
+        def on_graph(self, network, seed):
+            low, high = network.edges
+            nodes = network.nodes + 3
+            more = np.arange(100) * nodes + 120 + np.arange(100) % 3
+            return network.with_edges(np.concatenate([low * nodes + high, more]), np.random.default_rng(0), nodes)
+
+    run = Publish(measures=("degree-distribution",))(graph, Doubled(), np.random.SeedSequence(1), lambda m: True)
+    given, _ = grant_identities(graph, run.secrets[IDENTITY], Watching(), False, SEED)
+    degrees = network_of_data(graph).degrees + (np.arange(120) < 100)
+    assert np.array_equal(given.knowledge.background.facts["degree"], degrees[given.ids])
+    assert "as the published graph has it" in given.knowledge.sentence()
+    own = scored(run, graph, Watching())[0]
+    assert (own.score[own.truth] > 0).all()
+    missed = scored(run, graph, ByDegree())[0]
+    assert (missed.score[missed.truth] == 0).any()

@@ -331,11 +331,14 @@ NO_UPLOADS = (
     "generator-gradient, none of which these settings send"
 )
 UPLOADS = ("ldp", "gaussian-uploads", "noise-instead", "quantised-uploads", "top-k-uploads")
+OF_A_GRAPH = ("random-edit", "random-switch", "random-walk", "feature-switch", "spectral-switch", "spectral-edit")
+OF_A_GRAPH += ("k-degree", "summarisation", "intact-edges", "partial-edges", "cluster-edges")
 REASONS = {
     "ib": "it needs a model that clients trained together before",
     "pseudo-labels": "it needs a model that clients trained together before",
     "adversarial-regularisation": "it adds a term to the loss, and this target's training has no place for one",
     **dict.fromkeys(UPLOADS, NO_UPLOADS),
+    **dict.fromkeys(OF_A_GRAPH, "it changes a graph that is published, and 'classifier' publishes none"),
 }
 
 

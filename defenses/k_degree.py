@@ -96,8 +96,8 @@ class KDegree(Defense):
         least = np.abs(k_anonymous(old.degrees, settings.k, settings.deletions, even=True) - old.degrees).sum()
         changed = np.abs(new.degrees - old.degrees).sum()
         detail = (
-            f"{found.detail}; {kept} of {old.size} edges kept, {new.size - kept} added; degrees changed by {changed} "
-            f"in all, {least} is the least for an even sum"
+            f"{found.detail}; {kept} of {old.size} edges kept, {new.size - kept} added; degrees changed by "
+            f"{changed} in all, {least} is the least for an even sum"
         )
         return Verified(found.guarantee, found.holds, detail)
 

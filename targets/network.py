@@ -69,12 +69,12 @@ class Network:
     @property
     def size(self) -> int:
         """Number of edges, m."""
-        return self.edges.shape[1]
+        return int(self.edges.shape[1])
 
     @cached_property
     def codes(self) -> Ints:
         """A whole number for each edge's pair of ends, ascending, [m]; see `pair_codes.codes`."""
-        return codes(*self.edges, self.nodes)
+        return codes(self.edges[0], self.edges[1], self.nodes)
 
     @cached_property
     def degrees(self) -> Ints:
@@ -127,7 +127,7 @@ class Network:
         """
         count = self.nodes if nodes is None else nodes
         wanted = np.unique(pairs)
-        old = codes(*self.edges, count)
+        old = codes(self.edges[0], self.edges[1], count)
         stays, new = np.isin(old, wanted), np.setdiff1d(wanted, old)
         like = rng.integers(self.size, size=len(new)) if self.size else np.empty(0, dtype=np.int64)
 
@@ -181,7 +181,8 @@ def changes(before: Network, after: Network) -> str:
     nodes = f"{before.nodes:,} nodes{f' and {added:,} added' if added else ''}"
     if after.counts is not None:
         return f"{nodes}: {len(after.counts):,} counts of edges between groups instead of {before.size:,} edges"
-    old = codes(*before.plain().edges, after.nodes)
+    low, high = before.plain().edges
+    old = codes(low, high, after.nodes)
     new = after.plain().codes
     kept = len(np.intersect1d(old, new))
     return (

@@ -16,12 +16,18 @@ from gaudit.defenses.features import features, verify_features
 from gaudit.defenses.switching_chain import Tally, kept_share
 from gaudit.targets.network import Network
 
+
+def beside(name):
+    spec = spec_from_file_location(name, Path(__file__).with_name(f"{name}.py"))
+    module = module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+small = beside("small_networks")
 LEVEL = 1e-3
 ALL = ("lambda_1", "mu_2", "transitivity", "distance")
-spec = spec_from_file_location("three_communities", Path(__file__).with_name("three_communities.py"))
-communities = module_from_spec(spec)
-spec.loader.exec_module(communities)
-BOOKS = communities.three_communities(157)
+BOOKS = beside("three_communities").three_communities(157)
 
 
 def network_of(nodes, edges):
@@ -36,14 +42,6 @@ def connected(network):
     twin = nx.empty_graph(network.nodes)
     twin.add_edges_from(edges_of(network))
     return nx.is_connected(twin)
-
-
-@st.composite
-def connected_networks(draw, least=2):
-    nodes = draw(st.integers(4, 14))
-    edges = set(draw(st.lists(st.sampled_from(list(combinations(range(nodes), 2))), min_size=least, unique=True)))
-    edges |= {(draw(st.integers(0, k - 1)), k) for k in range(1, nodes)}
-    return network_of(nodes, sorted(edges))
 
 
 def triangles(network):
@@ -92,7 +90,13 @@ def test_every_graph_that_can_be_reached_is_equally_likely(edges, names, toleran
 
 
 @settings(max_examples=60)
-@given(connected_networks(), st.sets(st.sampled_from(ALL)), st.floats(0.01, 1), st.booleans(), st.integers(0, 9))
+@given(
+    small.connected_networks(least=4),
+    st.sets(st.sampled_from(ALL)),
+    st.floats(0.01, 1),
+    st.booleans(),
+    st.integers(0, 9),
+)
 def test_switches_keep_degrees_features_and_connectedness(network, names, tolerance, turned, seed):
     chosen = Constraints(tuple(sorted(names)), tolerance, turned)
     after, tally = constrained_switches(network, chosen, np.random.default_rng(seed), proposals=80)
@@ -107,7 +111,7 @@ def test_switches_keep_degrees_features_and_connectedness(network, names, tolera
 
 
 @settings(max_examples=60)
-@given(connected_networks(), st.booleans(), st.floats(0.01, 1), st.booleans(), st.integers(0, 9))
+@given(small.connected_networks(least=4), st.booleans(), st.floats(0.01, 1), st.booleans(), st.integers(0, 9))
 def test_edits_keep_the_number_of_edges_features_and_connectedness(network, mu, tolerance, turned, seed):
     names, rng = ("lambda_1", "mu_2") if mu else ("lambda_1",), np.random.default_rng(seed)
     after, tally = constrained_edits(
@@ -139,6 +143,15 @@ def test_undone_blocks_count_as_proposals_and_not_as_switches():
     assert verify_features(BOOKS, after, ("distance",), 1e-9).holds
     assert len(set(edges_of(BOOKS)) - set(edges_of(after))) <= 2 * tally.accepted < GIVE_UP
     assert GIVE_UP <= tally.proposed < 10**6
+
+
+def test_an_edit_that_was_undone_leaves_its_edge_for_another():
+    """More edits are undone here than there are edges."""
+    chosen, rng = Constraints(("distance",), 0.01), np.random.default_rng(0)
+    after, tally = constrained_edits(BOOKS, chosen, rng, proposals=10**5, successes=300)
+    assert tally.accepted == 300
+    assert tally.rejected > 2 * BOOKS.size
+    assert len(set(edges_of(BOOKS)) - set(edges_of(after))) == 300
 
 
 def test_without_tolerance_a_tracked_feature_is_kept_to_the_letter():

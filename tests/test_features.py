@@ -1,6 +1,7 @@
 """Features beside igraph's, and what verifying them finds."""
 
-from itertools import combinations
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
 
 import igraph
 import numpy as np
@@ -12,18 +13,19 @@ from gaudit.defenses import features as module
 from gaudit.defenses.features import both, count_triangles, features, harmonic_distance, verify_features
 from gaudit.targets.network import Network, Verified
 
+
+def beside(name):
+    spec = spec_from_file_location(name, Path(__file__).with_name(f"{name}.py"))
+    module = module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+small = beside("small_networks")
 ALL = ("lambda_1", "mu_2", "transitivity", "distance")
 
 
-@st.composite
-def connected(draw):
-    nodes = draw(st.integers(2, 12))
-    pairs = set(draw(st.lists(st.sampled_from(list(combinations(range(nodes), 2))), unique=True)))
-    pairs |= {(draw(st.integers(0, k - 1)), k) for k in range(1, nodes)}
-    return Network.of(nodes, [a for a, _ in pairs], [b for _, b in pairs])
-
-
-@given(connected())
+@given(small.connected_networks(most=12))
 def test_features_are_those_of_igraph_and_numpy(network):
     graph, found = network.igraph(), features(network.adjacency, ALL)
     a = network.adjacency.toarray()
@@ -53,7 +55,7 @@ def test_distances_are_measured_from_a_sample_where_there_are_many_nodes(monkeyp
     assert harmonic_distance(network.adjacency) == pytest.approx(len(away) / (1 / away).sum())
 
 
-@given(connected(), st.sampled_from(ALL))
+@given(small.connected_networks(most=12), st.sampled_from(ALL))
 def test_nothing_changed_is_within_any_tolerance(network, name):
     assert verify_features(network, network, (name,), 0.0).holds
 
@@ -90,7 +92,7 @@ def test_both_holds_where_both_hold():
     assert not both(no, yes).holds
 
 
-@given(connected())
+@given(small.connected_networks(most=12))
 def test_a_network_without_edges_has_nothing_to_lose(network):
     assume(network.nodes > 2)
     empty = Network.of(network.nodes, [], [])

@@ -1,25 +1,27 @@
 """A network taken apart and put together again."""
 
-from itertools import combinations
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
 
 import networkx as nx
 import numpy as np
 from hypothesis import given
-from hypothesis import strategies as st
 
 from gaudit.defenses.largest_component import apart, largest_component, together, within
 from gaudit.targets.network import Network
 
 
-@st.composite
-def networks(draw):
-    nodes = draw(st.integers(1, 12))
-    every = list(combinations(range(nodes), 2))
-    pairs = draw(st.lists(st.sampled_from(every), unique=True)) if every else []
-    return Network.of(nodes, [a for a, _ in pairs], [b for _, b in pairs])
+def beside(name):
+    spec = spec_from_file_location(name, Path(__file__).with_name(f"{name}.py"))
+    module = module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
 
 
-@given(networks())
+small = beside("small_networks")
+
+
+@given(small.networks())
 def test_the_parts_are_the_largest_component_and_the_rest(network):
     twin = nx.empty_graph(network.nodes)
     twin.add_edges_from(network.edges.T.tolist())

@@ -1,21 +1,25 @@
 """The compiled graph whose edges move, beside networkx."""
 
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
+
 import networkx as nx
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from gaudit.defenses.living_graph import common, joined, linked, living_graph, move
 
 
-@st.composite
-def moves(draw):
-    """A small graph, and moves of its edges to pairs that are not linked then."""
-    nodes = draw(st.integers(4, 10))
-    every = [(a, b) for a in range(nodes) for b in range(a + 1, nodes)]
-    edges = draw(st.lists(st.sampled_from(every), min_size=1, max_size=len(every) - 1, unique=True))
-    steps = draw(st.lists(st.tuples(st.integers(0, 99), st.integers(0, 99), st.booleans()), max_size=15))
-    return nodes, edges, steps
+def beside(name):
+    spec = spec_from_file_location(name, Path(__file__).with_name(f"{name}.py"))
+    module = module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+small = beside("small_networks")
+MOVES = st.lists(st.tuples(st.integers(0, 99), st.integers(0, 99), st.booleans()), max_size=15)
 
 
 def agree(graph, twin, nodes):
@@ -30,9 +34,10 @@ def agree(graph, twin, nodes):
 
 
 @settings(max_examples=50)
-@given(moves())
-def test_moved_edges_are_where_they_should_be(case):
-    nodes, edges, steps = case
+@given(small.networks(least=4, most=10), MOVES)
+def test_moved_edges_are_where_they_should_be(network, steps):
+    nodes, edges = network.nodes, network.edges.T.tolist()
+    assume(0 < len(edges) < nodes * (nodes - 1) // 2)
     graph = living_graph(np.array(edges, dtype=np.int32).ravel(), nodes)
     twin = nx.empty_graph(nodes)
     twin.add_edges_from(edges)

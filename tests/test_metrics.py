@@ -434,7 +434,7 @@ def test_finding_as_text_and_as_json():
 
 
 def test_an_interval_of_nearly_tied_scores_holds_chance():
-    """Twenty of 1,000 subjects are flagged by lot, often none of the thirty members among them: a sign of nothing."""
+    """Twenty of 1,000 subjects are flagged by lot, often none of the thirty members: a sign of nothing."""
     rng = np.random.default_rng(0)
     broken = 0
     for _ in range(200):

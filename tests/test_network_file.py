@@ -5,6 +5,7 @@ import gzip
 import itertools
 import os
 import pickle
+import tracemalloc
 import zipfile
 
 import networkx as nx
@@ -231,6 +232,7 @@ def test_what_could_not_be_read_again_is_not_written(tmp_path, case):
         "  1   2 \n\n2\t 3\n   \n",
         "# comment\n% another\n1 2\n# 5 6\n2 3\n",
         "\ufeff1 2\n2 3\n",
+        "\ufeff# comment\n1 2\n2 3\n",
         "1 2\r2 3\r",
         '"1" "2"\n"2" "3"\n',
         "source,target\n1,2\n2,3\n",
@@ -382,7 +384,11 @@ def test_gzip_that_is_none_or_truncated_is_refused(tmp_path):
 
 def test_text_over_the_limit_is_refused_before_it_is_unpacked_in_full(tmp_path, monkeypatch):
     monkeypatch.setattr(edge_list, "MOST_TEXT_BYTES", 1000)
-    refused(put(tmp_path / "g.txt.gz", b"1 2\n" * 1000), "more than 1,000 bytes")
+    path = put(tmp_path / "g.txt.gz", b"1 2\n" * 5_000_000)
+    tracemalloc.start()
+    refused(path, "more than 1,000 bytes")
+    assert tracemalloc.get_traced_memory()[1] < 2_000_000
+    tracemalloc.stop()
     assert read(tmp_path, b"1 2\n" * 250).dropped.parallel == 249
 
 

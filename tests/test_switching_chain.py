@@ -13,22 +13,21 @@ from scipy.stats import chisquare
 from gaudit.defenses.switching_chain import Tally, kept_share, switch, verify_degrees_kept
 from gaudit.targets.network import Network
 
+
+def beside(name):
+    spec = spec_from_file_location(name, Path(__file__).with_name(f"{name}.py"))
+    module = module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+small = beside("small_networks")
 LEVEL = 1e-3
-spec = spec_from_file_location("snap_files", Path(__file__).with_name("snap.py"))
-snap_files = module_from_spec(spec)
-spec.loader.exec_module(snap_files)
 
 
 def network_of(nodes, pairs):
     one, other = zip(*pairs, strict=True) if pairs else ((), ())
     return Network.of(nodes, one, other)
-
-
-@st.composite
-def networks(draw, least=0):
-    nodes = draw(st.integers(2, 9))
-    every = list(combinations(range(nodes), 2))
-    return network_of(nodes, draw(st.lists(st.sampled_from(every), min_size=least, unique=True)))
 
 
 def realisations(degrees):
@@ -45,7 +44,7 @@ def edges_of(network):
     return tuple(map(tuple, network.edges.T.tolist()))
 
 
-@given(networks(), st.integers(0, 60), st.integers(0, 2**32))
+@given(small.networks(), st.integers(0, 60), st.integers(0, 2**32))
 def test_degrees_stay_and_no_edge_is_a_loop_or_there_twice(network, proposals, seed):
     after, tally = switch(network, np.random.default_rng(seed), proposals=proposals)
     assert (after.degrees == network.degrees).all()
@@ -139,7 +138,7 @@ def test_the_seed_decides():
 
 @pytest.mark.parametrize("name", ["ca-HepTh", "email-Enron", "facebook_combined"])
 def test_real_networks_forget_their_edges_and_keep_their_degrees(gaudit_data, name):
-    before = snap_files.snap(gaudit_data, name)
+    before = beside("snap").snap(gaudit_data, name)
     after, tally = switch(before, np.random.default_rng(0), successes=5 * before.size)
     assert (after.degrees == before.degrees).all()
     assert after.size == before.size

@@ -6,7 +6,10 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import maximum_bipartite_matching
 
+from gaudit.attacks.rooted_embedding import FREE, Graph, Pattern, roomy
 from gaudit.attacks.rooted_search import MOST_EDGES, RootedSearch
 from gaudit.attacks.subgraph_query import SubgraphQuery, grown
 from gaudit.targets.errors import InputError
@@ -153,6 +156,21 @@ def test_leaves_make_room_for_each_other():
     assert 0 in roots(network, [(0, 1), (0, 2), (1, 3), (2, 4)])[0]
     tight = Network.of(5, [0, 0, 1, 2, 3], [1, 2, 3, 3, 4])
     assert 0 not in roots(tight, [(0, 1), (0, 2), (1, 3), (2, 4)])[0]
+
+
+@given(st.integers(3, 14), st.floats(0.1, 0.6), st.integers(1, 5), st.integers(0, 9999))
+def test_room_for_leaves_is_a_bipartite_matching(nodes, share, core, seed):
+    """A row for each leaf of the first nodes, a column for each node that is none of these."""
+    network, rng = random_network(nodes, share, seed), np.random.default_rng(seed)
+    core = min(core, nodes - 1)
+    leaves = np.minimum(rng.integers(0, 4, core), network.degrees[:core])
+    beside = network.adjacency.toarray()[:core, core:]
+    matched = maximum_bipartite_matching(csr_array(np.repeat(beside, leaves, axis=0)), perm_type="column")
+    search, owner, none = RootedSearch(network.adjacency), np.full(nodes, FREE), np.zeros(0, dtype=np.int64)
+    pattern = Pattern(none, none, none, leaves, np.array([nodes]))  # so many vertices: no node has room in any case
+    graph = Graph(search.start, search.near, search.tried)
+    assert roomy(graph, pattern, np.arange(core), owner) == (matched >= 0).all()
+    assert (owner == FREE).all()
 
 
 @pytest.mark.parametrize(("steps", "some"), [(12, True), (14, False)])

@@ -61,7 +61,7 @@ def test_the_ending_chooses_the_format(gaudit, karate, tmp_path, ending):
     if ending == "graphml":
         assert nx.read_graphml(out).number_of_edges() == 78
     if ending == "txt.gz":
-        assert len(gzip.open(out, "rt").read().splitlines()) >= 78
+        assert len(gzip.decompress(out.read_bytes()).splitlines()) >= 78
 
 
 BAD = {

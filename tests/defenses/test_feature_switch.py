@@ -1,7 +1,6 @@
 """Feature switching: degrees and features stay, rejected steps count, and random switching loses the features."""
 
 from importlib.util import module_from_spec, spec_from_file_location
-from itertools import combinations
 from pathlib import Path
 
 import networkx as nx
@@ -27,6 +26,7 @@ def beside(name):
 
 
 snap, three_communities = beside("snap").snap, beside("three_communities").three_communities
+small = beside("small_networks")
 BOOKS = three_communities(157)
 ALL = ("lambda_1", "mu_2", "transitivity", "distance")
 
@@ -43,15 +43,8 @@ def measured(network):
     return np.array([*spectrum, np.nan_to_num(graph.transitivity_undirected()), 1 / (1 / lengths).mean()])
 
 
-@st.composite
-def networks(draw):
-    nodes = draw(st.integers(2, 14))
-    pairs = draw(st.lists(st.sampled_from(list(combinations(range(nodes), 2))), min_size=nodes - 1, unique=True))
-    return Network.of(nodes, [a for a, _ in pairs], [b for _, b in pairs])
-
-
 @settings(max_examples=50)
-@given(networks(), st.sets(st.sampled_from(ALL), min_size=1), st.floats(0.02, 1), st.integers(0, 99))
+@given(small.networks(), st.sets(st.sampled_from(ALL), min_size=1), st.floats(0.02, 1), st.integers(0, 99))
 def test_guarantee_degrees_and_features_stay(network, names, tolerance, seed):
     defense = FeatureSwitch(features=tuple(names), tolerance=tolerance)
     try:

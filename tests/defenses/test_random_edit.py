@@ -16,18 +16,16 @@ from gaudit.defenses.switching_chain import kept_share
 from gaudit.targets.errors import InputError
 from gaudit.targets.network import Network
 
+
+def beside(name):
+    spec = spec_from_file_location(name, Path(__file__).parents[1] / f"{name}.py")
+    module = module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+small = beside("small_networks")
 LEVEL = 1e-3
-spec = spec_from_file_location("snap_files", Path(__file__).parents[1] / "snap.py")
-snap_files = module_from_spec(spec)
-spec.loader.exec_module(snap_files)
-
-
-@st.composite
-def networks(draw):
-    nodes = draw(st.integers(1, 10))
-    every = list(combinations(range(nodes), 2))
-    pairs = draw(st.lists(st.sampled_from(every), unique=True)) if every else []
-    return Network.of(nodes, [a for a, _ in pairs], [b for _, b in pairs])
 
 
 def edges_of(network):
@@ -38,7 +36,7 @@ def edit(network, share, seed=0):
     return RandomEdit(share=share).on_graph(network, np.random.SeedSequence(seed))
 
 
-@given(networks(), st.floats(0, 1), st.integers(0, 99))
+@given(small.networks(), st.floats(0, 1), st.integers(0, 99))
 def test_guarantee_so_many_edges_go_and_as_many_others_come(network, share, seed):
     count, room = round(share * network.size), network.nodes * (network.nodes - 1) // 2 - network.size
     if count > room:
@@ -87,7 +85,7 @@ def test_there_are_no_more_different_numbers_than_there_are():
         different(7, 6, np.random.default_rng(0))
 
 
-@given(networks())
+@given(small.networks())
 def test_all_non_edges_are_found_when_all_are_asked_for(network):
     every = set(combinations(range(network.nodes), 2))
     room = len(every) - network.size
@@ -115,7 +113,7 @@ def test_trivial_it_loses_degrees_that_random_switching_keeps():
 
 @pytest.mark.parametrize("name", ["ca-HepTh", "email-Enron"])
 def test_real_networks_are_edited_by_as_much_as_was_said(gaudit_data, name):
-    before = snap_files.snap(gaudit_data, name)
+    before = beside("snap").snap(gaudit_data, name)
     after = edit(before, 0.3)
     assert after.size == before.size
     assert kept_share(before, after) == pytest.approx(0.7, abs=1e-4)

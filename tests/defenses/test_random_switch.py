@@ -1,7 +1,6 @@
 """Random switching: so many switches are made, every degree stays, and communities go."""
 
 from importlib.util import module_from_spec, spec_from_file_location
-from itertools import combinations
 from pathlib import Path
 
 import numpy as np
@@ -24,6 +23,7 @@ def beside(name):
 
 
 snap, three_communities = beside("snap").snap, beside("three_communities").three_communities
+small = beside("small_networks")
 BOOKS = three_communities(157)
 
 
@@ -31,14 +31,7 @@ def seeded(seed):
     return np.random.SeedSequence(seed)
 
 
-@st.composite
-def networks(draw):
-    nodes = draw(st.integers(2, 10))
-    pairs = draw(st.lists(st.sampled_from(list(combinations(range(nodes), 2))), unique=True))
-    return Network.of(nodes, [a for a, _ in pairs], [b for _, b in pairs])
-
-
-@given(networks(), st.floats(0, 2), st.integers(0, 99))
+@given(small.networks(), st.floats(0, 2), st.integers(0, 99))
 def test_guarantee_every_degree_stays(network, switches, seed):
     defense = RandomSwitch(switches=switches)
     try:

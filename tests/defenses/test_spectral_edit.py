@@ -26,6 +26,7 @@ def beside(name):
 
 
 snap, three_communities = beside("snap").snap, beside("three_communities").three_communities
+small = beside("small_networks")
 BOOKS = three_communities(157)
 
 
@@ -43,15 +44,8 @@ def dense(network):
     return np.linalg.eigvalsh(a)[-1], np.linalg.eigvalsh(np.diag(a.sum(0)) - a)[1]
 
 
-@st.composite
-def networks(draw):
-    nodes = draw(st.integers(2, 14))
-    pairs = draw(st.lists(st.sampled_from(list(combinations(range(nodes), 2))), unique=True))
-    return Network.of(nodes, [a for a, _ in pairs], [b for _, b in pairs])
-
-
 @settings(max_examples=50)
-@given(networks(), st.floats(0, 0.5), st.floats(0.05, 0.5), st.integers(0, 99))
+@given(small.networks(), st.floats(0, 0.5), st.floats(0.05, 0.5), st.integers(0, 99))
 def test_guarantee_edges_stay_as_many_and_eigenvalues_stay_near(network, share, tolerance, seed):
     defense = SpectralEdit(share=share, tolerance=tolerance)
     try:

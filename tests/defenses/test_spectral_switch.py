@@ -27,6 +27,7 @@ def beside(name):
 
 
 snap, three_communities = beside("snap").snap, beside("three_communities").three_communities
+small = beside("small_networks")
 BOOKS = three_communities(157)
 
 
@@ -50,15 +51,8 @@ def at_overlap(before, share, seed):
     return switch(before, np.random.default_rng(seed), successes=few)[0]
 
 
-@st.composite
-def networks(draw):
-    nodes = draw(st.integers(4, 14))
-    pairs = draw(st.lists(st.sampled_from(list(combinations(range(nodes), 2))), min_size=nodes, unique=True))
-    return Network.of(nodes, [a for a, _ in pairs], [b for _, b in pairs])
-
-
 @settings(max_examples=50)
-@given(networks(), st.floats(0.05, 1), st.floats(0.05, 0.5), st.integers(0, 99))
+@given(small.networks(), st.floats(0.05, 1), st.floats(0.05, 0.5), st.integers(0, 99))
 def test_guarantee_degrees_stay_and_eigenvalues_stay_near(network, switches, tolerance, seed):
     defense = SpectralSwitch(switches=switches, tolerance=tolerance)
     try:

@@ -96,8 +96,8 @@ def test_trivial_edits_that_keep_as_many_edges_give_nodes_away():
     """Who knows all neighbours finds nodes after random edits; of a summary one of k at best, whatever is known.
 
     Means of 20 draws. Nodes of a group are exchangeable in the draw, so any rule is expected to find one node of
-    each group at most: 1 / k of them, and 3.3 standard errors. The network is one that a summary fits, blocks; where
-    there are none, so few edges are kept that random edits hide nodes as well.
+    each group at most: 1 / k of them, and 3.3 standard errors. The network is one that a summary fits, blocks;
+    where there are none, so few edges are kept that random edits hide nodes as well.
     """
     rng, block = np.random.default_rng(1), np.arange(60) // 6
     joined = np.triu(rng.random((10, 10)) < 0.3)

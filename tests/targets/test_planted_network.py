@@ -1,4 +1,4 @@
-"""The control of attacks on published networks gives persons and links away, and says who they are to nobody else."""
+"""The control of attacks on published networks gives persons and links away, and tells nobody who they are."""
 
 import numpy as np
 import pytest

@@ -20,8 +20,9 @@ from .randomness import branch
 from .settings import Settings
 from .target import Progress, Run, Utility, no_progress
 
-ACCOUNTS = 12
-TARGETS = 60
+ACCOUNTS = 10
+TARGETS = 20
+LINKS = (5, 8)
 
 
 class PlantedNetworkSettings(Settings):
@@ -33,8 +34,8 @@ class PlantedNetworkSettings(Settings):
 class PlantedNetwork(Control):
     """A control that leaks on purpose: a random network, published as it is (dataset `planted-network`).
 
-    Almost every node is the only one with its neighbours' degrees, an adversary has twelve accounts in it that link
-    to half of the persons, and the edges that are secret are the published ones. An attack on identity or on
+    Almost every node is the only one with its neighbours' degrees, an adversary has ten accounts in it that are linked
+    to some of the persons, and the edges that are secret are the published ones. An attack on identity or on
     published links that does not find that is broken, whatever else it reports.
     """
 
@@ -56,7 +57,7 @@ class PlantedNetwork(Control):
         progress: Progress = no_progress,
     ) -> Run:
         network, rng = network_of_data(data), np.random.default_rng(seed)
-        joined = plant(network, ACCOUNTS, TARGETS, rng)
+        joined = plant(network, ACCOUNTS, TARGETS, rng, LINKS)
         new = rng.permutation(joined.nodes)
         one, other = new[joined.edges]
         published = Network.of(joined.nodes, one, other, types=np.ones(joined.size, dtype=np.int64))

@@ -148,6 +148,14 @@ def test_plain_networks_of_numbers_are_written_without_comments(tmp_path):
     assert (tmp_path / "g.tsv").read_text() == "#@type type-0\n#@type type-1\n0\t1\ttype-1\n"
 
 
+@pytest.mark.parametrize(("ending", "between"), [(".csv.gz", ","), (".tsv.gz", "\t"), (".txt.gz", " ")])
+def test_packed_text_has_the_same_columns_and_no_time(tmp_path, ending, between):
+    write_network(EDGE, tmp_path / f"g{ending}")
+    packed = (tmp_path / f"g{ending}").read_bytes()
+    assert gzip.decompress(packed).decode() == f"0{between}1\n"
+    assert packed[4:8] == bytes(4)
+
+
 @pytest.mark.parametrize("ending", ENDINGS)
 def test_added_nodes_get_fresh_ids(tmp_path, ending):
     network = Network.of(5, [0, 0, 3], [1, 3, 4])

@@ -29,7 +29,13 @@ def random_network(nodes: int, edges: int, seed: int) -> Network:
     return Network.of(nodes, *pairs[:, kept])
 
 
-BASE = random_network(400, 3000, 0)
+def uneven_network(nodes: int, ends: int, seed: int) -> Network:
+    """Persons with low ids have many links, also to each other."""
+    drawn = (nodes * np.random.default_rng(seed).random((2, ends)) ** 2).astype(np.int64)
+    return Network.of(nodes, *np.unique(np.sort(drawn[:, drawn[0] != drawn[1]], axis=0), axis=1))
+
+
+BASE = uneven_network(400, 4000, 0)
 
 
 def mounted(attack: PassiveCoalition, original: Original, published: Network, seed: int, facts=None):
@@ -65,26 +71,28 @@ def test_a_coalition_is_no_account():
 
 
 def test_planted_in_a_random_network_members_and_those_they_know_are_identified():
+    many = 0
     for seed in range(20):
-        known, found, image = mounted(PassiveCoalition(members=6), Original(BASE), BASE, seed)
+        known, found, image = mounted(PassiveCoalition(members=10), Original(BASE), BASE, seed)
         linked = BASE.adjacency[known["members"]].toarray().T > 0
         linked[known["members"]] = False
         _, group, size = np.unique(linked, axis=0, return_inverse=True, return_counts=True)
         victims = np.flatnonzero(linked.any(1) & (size[group.ravel()] == 1))
-        assert len(victims) > 3
+        many += len(victims)
         for person in [*victims, *known["members"]]:
             assert found.of(person).tolist() == [image[person]]
+    assert many > 100
 
 
-@pytest.mark.parametrize(("name", "members", "unique"), [("wiki-Vote", 6, 10), ("email-Enron", 6, 10)])
-def test_planted_in_real_networks_coalitions_find_themselves(gaudit_data, name, members, unique):
+@pytest.mark.parametrize("name", ["wiki-Vote", "email-Enron"])
+def test_planted_in_real_networks_most_coalitions_find_themselves(gaudit_data, name):
     network, alone = snap(gaudit_data, name), 0
-    for seed in range(unique):
-        known, found, image = mounted(PassiveCoalition(members=members), Original(network), network, seed)
+    for seed in range(10):
+        known, found, image = mounted(PassiveCoalition(), Original(network), network, seed)
         own = [found.of(person).tolist() == [image[person]] for person in known["members"]]
         alone += all(own)
         assert all(image[person] in found.of(person) for person in range(0, network.nodes, 97))
-    assert alone >= 0.8 * unique
+    assert alone >= 6
 
 
 def test_members_who_look_alike_are_candidates_for_each_other():
@@ -104,33 +112,29 @@ def test_null_facts_shuffled_between_persons_are_chance():
         alone = np.flatnonzero(found.sizes == 1)
         hits += sum(found.of(person)[0] == image[person] for person in alone)
         tries += len(alone)
-    assert tries > 300
+    assert tries > 100
     assert hits <= poisson.isf(1e-5, tries / 400)  # each is right once in 400; fails once in 100,000
 
 
 def test_null_a_release_of_another_network_hides_everybody():
-    other = random_network(400, 3000, 1)
+    other = uneven_network(400, 4000, 1)
     for seed in range(10):
         _, found, _ = mounted(PassiveCoalition(), Original(BASE), other, seed)
         assert (found.sizes == 400).all()
 
 
-def test_one_edge_more_between_members_breaks_the_exact_attack_and_not_the_tolerant_one():
-    exact, tolerant = PassiveCoalition(), PassiveCoalition(degree_tolerance=1, edge_tolerance=1)
-    broken = 0
-    for seed in range(8):
+def test_one_lost_link_between_members_breaks_the_exact_attack_and_not_the_tolerant_one():
+    exact, tolerant, own = PassiveCoalition(), PassiveCoalition(degree_tolerance=1, edge_tolerance=1), []
+    for seed in range(12):
         known = exact.learn(Original(BASE), np.random.default_rng(seed))
-        apart = np.argwhere(np.triu(~known["inside"], 1))
-        if not len(apart):
-            continue
-        broken += 1
-        more = np.append(BASE.edges, np.sort(known["members"][apart[:1].T], axis=0), axis=1)
-        published = Network.of(400, *more)
+        lost = (BASE.edges == np.sort(known["members"][:2])[:, None]).all(0)
+        assert lost.sum() == 1
+        published = Network(400, BASE.edges[:, ~lost])
         _, found, image = mounted(exact, Original(BASE), published, seed, known)
-        assert (found.sizes == 400).all()
+        assert not any(found.of(person).tolist() == [image[person]] for person in known["members"])
         _, found, image = mounted(tolerant, Original(BASE), published, seed, known)
-        assert all(found.of(person).tolist() == [image[person]] for person in known["members"])
-    assert broken > 3
+        own.append(np.mean([found.of(person).tolist() == [image[person]] for person in known["members"]]))
+    assert np.mean(own) > 0.7, own  # others may look as much like them
 
 
 def test_a_search_that_does_not_end_decides_nothing():

@@ -6,7 +6,8 @@ grow, else its median. A dynamic programme finds the cheapest cut. Three observa
 
 - No group need be larger than 2k. A group of 2k + 1 or more can be cut in two parts of at least k nodes, one of
   them of even size. Moving all nodes of the even part to its own best degree makes it no dearer and changes the
-  sum of the degrees by an even number; the other part then moves by an even number to its best degree of that parity.
+  sum of the degrees by an even number; the other part then moves by an even number to its best degree of that
+  parity.
 - A sum is made even by moving one group of odd size one step off its best degree: moving two groups, or one group
   by two steps, could be undone without changing the parity.
 - Of more than 7k nodes with one degree some always stay as they are (at most 2k - 1 of them are in a group with

@@ -34,8 +34,8 @@ class PlantedNetworkSettings(Settings):
 class PlantedNetwork(Control):
     """A control that leaks on purpose: a random network, published as it is (dataset `planted-network`).
 
-    Almost every node is the only one with its neighbours' degrees, an adversary has ten accounts in it that are linked
-    to some of the persons, and the edges that are secret are the published ones. An attack on identity or on
+    Almost every node is the only one with its neighbours' degrees, an adversary has ten accounts in it that are
+    linked to some of the persons, and the edges that are secret are the published ones. An attack on identity or on
     published links that does not find that is broken, whatever else it reports.
     """
 

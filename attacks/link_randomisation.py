@@ -20,7 +20,7 @@ from ..targets.transcript import View
 from .attack import Knowledge
 from .links import LinkAttack, Part, cosine_of_pairs
 
-Model = Literal["switch", "edit"]
+Change = Literal["switch", "edit"]
 
 
 class PublishedLinkAttack(LinkAttack):
@@ -70,7 +70,7 @@ def published_network(view: View, part: Part) -> Network:
 class RandomisationSettings(Settings):
     """What the adversary takes the publisher to have done."""
 
-    model: Model = Field(
+    change: Change = Field(
         "switch",
         description="switch: pairs of edges have changed ends; edit: edges were deleted, others were added",
     )
@@ -83,15 +83,15 @@ class RandomisationSettings(Settings):
 
     @model_validator(mode="after")
     def _edits_are_shares(self) -> "RandomisationSettings":
-        if self.model == "edit" and (self.share is None or self.share > 1):
-            raise ValueError("with the model 'edit', share is the share of edges that were deleted, in [0, 1]")
+        if self.change == "edit" and (self.share is None or self.share > 1):
+            raise ValueError("with the change 'edit', share is the share of edges that were deleted, in [0, 1]")
         return self
 
 
 class LinkRandomisationSettings(RandomisationSettings):
     """Settings of `LinkRandomisation`."""
 
-    draws: int = Field(100, ge=1, description="networks that are drawn, of the model switch")
+    draws: int = Field(100, ge=1, description="networks that are drawn, of the change switch")
     thinning: float = Field(
         2.0, ge=2, description="steps between draws for each edge, where the adversary does not know the share"
     )
@@ -119,7 +119,7 @@ class LinkRandomisation(PublishedLinkAttack):
 
     def score_pairs(self, network: Network, part: Part, rng: np.random.Generator) -> Floats:
         s, pairs = self.settings, pair_codes_in(network, part)
-        if s.model == "edit":
+        if s.change == "edit":
             return edit_posterior(network, pairs, s.share or 0.0)
         return switch_posterior(network, pairs, s.share, s.draws, s.thinning, rng)
 
@@ -216,7 +216,7 @@ def edited(network: Network, share: float, rng: np.random.Generator) -> Ints:
 def perturbed(network: Network, settings: RandomisationSettings, rng: np.random.Generator) -> Network:
     """The network randomised (once more) as the settings say, without types and weights."""
     share: Any = settings.share
-    if settings.model == "edit":
+    if settings.change == "edit":
         after = edited(network, share, rng)
     else:
         (after,) = switched(network, share, 1, 2.0, rng)

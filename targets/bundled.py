@@ -205,17 +205,17 @@ def planted(seed: int = 0) -> Data:
 
 
 def planted_network(seed: int = 0) -> Data:
-    """A random network of 120 nodes and 480 edges without features, in which almost no two nodes look alike.
+    """An uneven random network of 120 nodes without features, in which almost no two nodes look alike.
 
-    For positive controls of attacks on published networks.
+    Ends of edges are drawn so that low ids have many. For positive controls of attacks on published networks.
 
     Args:
         seed: of the edges.
     """
-    nodes, size = 120, 480
-    pairs = np.stack(np.triu_indices(nodes, 1))
-    drawn = np.random.default_rng(seed).choice(pairs.shape[1], size, replace=False)
-    return data_of(Network.of(nodes, *pairs[:, drawn]))
+    nodes, size = 120, 560
+    ends = (nodes * np.random.default_rng(seed).random((2, size)) ** 2).astype(np.int64)
+    one, other = np.unique(np.sort(ends[:, ends[0] != ends[1]], axis=0), axis=1)
+    return data_of(Network.of(nodes, one, other))
 
 
 def planted_links(seed: int = 0) -> Data:

@@ -28,7 +28,7 @@ BUNDLED = {
     "patients": "569 breast-cancer patients (scikit-learn), 5 nearest neighbours, 2 classes",
     "karate": "Zachary's karate club: 34 nodes, 4 communities, no features (identity)",
     "planted": "random labels and nearly orthogonal features, 450 nodes: for positive controls",
-    "planted-network": "a random network of 120 nodes without features: for positive controls",
+    "planted-network": "an uneven random network of 120 nodes without features: for positive controls",
     "planted-links": "thirty cliques that neither labels nor features tell of, 120 nodes: for positive controls",
 }
 

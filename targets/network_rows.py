@@ -148,7 +148,8 @@ def _refuse_directed(rows: Rows, example: int, merged: int, edges: int, source: 
     one, other = rows.ids[rows.one[example]], rows.ids[rows.other[example]]
     raise InputError(
         f"{source}: directed: {merged} of {edges} edges lack their reverse, for example {one} -> {other}: "
-        "only undirected networks are read: give both directions, or have them merged (directed=merge)"
+        "only undirected networks are read: give both directions, or have them merged "
+        "(directed=merge, gaudit anonymize --merge-directions)"
     )
 
 

@@ -29,8 +29,8 @@ from gaudit.targets.pair_codes import codes
 from gaudit.targets.published import tensors_of
 
 DEGREES = (3, 2, 2, 2, 2, 1)
-EITHER = [{}, {"model": "edit"}]
-"""Settings of both models, with the share that is taken for known."""
+EITHER = [{}, {"change": "edit"}]
+"""Settings of both changes, with the share that is taken for known."""
 
 
 def random_network(n, share, seed):
@@ -118,6 +118,19 @@ def test_draws_with_a_known_share_follow_that_many_steps_of_the_chain(steps):
     seen = Counter(as_graph(drawn) for drawn in switched(network, steps / 6, draws, 2.0, rng))
     assert all(law[5, graphs.index(g)] > 0 for g in seen)
     assert chi_square(seen, graphs, draws * law[5]) < chi2.isf(0.001, (law[5] > 0).sum() - 1)
+
+
+def test_draws_without_a_known_share_go_on_and_those_with_one_start_anew():
+    """Overlap with the published network after 60 draws of a twentieth of the edges each."""
+    network = random_network(100, 0.05, 2)
+
+    def kept(share):
+        drawn = list(switched(network, share, 60, 0.05, np.random.default_rng(1)))
+        return [np.isin(drawn[place], network.codes).mean() for place in (0, -1)]
+
+    assert kept(None)[0] > 0.85
+    assert kept(None)[1] < 0.3
+    assert min(kept(0.05)) > 0.85
 
 
 @given(st.integers(4, 25), st.integers(0, 30), st.sampled_from([None, 0.0, 0.5]))
@@ -246,12 +259,19 @@ def test_the_seed_decides_and_pythons_own_randomness_is_left_alone():
     assert random.random() == expected
     assert np.array_equal(one, scored(attack, network, knowledge, 1))
     assert not np.array_equal(one, scored(attack, network, knowledge, 2))
+    edges = []
+    for _ in range(2):  # igraph follows Python's generator again
+        random.seed(3)
+        graph = network.igraph()
+        graph.rewire(n=50)
+        edges.append(graph.get_edgelist())
+    assert edges[0] == edges[1]
 
 
 @pytest.mark.parametrize("share", [None, 1.5])
 def test_edits_need_a_share(share):
-    with pytest.raises(InputError, match=r"with the model 'edit', share is the share of edges .* in \[0, 1\]"):
-        LinkRandomisation(model="edit", share=share)
+    with pytest.raises(InputError, match=r"with the change 'edit', share is the share of edges .* in \[0, 1\]"):
+        LinkRandomisation(change="edit", share=share)
 
 
 def test_a_network_without_edges_is_refused():
@@ -265,7 +285,7 @@ def test_added_nodes_are_nobody_and_missing_ones_are_refused():
     network = random_network(20, 0.2, 9)
     more = Network.of(22, *np.hstack([network.edges, [[0, 3], [20, 21]]]))
     knowledge, truth = asked(20, network)
-    assert auc(truth, scored(LinkRandomisation(model="edit"), more, knowledge)) == 1
+    assert auc(truth, scored(LinkRandomisation(change="edit"), more, knowledge)) == 1
     knowledge, _ = asked(23, random_network(23, 0.2, 9))
     with pytest.raises(InputError, match="the published network has 22 nodes and client:0 has 23: publish all"):
         scored(LinkRandomisation(), more, knowledge)

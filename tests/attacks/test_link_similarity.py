@@ -120,7 +120,7 @@ def test_planted_links_are_found(similarity, model):
     secret = random_network(80, 0.05, 3)
     told = Network(80, secret.edges, types=np.ones(secret.size, dtype=np.int64))
     knowledge, truth = asked(80, secret)
-    score = scored(LinkSimilarity(similarity=similarity, model=model, share=0.1), told, knowledge)
+    score = scored(LinkSimilarity(similarity=similarity, change=model, share=0.1), told, knowledge)
     assert auc(truth, score) > 0.99
     assert np.all((score >= 0) & (score <= 1))
 
@@ -132,7 +132,7 @@ def test_null_unrelated_network_is_chance(model):
     for seed in range(20):
         secret, told = random_network(30, 0.1, seed), random_network(30, 0.1, 1000 + seed)
         knowledge, truth = asked(30, secret)
-        areas.append(auc(truth, scored(LinkSimilarity(model=model, simulations=1), told, knowledge)))
+        areas.append(auc(truth, scored(LinkSimilarity(change=model, simulations=1), told, knowledge)))
         spread.append((len(truth) + 1) / (12 * truth.sum() * (~truth).sum()))
     assert abs(np.mean(areas) - 0.5) < 3.3 * np.sqrt(np.mean(spread) / len(areas))
 
@@ -144,7 +144,7 @@ def test_similarity_tells_true_edges_from_added_ones_and_finds_deleted_ones(simi
     n = secret.nodes
     told = of_codes(n, edited(secret, 0.3, np.random.default_rng(1)))
     knowledge, truth = asked(n, secret)
-    score = scored(LinkSimilarity(similarity=similarity, model="edit", share=0.3), told, knowledge)
+    score = scored(LinkSimilarity(similarity=similarity, change="edit", share=0.3), told, knowledge)
     published = np.isin(knowledge.subjects.numpy(), told.codes)
     assert auc(truth, published.astype(float)) < 0.86
     assert auc(truth, score) > 0.95
@@ -157,7 +157,7 @@ def test_posterior_sums_to_what_is_known():
     secret = cliques(15, 12, 0.8, 2)
     n = secret.nodes
     told = of_codes(n, edited(secret, 0.3, np.random.default_rng(3)))
-    settings = LinkSimilarity(model="edit", share=0.3).settings
+    settings = LinkSimilarity(change="edit", share=0.3).settings
     pairs = np.stack(np.triu_indices(n, 1), 1)
     found = similarity_posterior(told, pairs, settings, np.random.default_rng(4))
     published = np.isin(codes(pairs[:, 0], pairs[:, 1], n), told.codes)

@@ -94,8 +94,8 @@ def test_what_a_defense_did_is_told_and_its_guarantee_checked():
     graph = load_dataset("planted-network")
     run, network = published(graph, Twist())
     assert network.nodes == 121
-    assert "479 linked pairs, 479 of them original (99.8 % of 480 kept), 0 new" in run.notes[0]
-    assert run.notes[1] == "verified on the output: one edge fewer (480 and 479)"
+    assert "490 linked pairs, 490 of them original (99.8 % of 491 kept), 0 new" in run.notes[0]
+    assert run.notes[1] == "verified on the output: one edge fewer (491 and 490)"
     assert "DOES NOT HOLD" in published(graph, Twist(holds=False))[0].notes[1]
 
 

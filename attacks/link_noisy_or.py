@@ -160,12 +160,8 @@ def presences(network: Network, pairs: Ints) -> Floats:
         raise InputError("the published network does not give every node a class, a whole number from 0")
     sizes = np.bincount(groups)
     counts = _numbers(network, groups) if network.counts is None else network.counts
-    if (
-        counts.ndim != 2
-        or counts.shape[1] != 4
-        or counts[:, :2].max(initial=0) >= max(len(sizes), 1)
-        or counts.min(initial=0) < 0
-    ):
+    rows = counts.ndim == 2 and counts.shape[1] == 4
+    if not rows or counts.min(initial=0) < 0 or counts[:, :2].max(initial=0) >= max(len(sizes), 1):
         raise InputError("the published numbers of edges are no rows of two classes, a type and a number")
     one, other = np.sort(groups[pairs], axis=1).T
     room = np.where(one == other, sizes[one] * (sizes[one] - 1) // 2, sizes[one] * sizes[other])

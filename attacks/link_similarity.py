@@ -35,29 +35,29 @@ def walk_sums(network: Network, pairs: Ints, steps: Literal[2, 3], weight: Float
     Returns:
         [s]. Time goes with the edges at neighbours of the nodes asked about, and memory with n.
     """
-    adjacency = network.adjacency
+    adjacency, degrees = network.adjacency, network.plain().degrees
     later = csr_array(adjacency @ diags_array(weight))  # the weight of the node that a step leads to
-    degrees = network.plain().degrees
-    turned = (
-        degrees[pairs[:, 0]] < degrees[pairs[:, 1]]
-    )  # what is computed once for each node is worth most at hubs
-    one, other = np.where(turned, pairs.T[::-1], pairs.T)
+    hub_second = degrees[pairs[:, 0]] < degrees[pairs[:, 1]]
+    one, other = np.where(hub_second, pairs.T[::-1], pairs.T)  # what is found once for a node serves most at hubs
     order = np.argsort(one, kind="stable")
     sources, first = np.unique(one[order], return_index=True)
-    bounds = np.append(first, len(one))
-    found, scratch = np.zeros(len(one)), np.zeros(network.nodes)
-    reach = np.cumsum((adjacency[sources] @ degrees.astype(float)) if steps == 3 else degrees[sources])
-    block = np.asarray(reach // AT_ONCE, dtype=np.int64)
-    for part in np.split(np.arange(len(sources)), np.flatnonzero(np.diff(block)) + 1) if len(sources) else []:
+    asked = np.split(order, first[1:])
+    found, reached = np.zeros(len(one)), np.zeros(network.nodes)
+    for part in _blocks(adjacency[sources] @ degrees.astype(float)):
         rows = later[sources[part]]
         rows = csr_array(rows @ later) if steps == 3 else rows
         for place, source in enumerate(part):
             own = slice(rows.indptr[place], rows.indptr[place + 1])
-            scratch[rows.indices[own]] = rows.data[own]
-            asked = order[bounds[source] : bounds[source + 1]]
-            found[asked] = _sums_at(scratch, adjacency.indptr, adjacency.indices, other[asked])
-            scratch[rows.indices[own]] = 0
+            reached[rows.indices[own]] = rows.data[own]
+            found[asked[source]] = _sums_at(reached, adjacency.indptr, adjacency.indices, other[asked[source]])
+            reached[rows.indices[own]] = 0
     return found
+
+
+def _blocks(work: Floats) -> list[Ints]:
+    """Places in order, in parts of so much work that memory stays bounded; single ones may be larger."""
+    block = np.asarray(np.cumsum(work) // AT_ONCE, dtype=np.int64)
+    return np.split(np.arange(len(work)), np.flatnonzero(np.diff(block)) + 1) if len(work) else []
 
 
 def _sums_at(values: Floats, start: np.ndarray, near: np.ndarray, nodes: Ints) -> Floats:

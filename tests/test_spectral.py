@@ -78,6 +78,20 @@ def test_above_the_dense_size_they_are_those_of_dense_matrices(graph):
     np.testing.assert_allclose(vectors.sum(0), 0, atol=1e-6)
 
 
+@pytest.mark.parametrize(
+    ("graph", "expected"),
+    [
+        (igraph.Graph.Ring(3000, circular=False), 2 - 2 * np.cos(np.pi / 3000)),
+        (igraph.Graph.Ring(3000), 2 - 2 * np.cos(2 * np.pi / 3000)),
+        (igraph.Graph.Lattice([150, 40], circular=False), 2 - 2 * np.cos(np.pi / 150)),
+    ],
+    ids=["chain", "ring", "strip"],
+)
+def test_where_walks_mix_slowly_the_closed_form_is_found_too(graph, expected):
+    """In few steps it is not: then the matrix is factorised."""
+    assert low_pairs(network_of(graph).adjacency)[0][0] == pytest.approx(expected, rel=1e-5)
+
+
 @pytest.mark.parametrize("nodes", [2, 3, 7])
 def test_the_smallest_graphs_have_eigenvalues_too(nodes):
     adjacency = network_of(igraph.Graph.Full(nodes)).adjacency

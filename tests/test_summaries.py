@@ -158,6 +158,12 @@ def test_the_same_seed_gives_the_same_groups_and_another_others():
     assert not np.array_equal(one, other)
 
 
+def test_numbers_of_groups_say_nothing():
+    """Karate's five nodes with the same two neighbours are a group from the start: its number is drawn."""
+    numbers = {int(annealed(karate(), 5, np.random.default_rng(seed), 0)[14]) for seed in range(12)}
+    assert len(numbers) > 3
+
+
 def test_search_gains_on_karate():
     """The logarithm of the number of worlds at k = 5 was 108 to 112 in trials, from 166 at the start."""
     groups = annealed(karate(), 5, np.random.default_rng(0), 20_000)

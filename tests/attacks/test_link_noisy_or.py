@@ -8,6 +8,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gaudit.attacks import link_noisy_or
 from gaudit.attacks.attack import Knowledge
 from gaudit.attacks.link_noisy_or import LinkNoisyOr, presences
 from gaudit.audit.metrics import auc
@@ -160,6 +161,35 @@ def test_types_rank_by_how_often_they_come_with_a_link():
     ]:  # of the links with these edges, as many as of all links are known and no longer in question
         mean = chance[kind].mean()
         assert told * mean / (1 - (1 - told) * mean) == pytest.approx(truth[kind].mean(), abs=0.1)
+
+
+def test_common_neighbours_are_observed():
+    """Sensitive links within groups; edges of the other type only from each node to five hubs of its group."""
+    low, high = np.triu_indices(NODES, 1)
+    own = (low // 14 == high // 14) & (low % 14 < 5) & (high % 14 >= 5)
+    secret = codes(low, high, NODES)[(low // 14 == high // 14) & (low % 14 >= 5)]
+    knowledge, truth = world(secret, known=0.1)
+    told = network(NODES, secret[:0], codes(low, high, NODES)[own])
+    assert auc(truth, scored(told, knowledge)) > 0.95
+    assert auc(truth, blind(knowledge)) < 0.75
+
+
+@pytest.mark.parametrize("at_most", [30, 10**6])
+def test_background_stands_for_all_pairs(monkeypatch, at_most):
+    """Edges apart from the others, those of added nodes left out; each stratum sums to what it is drawn from."""
+    monkeypatch.setattr(link_noisy_or, "BACKGROUND", at_most)
+    every = random_pairs(0.2, np.random.default_rng(8), 22)
+    graph = Network.of(22, every // 22, every % 22)
+    inside = {tuple(edge) for edge in graph.edges.T.tolist() if max(edge) < 20}
+    pairs, weights = link_noisy_or.background(20, graph, np.random.default_rng(9))
+    of_edges = np.array([tuple(pair) in inside for pair in pairs.tolist()])
+    assert weights[of_edges].sum() == pytest.approx(len(inside))
+    assert weights[~of_edges].sum() == pytest.approx(190 - len(inside))
+    assert of_edges.sum() == min(len(inside), at_most)
+    assert np.all(pairs[:, 0] < pairs[:, 1])
+    alone, each = link_noisy_or.background(20, None, np.random.default_rng(9))
+    assert each.sum() == pytest.approx(190)
+    assert len(alone) <= max(at_most, 190)
 
 
 def test_numbers_rank_pairs_as_their_presence_does():

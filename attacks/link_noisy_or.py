@@ -163,6 +163,8 @@ def presences(network: Network, pairs: Ints) -> Floats:
     rows = counts.ndim == 2 and counts.shape[1] == 4
     if not rows or counts.min(initial=0) < 0 or counts[:, :2].max(initial=0) >= max(len(sizes), 1):
         raise InputError("the published numbers of edges are no rows of two classes, a type and a number")
+    if (counts[:, 0] > counts[:, 1]).any() or len(np.unique(counts[:, :3], axis=0)) < len(counts):
+        raise InputError("published numbers of edges must name the smaller class first, and classes and type once")
     one, other = np.sort(groups[pairs], axis=1).T
     room = np.where(one == other, sizes[one] * (sizes[one] - 1) // 2, sizes[one] * sizes[other])
     key, keys = one * len(sizes) + other, counts[:, 0] * len(sizes) + counts[:, 1]

@@ -9,7 +9,7 @@ from scipy.sparse import csr_array, diags_array
 from scipy.special import expit
 
 from ..targets.network import Floats, Ints, Network
-from ..targets.pair_codes import codes, ends
+from ..targets.pair_codes import codes, ends, listed
 from .link_randomisation import PublishedLinkAttack, RandomisationSettings, perturbed
 from .links import Part
 
@@ -87,7 +87,7 @@ def katz(network: Network, pairs: Ints, damping: float = DAMPING) -> Floats:
     Walks over the pair's own edge are counted as in the full measure.
     """
     ones = np.ones(network.nodes)
-    linked = np.isin(codes(pairs[:, 0], pairs[:, 1], network.nodes), network.plain().codes)
+    linked = listed(codes(pairs[:, 0], pairs[:, 1], network.nodes), network.plain().codes)
     two, three = (walk_sums(network, pairs, steps, ones) for steps in (2, 3))
     return damping * linked + damping**2 * two + damping**3 * three
 
@@ -150,8 +150,8 @@ def similarity_posterior(
     after, alike, before, weights = (np.concatenate(part) for part in zip(*told, strict=True))
     kept = float(np.sum(after & before)) / settings.simulations  # true ones among as many published edges
     sample, stands_for = _sample(network.codes, network.nodes, rng)
-    now, values = np.isin(sample, network.codes), likeness(network, _ends(sample, network.nodes))
-    asked, found = np.isin(codes(pairs[:, 0], pairs[:, 1], network.nodes), network.codes), np.zeros(len(pairs))
+    now, values = listed(sample, network.codes), likeness(network, _ends(sample, network.nodes))
+    asked, found = listed(codes(pairs[:, 0], pairs[:, 1], network.nodes), network.codes), np.zeros(len(pairs))
     asked_values = likeness(network, pairs)
     for state, wanted in ((True, kept), (False, network.size - kept)):
         rows = after == state
@@ -168,7 +168,7 @@ def _simulated(
     after = perturbed(network, settings, rng)
     pairs, weights = _sample(np.union1d(network.codes, after.codes), network.nodes, rng)
     values = likeness(after, _ends(pairs, network.nodes))
-    return np.isin(pairs, after.codes), values, np.isin(pairs, network.codes), weights
+    return listed(pairs, after.codes), values, listed(pairs, network.codes), weights
 
 
 def _sample(edges: Ints, nodes: int, rng: np.random.Generator) -> tuple[Ints, Floats]:

@@ -18,6 +18,7 @@ so that the log-likelihood needs links and that total alone. It stays concave.
 """
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -152,15 +153,17 @@ class _Told:
 
     def loss(self, theta: Floats, shrink: float) -> tuple[float, Floats]:
         """Minus the log-likelihood and its derivatives [1 + l]."""
-        strength = np.clip(_strength(theta, self.counts, self.presence), LEAST, CERTAIN)
+        strength = np.clip(self._strength(theta), LEAST, CERTAIN)
         each = np.where(self.linked, -np.log(-np.expm1(-strength)) - self.background * strength, strength)
-        slope = (self.weights * self._by_strength(strength)) @ self._gradients(theta)
+        by_strength = self.weights * self._by_strength(strength)
+        by_count = self.counts if self._certain else self.counts * self._single(theta)
+        slope = np.append(by_strength.sum(), by_strength @ by_count)
         slope[1:] += shrink
         return float(self.weights @ each + shrink * theta[1:].sum()), slope
 
     def errors(self, theta: Floats, free: NDArray[np.bool_]) -> Floats:
         """Standard errors of the free parameters, not a number for the others, [1 + l]."""
-        slope = self._by_strength(np.clip(_strength(theta, self.counts, self.presence), LEAST, CERTAIN))
+        slope = self._by_strength(np.clip(self._strength(theta), LEAST, CERTAIN))
         gradients, errors = self._gradients(theta), np.full(len(theta), np.nan)
         alone = slope + self.background
         bent = np.where(self.linked, -alone * (1 - alone), 0.0)  # the second derivative by the strength
@@ -176,6 +179,15 @@ class _Told:
         variance = np.diag(inverse @ (scores.T @ scores)[inside] @ inverse)
         errors[free] = np.sqrt(np.maximum(variance, 0))
         return errors
+
+    @cached_property
+    def _certain(self) -> bool:
+        """Whether all that is counted was seen: then the strength is linear in theta, and quickly computed."""
+        return bool((self.presence == 1).all())
+
+    def _strength(self, theta: Floats) -> Floats:
+        told: Floats = theta[0] + self.counts @ theta[1:]
+        return told if self._certain else _strength(theta, self.counts, self.presence)
 
     def _single(self, theta: Floats) -> Floats:
         """Derivatives of what one observation adds to the strength by its theta, [p, l]."""

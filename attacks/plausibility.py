@@ -3,7 +3,7 @@
 import numpy as np
 
 from ..targets.network import Floats, Ints, Network
-from ..targets.pair_codes import codes
+from ..targets.pair_codes import codes, listed
 from .link_randomisation import PublishedLinkAttack
 from .link_similarity import walk_sums
 from .links import Part
@@ -24,7 +24,7 @@ class Plausibility(PublishedLinkAttack):
     def score_pairs(self, network: Network, part: Part, rng: np.random.Generator) -> Floats:
         pairs = part.pairs.cpu().numpy()
         plausible = _filled(walk_lift(network, pairs), network, pairs)
-        linked = np.isin(codes(pairs[:, 0], pairs[:, 1], network.nodes), network.plain().codes)
+        linked = listed(codes(pairs[:, 0], pairs[:, 1], network.nodes), network.plain().codes)
         return linked + plausible / (1 + plausible)
 
 
@@ -55,7 +55,7 @@ def walk_lift(network: Network, pairs: Ints) -> Floats:
     degrees = plain.degrees
     inverse = 1 / np.maximum(degrees, 1)
     one, other = pairs.T
-    linked = np.isin(codes(one, other, plain.nodes), plain.codes)
+    linked = listed(codes(one, other, plain.nodes), plain.codes)
     two, three = (walk_sums(plain, pairs, steps, inverse) for steps in (2, 3))
     around = (plain.adjacency @ inverse) * inverse  # walks to a neighbour and back
     own = around[one] + around[other] - inverse[one] * inverse[other]  # there and back and there once, not twice
@@ -66,7 +66,7 @@ def walk_lift(network: Network, pairs: Ints) -> Floats:
 def _filled(lift: Floats, network: Network, pairs: Ints) -> Floats:
     """The median in the place of edges that are the only one at an end."""
     plain = network.plain()
-    linked = np.isin(codes(pairs[:, 0], pairs[:, 1], plain.nodes), plain.codes)
+    linked = listed(codes(pairs[:, 0], pairs[:, 1], plain.nodes), plain.codes)
     alone = linked & (plain.degrees[pairs].min(1) == 1)
     judged = lift[linked & ~alone]
     return np.where(alone, np.median(judged) if len(judged) else 0.0, lift)

@@ -64,7 +64,7 @@ def constrained_switches(
         The switched network and how often what happened. Fewer than asked for mean that the chain gave up.
     """
     if core.size < 2:
-        return core, Tally(0, 0)
+        return core, Tally(proposals, 0)  # every step stays
     chain = Switches(core, constraints.turned, "transitivity" in constraints.names, rng)
     return _run(chain, core, constraints, proposals, successes)
 

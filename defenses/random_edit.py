@@ -6,7 +6,7 @@ from pydantic import Field
 from ..targets.defense import Defense
 from ..targets.errors import InputError
 from ..targets.network import Ints, Network, Verified
-from ..targets.pair_codes import codes
+from ..targets.pair_codes import codes, listed
 from ..targets.settings import Settings
 from .edge_response import pairs_at
 
@@ -95,6 +95,6 @@ def verify_edge_count(before: Network, after: Network) -> Verified:
     """Whether there are as many linked pairs as there were."""
     was, now = before.plain(), after.plain()
     low, high = was.edges
-    kept = int(np.isin(codes(low, high, now.nodes), now.codes).sum()) if was.nodes <= now.nodes else 0
+    kept = int(listed(codes(low, high, now.nodes), now.codes).sum()) if was.nodes <= now.nodes else 0
     detail = f"{now.size} edges, {was.size} before; {kept} of these are still there"
     return Verified("the number of edges stays", was.size == now.size and was.nodes == now.nodes, detail)

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from .errors import InputError
-from .pair_codes import codes, ends
+from .pair_codes import codes, distinct, ends, listed
 from .party import Client
 from .randomness import branch
 from .target import UNITS, Secrets
@@ -50,7 +50,7 @@ def link_secrets(
         _pairs_of(c, nodes, non_edges, clients, np.random.default_rng(branch(seed, c.number))) for c in clients
     ]
     edges, others, matched = (np.concatenate([p[k] for p in parts]) for k in range(3))
-    subjects = np.concatenate([edges, others, np.setdiff1d(matched, others)])
+    subjects = np.concatenate([edges, others, distinct(matched[~listed(matched, np.sort(others))])])
     truth = np.arange(len(subjects)) < len(edges)
     if not truth.any() or truth.all():
         raise InputError("there is no edge, or nothing but edges, within the clients: nothing is in question")
@@ -80,12 +80,12 @@ def _pairs_of(
     """Codes of a client's edges, of uniform non-edges, and of non-edges with the degrees of its edges' ends."""
     own, edges = client.nodes.cpu().numpy(), client.edges.cpu().numpy()
     row, col = edges[:, edges[0] < edges[1]]
-    linked = np.unique(codes(row, col, len(own)))
+    linked = distinct(codes(row, col, len(own)))
     every = len(own) * (len(own) - 1) // 2
     total = sum(len(c.nodes) * (len(c.nodes) - 1) // 2 for c in clients)
     share = round(non_edges * every / max(total, 1))
     uniform = _all_pairs(len(own)) if total <= non_edges else _drawn(len(own), share, linked, rng)
-    uniform = np.setdiff1d(uniform, linked)
+    uniform = distinct(uniform[~listed(uniform, linked)])
     ours = (np.concatenate([row, col]), np.concatenate([col, row]))
     matched = _matched(ours, linked, len(own), rng)
     return tuple(_global(part, own, nodes) for part in (linked, uniform, matched))  # type: ignore[return-value]
@@ -104,12 +104,13 @@ def _drawn(size: int, count: int, linked: np.ndarray, rng: np.random.Generator) 
     """``count`` different non-edges, or all there are."""
     room = size * (size - 1) // 2 - len(linked)
     if count >= room:
-        return np.setdiff1d(_all_pairs(size), linked)
+        every = _all_pairs(size)
+        return every[~listed(every, linked)]
     found = np.empty(0, dtype=np.int64)
     while len(found) < count:
         low, high = rng.integers(size, size=(2, 2 * count + 10))
         fresh = codes(low, high, size)[low != high]
-        fresh = fresh[~np.isin(fresh, linked)]
+        fresh = fresh[~listed(fresh, linked)]
         both = np.concatenate([found, fresh])
         found = both[np.sort(np.unique(both, return_index=True)[1])]
     return found[:count]
@@ -130,7 +131,7 @@ def _matched(
     for _ in range(tries):
         other = target[rng.integers(len(target), size=len(kept))] if len(target) else kept
         fresh = codes(kept, other, size)
-        good = (kept != other) & ~np.isin(fresh, linked) & ~np.isin(fresh, found)
+        good = (kept != other) & ~listed(fresh, linked) & ~np.isin(fresh, found)
         first = np.zeros(len(fresh), dtype=bool)
         first[np.unique(fresh, return_index=True)[1]] = True
         found = np.concatenate([found, fresh[good & first]])

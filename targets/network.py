@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from .pair_codes import codes
+from .pair_codes import codes, distinct, ends, listed
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -95,9 +95,7 @@ class Network:
         """The same without weights and types: one edge wherever there is any."""
         if self.types is None:
             return self if self.weights is None else replace(self, weights=None)
-        unique = np.unique(self.codes)
-        ends = np.stack([unique // self.nodes, unique % self.nodes])
-        return Network(self.nodes, ends, groups=self.groups)
+        return Network(self.nodes, np.stack(ends(distinct(self.codes), self.nodes)), groups=self.groups)
 
     def igraph(self) -> Any:
         """An ``igraph.Graph`` of the plain network."""
@@ -126,17 +124,23 @@ class Network:
             A network with exactly these pairs linked. A pair that was linked by several types stays so.
         """
         count = self.nodes if nodes is None else nodes
-        wanted = np.unique(pairs)
-        old = codes(self.edges[0], self.edges[1], count)
-        stays, new = np.isin(old, wanted), np.setdiff1d(wanted, old)
+        wanted, old = distinct(pairs), codes(self.edges[0], self.edges[1], count)
+        if self.weights is None and self.types is None:
+            return Network(count, np.stack(ends(wanted, count)))
+        stays, new = listed(old, wanted), wanted[~listed(wanted, old)]
         like = rng.integers(self.size, size=len(new)) if self.size else np.empty(0, dtype=np.int64)
 
         def drawn(values: Any) -> Any:
             return None if values is None else np.concatenate([values[stays], values[like]])
 
-        one = np.concatenate([self.edges[0][stays], new // count])
-        other = np.concatenate([self.edges[1][stays], new % count])
-        return Network.of(count, one, other, drawn(self.weights), drawn(self.types))
+        one, other = ends(new, count)
+        return Network.of(
+            count,
+            np.concatenate([self.edges[0][stays], one]),
+            np.concatenate([self.edges[1][stays], other]),
+            drawn(self.weights),
+            drawn(self.types),
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -184,7 +188,7 @@ def changes(before: Network, after: Network) -> str:
     low, high = before.plain().edges
     old = codes(low, high, after.nodes)
     new = after.plain().codes
-    kept = len(np.intersect1d(old, new))
+    kept = int(listed(old, new).sum())
     return (
         f"{nodes}; {len(new):,} linked pairs, {kept:,} of them original"
         f" ({100 * kept / max(len(old), 1):.1f} % of {len(old):,} kept), {len(new) - kept:,} new"

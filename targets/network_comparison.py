@@ -1,5 +1,6 @@
 """Two networks beside each other, property by property."""
 
+import math
 from collections.abc import Callable
 from functools import cached_property
 from typing import Any
@@ -14,6 +15,8 @@ from .network_spectra import adjacency_radius, algebraic_connectivity, largest_c
 from .randomness import branch
 
 TOP = 0.01
+ROUNDING = 1e-12
+"""Values that differ by less are equal: the modularity of one community is 0 or 2e-16."""
 Values = tuple[Any, ...]
 """A value before and after, the score, and where there are any: standard errors and the method."""
 
@@ -60,7 +63,7 @@ class Comparison:
 
 def closeness(before: float, after: float) -> float:
     """1 less the relative error, and not less than 0; of an original value of 0 only 0 is close."""
-    if before == after:
+    if math.isclose(before, after, rel_tol=0.0, abs_tol=ROUNDING):
         return 1.0
     return max(0.0, 1 - abs(after - before) / abs(before)) if before and np.isfinite(before) else 0.0
 

@@ -1,15 +1,35 @@
 """Unordered pairs of nodes as whole numbers."""
 
 import numpy as np
+from numpy.typing import NDArray
 
 
-def codes(low: np.ndarray, high: np.ndarray, nodes: int) -> np.ndarray:
+def codes(low: np.ndarray, high: np.ndarray, nodes: int) -> NDArray[np.int64]:
     """One whole number for each unordered pair of nodes, [s] int64; ``nodes`` is N."""
     first, second = np.minimum(low, high), np.maximum(low, high)
-    coded: np.ndarray = first.astype(np.int64) * nodes + second
+    coded: NDArray[np.int64] = first.astype(np.int64) * nodes + second
     return coded
 
 
-def ends(coded: np.ndarray, nodes: int) -> tuple[np.ndarray, np.ndarray]:
+def ends(coded: NDArray[np.int64], nodes: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """The two nodes of each pair, the smaller first: the inverse of `codes`."""
     return coded // nodes, coded % nodes
+
+
+def distinct(values: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Each value once, ascending.
+
+    ``numpy.unique`` hashes whole numbers, which for codes of pairs is twenty times as slow as sorting them.
+    """
+    ordered = np.sort(values)
+    found: NDArray[np.int64] = ordered[np.append(True, ordered[1:] != ordered[:-1])[: len(ordered)]]
+    return found
+
+
+def listed(values: NDArray[np.int64], ascending: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Which of the values are among others that ascend, [s] bool."""
+    if not len(ascending):
+        return np.zeros(len(values), dtype=bool)
+    place = np.minimum(np.searchsorted(ascending, values), len(ascending) - 1)
+    found: NDArray[np.bool_] = ascending[place] == values
+    return found

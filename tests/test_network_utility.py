@@ -230,7 +230,18 @@ def test_smaller_networks_can_be_compared_where_nobody_asks_who_is_who(karate):
 
 @pytest.mark.parametrize(
     ("before", "after", "score"),
-    [(2, 2, 1), (2, 1, 0.5), (2, 3, 0.5), (2, 5, 0), (0, 0, 1), (0, 0.1, 0), (-0.5, -0.25, 0.5), (2, np.inf, 0)],
+    [
+        (2, 2, 1),
+        (2, 1, 0.5),
+        (2, 3, 0.5),
+        (2, 5, 0),
+        (0, 0, 1),
+        (0, 2e-16, 1),
+        (2e-16, 0, 1),
+        (0, 0.1, 0),
+        (-0.5, -0.25, 0.5),
+        (2, np.inf, 0),
+    ],
 )
 def test_closeness_is_one_less_the_relative_error(before, after, score):
     assert closeness(before, after) == pytest.approx(score)

@@ -244,6 +244,14 @@ def test_presences_are_shares_of_linked_pairs(n, many, seed, with_edges):
     np.testing.assert_allclose(found[:, 1:].T, np.array(expected).reshape(-1, len(pairs)))
 
 
+@pytest.mark.parametrize("rows", [[[1, 0, 0, 3]], [[0, 1, 0, 2], [0, 1, 0, 1]]], ids=["turned", "twice"])
+def test_numbers_that_could_be_overlooked_are_refused(rows):
+    """Read as they stand they would say that no pair is linked, or too few."""
+    told = Network(4, np.empty((2, 0), dtype=np.int64), groups=np.array([0, 0, 1, 1]), counts=np.array(rows))
+    with pytest.raises(InputError, match="the smaller class first"):
+        presences(told, np.array([[0, 2]]))
+
+
 def test_known_links_tell_of_their_neighbours_without_a_release():
     """Cliques: two nodes with a common known neighbour are linked."""
     low, high = np.triu_indices(NODES, 1)

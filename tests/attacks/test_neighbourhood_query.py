@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from scipy.stats import poisson
 
 from gaudit.attacks.colour_refinement import classes, unique_share
-from gaudit.attacks.neighbourhood_query import NeighbourhoodQuery, canonical_forms, digests, neighbourhoods
+from gaudit.attacks.neighbourhood_query import NeighbourhoodQuery
+from gaudit.targets.neighbourhoods import canonical_forms, digests, neighbourhoods
 from gaudit.targets.network import Network, Original
 
 spec = spec_from_file_location("snap", Path(__file__).parents[1] / "snap.py")

@@ -116,6 +116,15 @@ def test_where_no_switch_keeps_the_features_it_says_so():
         FeatureSwitch(steps=100.0, features=("distance",), tolerance=1e-9).on_graph(BOOKS, seeded(0))
 
 
+def test_a_matching_is_switched():
+    """Its largest component is one edge, which stays."""
+    pairs = Network.of(8, [0, 2, 4, 6], [1, 3, 5, 7])
+    defense = FeatureSwitch()
+    after = defense.on_graph(pairs, seeded(0))
+    assert (after.degrees == 1).all()
+    assert defense.verify(pairs, after).holds
+
+
 def test_other_components_are_switched_among_themselves():
     ring = [(105 + k, 105 + (k + 1) % 40) for k in range(40)]
     both = Network.of(150, *np.concatenate([BOOKS.edges, np.array(ring).T], 1))

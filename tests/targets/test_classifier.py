@@ -332,7 +332,15 @@ NO_UPLOADS = (
 )
 UPLOADS = ("ldp", "gaussian-uploads", "noise-instead", "quantised-uploads", "top-k-uploads")
 OF_A_GRAPH = ("random-edit", "random-switch", "random-walk", "feature-switch", "spectral-switch", "spectral-edit")
-OF_A_GRAPH += ("k-degree", "summarisation", "intact-edges", "partial-edges", "cluster-edges")
+OF_A_GRAPH += (
+    "k-degree",
+    "k-automorphism",
+    "k-neighbourhood",
+    "summarisation",
+    "intact-edges",
+    "partial-edges",
+    "cluster-edges",
+)
 REASONS = {
     "ib": "it needs a model that clients trained together before",
     "pseudo-labels": "it needs a model that clients trained together before",

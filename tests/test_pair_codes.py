@@ -1,0 +1,30 @@
+"""Sets of pairs as whole numbers."""
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gaudit.targets.pair_codes import codes, distinct, ends, listed
+
+NUMBERS = st.lists(st.integers(0, 30), max_size=20)
+
+
+@given(st.integers(2, 40), st.data())
+def test_ends_undo_codes(nodes, data):
+    one, other = (
+        np.array(data.draw(st.lists(st.integers(0, nodes - 1), min_size=5, max_size=5))) for _ in range(2)
+    )
+    low, high = ends(codes(one, other, nodes), nodes)
+    assert (low == np.minimum(one, other)).all()
+    assert (high == np.maximum(one, other)).all()
+
+
+@given(NUMBERS)
+def test_distinct_values_ascend(values):
+    assert distinct(np.array(values, dtype=np.int64)).tolist() == sorted(set(values))
+
+
+@given(NUMBERS, NUMBERS)
+def test_listed_are_those_that_are_among_the_others(values, others):
+    found = listed(np.array(values, dtype=np.int64), np.array(sorted(others), dtype=np.int64))
+    assert found.tolist() == [value in others for value in values]

@@ -19,7 +19,7 @@ from gaudit.targets.errors import InputError
 from gaudit.targets.network import Network, Original
 
 snap = run_path(str(Path(__file__).parents[1] / "snap.py"))["snap"]
-BARS = {"ca-HepTh": (5, 4.6), "facebook_combined": (10, 9.0), "email-Enron": (10, 9.0)}
+BARS = {"ca-HepTh": (5, 4.6), "facebook_combined": (10, 9.0)}
 
 
 def karate():

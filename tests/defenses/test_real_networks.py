@@ -1,0 +1,44 @@
+"""Every defense of a published graph on whole networks: what it promises is found on its output."""
+
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+from runpy import run_path
+
+import numpy as np
+import pytest
+
+from gaudit.targets.registry import find, registered
+
+snap = cache(run_path(str(Path(__file__).parents[1] / "snap.py"))["snap"])
+NETWORKS = ("ca-HepTh", "email-Enron", "facebook_combined")
+GENTLE = {  # so that tests end soon; sizes and defaults are benchmarked
+    "feature-switch": {"steps": 0.05, "features": ("transitivity",)},
+    "spectral-switch": {"switches": 0.05},
+    "spectral-edit": {"share": 0.05},
+    "summarisation": {"steps": 1},
+    "k-automorphism": {"k": 3},
+    "k-neighbourhood": {"k": 3, "growth": 0.05},
+}
+SLOWLY_VERIFIED = {("k-neighbourhood", "facebook_combined"), ("k-neighbourhood", "email-Enron")}  # a minute each
+PROMISES_NOTHING = {"none", "random-walk"}
+ON_GRAPHS = [name for name in registered("defenses") if "on_graph" in find("defenses", name).sockets()]
+
+
+@pytest.mark.parametrize("graph", NETWORKS)
+@pytest.mark.parametrize("name", [name for name in ON_GRAPHS if name not in PROMISES_NOTHING])
+def test_guarantee_holds(name, graph, gaudit_data):
+    """Edges have one of two types at random, of which the second is sensitive."""
+    if (name, graph) in SLOWLY_VERIFIED:
+        pytest.skip("its own test checks the stronger guarantee that it falls back to")
+    network = snap(gaudit_data, graph)
+    network = replace(network, types=np.random.default_rng(0).integers(2, size=network.size))
+    defense = find("defenses", name)(**GENTLE.get(name, {}))
+    after = defense.on_graph(network, np.random.SeedSequence(0))
+    verified = defense.verify(network, after)
+    assert verified is not None
+    assert verified.holds, verified.detail
+
+
+def test_defenses_of_graphs_were_found():
+    assert len(ON_GRAPHS) >= 13

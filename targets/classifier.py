@@ -225,8 +225,7 @@ def _defended(task: Task, defense: Defense, seed: np.random.SeedSequence, channe
     data.train_mask = task.members[0]
     for mask in ("val_mask", "test_mask"):
         data[mask] = torch.zeros_like(task.members[0])
-    nobody_cut = torch.empty((2, 0), dtype=torch.long)
-    (party,) = clients_of(data, Partition(torch.zeros(data.num_nodes, dtype=torch.long), 1, "one", nobody_cut))
+    (party,) = clients_of(data, Partition.undivided(data.num_nodes))
     party = defense.on_data(party, None, seed, lambda kind, tensors: channel.hold(kind, party.name, -1, tensors))
     trained_on = Data(x=party.x, edge_index=party.edges, y=party.y_train)
     return Task(trained_on, party.train[None], task.recipe, task.classes, task.induced)

@@ -1,6 +1,6 @@
 """A condensed graph as it is released."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import torch
@@ -10,6 +10,8 @@ from .errors import InputError
 from .propagation import Neighbourhood, dense_gcn_operator
 
 KIND = "condensed-graph"
+UPLOAD_KIND = "condensed-upload"
+"""A condensed graph that one client sends to the server, which does not pass it on."""
 
 
 @dataclass(frozen=True)
@@ -69,3 +71,9 @@ class CondensedGraph:
         """Share of node pairs that are linked."""
         n = len(self.y)
         return float((self.adjacency > 0).sum()) / max(n * (n - 1), 1)
+
+
+def joined(parts: Sequence[CondensedGraph]) -> CondensedGraph:
+    """Several condensed graphs as one, without links between them (FedGM, Eq. 8 and 9)."""
+    x, y = torch.cat([part.x for part in parts]), torch.cat([part.y for part in parts])
+    return CondensedGraph(x, y, torch.block_diag(*[part.adjacency for part in parts]))

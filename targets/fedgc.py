@@ -26,6 +26,7 @@ from .partition import partition
 from .party import Client, clients_of
 from .propagation import Neighbourhood
 from .randomness import branch
+from .released import GAME, label_membership, transferred, utilities
 from .self_training import GRADIENT_KIND as SELF_TRAINING_KIND
 from .self_training import label_the_rest, train_together
 from .target import Progress, Run, Secrets, Target, no_progress
@@ -147,15 +148,11 @@ class _FedGCRun:
         near = self._exchange(self.clients)
         bench = Bench(self.clients, near, self.settings.backbone, self.settings.test)
         releases = self._condense(near)
-        utilities = []
-        for done, (round_, release) in enumerate(releases):
-            utilities.append(bench.utility(release, round_, branch(self.seed, "evaluate", round_)))
-            self.progress("measuring utility", done + 1, len(releases))
-        chosen = int(np.argmax([u.validation for u in utilities]))
+        worth, chosen = utilities(bench, releases, branch(self.seed, "evaluate"), self.progress)
         return Run(
             self.channel.transcript,
-            {"label-membership": self._secrets(), LONE_NODE: lone_node_secrets(self.clients)},
-            tuple(utilities),
+            {GAME: self._secrets(), LONE_NODE: lone_node_secrets(self.clients)},
+            worth,
             chosen,
             tuple(self.notes),
             self._transfer(releases[chosen][1]) if self.settings.transfer else {},
@@ -163,26 +160,9 @@ class _FedGCRun:
 
     def _transfer(self, release: CondensedGraph) -> dict[str, float]:
         """Other architectures on the whole graph; with 0 hops on the clients' own edges only."""
-        from .downstream import ARCHITECTURES, WholeGraph, transfer
-
-        x = torch.empty_like(self.data.x)
-        for client in self.clients:
-            x[client.nodes] = client.x
-        edges = self.data.edge_index
-        if self.settings.hops == 0:
-            edges = torch.cat([c.nodes[c.edges] for c in self.clients], dim=1)
-        data, phase = self.data, self.settings.test
-        return transfer(
-            release,
-            WholeGraph(x, edges, data.y, data.val_mask, data.test_mask),
-            self.clients[0].classes,
-            hidden=phase.hidden,
-            epochs=phase.epochs,
-            lr=phase.lr,
-            weight_decay=phase.weight_decay,
-            seed=branch(self.seed, "transfer"),
-            progress=lambda done: self.progress("training other architectures", done, len(ARCHITECTURES)),
-        )
+        s = self.settings
+        seed = branch(self.seed, "transfer")
+        return transferred(release, self.data, self.clients, s.test, seed, self.progress, across=s.hops > 0)
 
     def _exchange(self, clients: list[Client]) -> list[Neighbourhood]:
         s = self.settings
@@ -231,7 +211,7 @@ class _FedGCRun:
         # a defense may label more nodes: the ratio speaks of those that were labelled before it
         labelled = int(self.data.train_mask.sum())
         size = condensed_size(s.ratio, s.ratio_of, self.data.num_nodes, labelled)
-        server = MatchingServer(s, self.data.num_features, counts, size, seed, self._initial_rows())
+        server = MatchingServer.starting(s, self.data.num_features, counts, size, seed, self._initial_rows())
         cells = {c.number: ClassCells(c, n) for c, n in zip(self.clients, near, strict=True)}
         terms = {c.number: self.defense.on_training(c, branch(seed, "term", c.number)) for c in self.clients}
         releases = []
@@ -274,20 +254,15 @@ class _FedGCRun:
         return dict(self.channel.send(GRADIENT_KIND, client.name, "server", round_, gradients))
 
     def _secrets(self) -> Secrets:
-        """Members: nodes whose label was trained on. Non-members: test nodes."""
+        """Test nodes that took part in self-training are told apart: their labels were guessed and trained on."""
+        if self.shared is None or not self.settings.self_training:
+            return label_membership(self.data, self.clients)
         train = self.data.train_mask.cpu().numpy()
-        subjects = np.flatnonzero(train | self.data.test_mask.cpu().numpy())
-        truth = train[subjects]
-        groups = {}
-        if self.shared is not None and self.settings.self_training:
-            took_part = np.zeros(len(train), dtype=bool)
-            for client in self.clients:
-                took_part[client.nodes.cpu().numpy()] = client.used.cpu().numpy()
-            groups = {
-                "non-members in self-training": truth | took_part[subjects],
-                "non-members not in self-training": truth | ~took_part[subjects],
-            }
-        owners = np.empty(len(train), dtype=np.int64)
+        took_part = np.zeros(len(train), dtype=bool)
         for client in self.clients:
-            owners[client.nodes.cpu().numpy()] = client.number
-        return Secrets("label-membership", "the label of one node", subjects, truth, groups, owners[subjects])
+            took_part[client.nodes.cpu().numpy()] = client.used.cpu().numpy()
+        groups = {
+            "non-members in self-training": ~train & ~took_part,
+            "non-members not in self-training": ~train & took_part,
+        }
+        return label_membership(self.data, self.clients, groups)

@@ -11,7 +11,7 @@ from typing import Literal
 import numpy as np
 import torch
 from pydantic import Field, model_validator
-from torch import Tensor
+from torch import Tensor, nn
 
 from .backbone import BACKBONES, Backbone, BackboneName, Weights
 from .condensation import (
@@ -23,6 +23,7 @@ from .condensation import (
 )
 from .condensed import CondensedGraph
 from .defense import LossTerm
+from .errors import InputError
 from .party import Client
 from .propagation import Factor, Neighbourhood, dense_gcn_operator, sparse_features
 from .randomness import branch, seeded
@@ -111,6 +112,15 @@ class ClassCells:
         return dict(zip(logits, gradient.split([len(z) for z in logits.values()]), strict=True))
 
 
+def by_class(gradients: Weights) -> dict[int, dict[str, Tensor]]:
+    """One client's gradients, named ``<class>/<weight>``, by class."""
+    found: dict[int, dict[str, Tensor]] = {}
+    for key, value in gradients.items():
+        label, name = key.split("/")
+        found.setdefault(int(label), {})[name] = value
+    return found
+
+
 def aggregated(answers: list[Weights], counts: Tensor, how: str) -> dict[int, dict[str, Tensor]]:
     """g_c = sum over clients of n_j(c) / n(c) g_{j,c} (FedGC Eq. 3), or the plain mean over those that have c."""
     total: dict[int, dict[str, Tensor]] = {}
@@ -134,65 +144,98 @@ class MatchingServer:
 
     Args:
         settings: of the matching.
-        features: d.
-        counts: labelled nodes per client and class, [M, C].
-        size: n', number of condensed nodes.
-        seed: of first features, structure and models.
-        rows: real rows [m, d] and their labels [m] to start from; noise without them.
+        x: first features [n', d].
+        y: labels [n'].
+        structure: the links as a function of the features.
+        classes: C.
+        seed: of models.
+        started_from: which of the rows that it was given each condensed node starts from, [n']; None where it
+            starts from noise.
     """
 
     def __init__(
         self,
+        settings: MatchingSettings,
+        x: Tensor,
+        y: Tensor,
+        structure: nn.Module,
+        classes: int,
+        seed: np.random.SeedSequence,
+        started_from: Tensor | None = None,
+    ) -> None:
+        self.settings, self.seed, self.started_from = settings, seed, started_from
+        self.x, self.y, self.structure, self.classes = x.requires_grad_(True), y, structure, classes
+        self.backbone = BACKBONES[settings.backbone]
+        per_class = torch.bincount(self.y, minlength=classes)
+        self.class_weight = per_class / per_class.max()
+        self.adam_x = torch.optim.Adam([self.x], lr=settings.lr_features, fused=True)
+        weights = list(structure.parameters())
+        self.adam_structure = torch.optim.Adam(weights, lr=settings.lr_structure, fused=True) if weights else None
+
+    @classmethod
+    def starting(
+        cls,
         settings: MatchingSettings,
         features: int,
         counts: Tensor,
         size: int,
         seed: np.random.SeedSequence,
         rows: tuple[Tensor, Tensor] | None = None,
-    ) -> None:
-        self.settings, self.seed = settings, seed
-        self.features, self.classes = features, counts.shape[1]
-        self.backbone = BACKBONES[settings.backbone]
-        by_class = counts.sum(0)
-        self.y = allocate_labels(by_class.cpu(), size).to(counts.device)
-        per_class = torch.bincount(self.y, minlength=self.classes)
-        self.class_weight = per_class / per_class.max()
-        with seeded(branch(seed, "init")):
-            self.x = self._first_features(rows, counts.device).requires_grad_(True)
-            self.structure = StructureGenerator(self.features).to(self.x.device)
-        self.adam_x = torch.optim.Adam([self.x], lr=settings.lr_features, fused=True)
-        self.adam_structure = torch.optim.Adam(self.structure.parameters(), lr=settings.lr_structure, fused=True)
+    ) -> "MatchingServer":
+        """Labels in the shares of the labelled nodes' classes, first features, and a structure generator.
 
-    def _first_features(self, given: tuple[Tensor, Tensor] | None, device: torch.device) -> Tensor:
-        """Noise of deviation 0.01, or given rows, each with the label of its condensed node."""
-        if given is None:
-            return 0.01 * torch.randn(len(self.y), self.features, device=device)
-        rows, labels = given
-        chosen: list[int] = []
-        for label in self.y.tolist():
-            of_class = (labels == label).nonzero().flatten()
-            taken = sum(1 for i in chosen if int(labels[i]) == label)
-            if taken % len(of_class) == 0:
-                order = of_class[torch.randperm(len(of_class), device=device)]
-            chosen.append(int(order[taken % len(of_class)]))
-        return rows[torch.tensor(chosen, device=device)].clone()
+        Args:
+            settings: of the matching.
+            features: d.
+            counts: labelled nodes per client and class, [M, C].
+            size: n', number of condensed nodes.
+            seed: of first features, structure and models.
+            rows: real rows [m, d] and their labels [m] to start from; noise without them.
+        """
+        y = allocate_labels(counts.sum(0).cpu(), size).to(counts.device)
+        with seeded(branch(seed, "init")):
+            chosen = None if rows is None else _one_for_each(y, rows[1])
+            if rows is None or chosen is None:
+                x = 0.01 * torch.randn(len(y), features, device=y.device)
+            else:
+                x = rows[0][chosen].clone()
+            structure = StructureGenerator(features).to(y.device)
+        return cls(settings, x, y, structure, counts.shape[1], seed, chosen)
 
     def draw_model(self, round_: int) -> Weights:
         """A fresh random model for one round."""
         with seeded(branch(self.seed, "model", round_)):
-            model = self.backbone(self.features, self.settings.hidden, self.classes).to(self.x.device)
+            model = self.backbone(self.x.shape[1], self.settings.hidden, self.classes).to(self.x.device)
         return model.weights()
 
     def match(self, theta: Weights, real: Mapping[int, Weights], round_: int) -> None:
         """One step on the features or on the structure, towards gradients like the real ones."""
         s = self.settings
         on_structure = round_ % (s.structure_steps + s.feature_steps) < s.structure_steps
+        on_structure = on_structure and self.adam_structure is not None
         x = self.x.detach() if on_structure else self.x
+        self.structure.requires_grad_(on_structure)  # else a third of the time went into unused derivatives
         loss = self._distance(x, theta, real)
-        optimiser = self.adam_structure if on_structure else self.adam_x
+        if not bool(torch.isfinite(loss)):
+            raise InputError(
+                f"condensing stops in round {round_}: the matching loss is {float(loss)}; lower lr_features "
+                f"({s.lr_features}) and lr_structure ({s.lr_structure}), or check the features for huge values"
+            )
+        optimiser = self.adam_structure if on_structure and self.adam_structure else self.adam_x
         optimiser.zero_grad(set_to_none=True)
         loss.backward()  # type: ignore[no-untyped-call]
         optimiser.step()
+
+    def learner(self, theta: Weights, lr: float) -> "Learner":
+        """A model that is to be trained on the condensed graph between steps, from the weights ``theta`` on."""
+        return Learner(self.backbone, theta, lr)
+
+    def taught(self, learner: "Learner", steps: int) -> Weights:
+        """The learner's weights after some steps on the condensed graph as it stands."""
+        with torch.no_grad():
+            operator = dense_gcn_operator(self.structure(self.x))
+            rows = operator @ self.x
+        return learner.trained(rows, operator, self.y, steps)
 
     def _distance(self, x: Tensor, theta: Weights, real: Mapping[int, Weights]) -> Tensor:
         operator = dense_gcn_operator(self.structure(x))
@@ -215,3 +258,42 @@ class MatchingServer:
             adjacency = self.structure(self.x)
         adjacency = torch.where(adjacency > self.settings.threshold, adjacency, 0.0)
         return CondensedGraph(self.x.detach().clone(), self.y.clone(), adjacency)
+
+
+def _one_for_each(y: Tensor, labels: Tensor) -> Tensor:
+    """For each condensed node a row with its label, [n']; a row is taken twice only when all of its class are."""
+    chosen: list[int] = []
+    for label in y.tolist():
+        of_class = (labels == label).nonzero().flatten()
+        taken = sum(1 for i in chosen if int(labels[i]) == label)
+        if taken % len(of_class) == 0:
+            order = of_class[torch.randperm(len(of_class), device=y.device)]
+        chosen.append(int(order[taken % len(of_class)]))
+    return torch.tensor(chosen, device=y.device)
+
+
+class Learner:
+    """A model in training on a condensed graph that changes meanwhile (GCond's inner loop)."""
+
+    def __init__(self, backbone: type[Backbone], theta: Weights, lr: float) -> None:
+        self.backbone = backbone
+        self.weights = {name: value.clone().requires_grad_(True) for name, value in theta.items()}
+        self.adam = torch.optim.Adam(self.weights.values(), lr=lr, fused=True)
+
+    def trained(self, rows: Tensor, operator: Tensor, y: Tensor, steps: int) -> Weights:
+        """Full-batch steps on the condensed nodes, then the weights.
+
+        Args:
+            rows: once aggregated features [n', d].
+            operator: of the second aggregation, [n', n'].
+            y: labels [n'].
+            steps: how many.
+        """
+        for _ in range(steps):
+            with torch.no_grad():
+                hidden = self.backbone.hidden(self.weights, rows)
+                error = mean_error(self.backbone.logits(self.weights, hidden, operator), y)
+                for name, value in self.backbone.gradients(self.weights, rows, hidden, operator, error).items():
+                    self.weights[name].grad = value
+            self.adam.step()
+        return {name: value.detach().clone() for name, value in self.weights.items()}

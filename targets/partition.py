@@ -40,6 +40,11 @@ class Partition:
     method: str
     cut_edges: Tensor
 
+    @classmethod
+    def undivided(cls, nodes: int) -> "Partition":
+        """One client that owns all nodes."""
+        return cls(torch.zeros(nodes, dtype=torch.long), 1, "one", torch.empty((2, 0), dtype=torch.long))
+
 
 def partition(
     data: Data, method: str, clients: int, seed: np.random.SeedSequence | int, beta: float = 1.0

@@ -53,8 +53,7 @@ class PlantedLinks(Control):
         progress: Progress = no_progress,
     ) -> Run:
         channel = Channel(retain=retain)
-        nobody_cut = torch.empty((2, 0), dtype=torch.long)
-        alone = Partition(torch.zeros(data.num_nodes, dtype=torch.long), 1, "one", nobody_cut)
+        alone = Partition.undivided(data.num_nodes)
         (client,) = clients_of(data, alone)
         coins = torch.Generator().manual_seed(integer(branch(seed, "codes")))
         cliques = _components(data)

@@ -72,7 +72,7 @@ def test_install_announces_what_pyproject_lists(group):
 
 @pytest.mark.parametrize(
     ("group", "wrong", "right"),
-    [("targets", "fedcg", "fedgc"), ("attacks", "mia-adaptiv", "mia-adaptive"), ("defenses", "LPD", "ldp")],
+    [("targets", "fedavgg", "fedavg"), ("attacks", "mia-adaptiv", "mia-adaptive"), ("defenses", "LPD", "ldp")],
 )
 def test_unknown_name_is_refused_with_the_nearest(group, wrong, right):
     with pytest.raises(InputError, match=f"unknown {group[:-1]} '{wrong}': did you mean '{right}'"):

@@ -1,21 +1,22 @@
 """FedGC on a graph of 60 nodes: what is sent is what the paper says, and nothing depends on what it must not."""
 
+from pathlib import Path
+from runpy import run_path
+
 import numpy as np
 import pytest
 import torch
 from torch.nn import functional as F
-from torch_geometric.data import Data
-from torch_geometric.utils import stochastic_blockmodel_graph
 
 from gaudit.targets.condensation import allocate_labels
 from gaudit.targets.condensed import CondensedGraph
 from gaudit.targets.errors import InputError
 from gaudit.targets.fedgc import FedGC
-from gaudit.targets.graph import check_graph
 from gaudit.targets.partition import partition
 from gaudit.targets.randomness import branch
 from gaudit.targets.registry import find
 
+sixty_nodes = run_path(str(Path(__file__).parents[1] / "sixty_nodes.py"))["sixty_nodes"]
 CLIENTS = [f"client:{n}" for n in range(3)]
 PHASE = {"hidden": 8, "epochs": 10, "models": 2, "tune_epochs": 5}
 TINY = {"clients": 3, "partition": "metis", "ratio": 0.15, "hidden": 8, "rounds": 4, "self_training_rounds": 6}
@@ -25,15 +26,7 @@ DEFENSES = ("none", "ib", "pseudo-labels", "adversarial-regularisation", "ldp")
 
 @pytest.fixture(scope="module")
 def graph():
-    torch.manual_seed(0)
-    y = torch.arange(60) // 20
-    edges = stochastic_blockmodel_graph([20] * 3, [[0.2 if i == j else 0.03 for i in range(3)] for j in range(3)])
-    place = torch.arange(60) % 20  # in each class 6, 4 and 2 labelled nodes, 5 for validation, the next 8 for test
-    labelled = torch.tensor([6, 4, 2])[y]
-    train, val = place < labelled, (place >= labelled) & (place < labelled + 5)
-    test = (place >= labelled + 5) & (place < labelled + 13)
-    x = torch.randn(60, 5) + 2 * F.one_hot(y, 5)
-    return check_graph(Data(x=x, y=y, edge_index=edges, train_mask=train, val_mask=val, test_mask=test), "sixty")
+    return sixty_nodes()
 
 
 @pytest.fixture(scope="module")

@@ -1,0 +1,200 @@
+"""Condensed graphs by every method: accuracy beside membership, measured beside published.
+
+Each trial (dataset, method, first features, seed) is written to a folder when it is done:
+
+    python benchmarks/condensed_graphs.py run --dataset Cora --seeds 3 --folder results
+    python benchmarks/condensed_graphs.py show --folder results
+    python benchmarks/condensed_graphs.py figure --dataset Cora --folder results --to cora.svg
+
+Attacks hold the released graph and the features of the nodes in question. ``nearest`` is told for all members, and
+for those whose rows a release starts from and the others apart; its blind baseline compares with other nodes' rows.
+"""
+
+import json
+import time
+from pathlib import Path
+from typing import Any
+
+import click
+import numpy as np
+
+METHODS: dict[str, tuple[str, dict[str, Any]]] = {  # target, settings besides the paper preset
+    "random": ("random", {}),
+    "herding": ("herding", {}),
+    "k-center": ("k-center", {}),
+    "coarsening": ("coarsening", {}),
+    "gcond": ("gcond", {}),
+    "gcond, noise": ("gcond", {"init": "noise"}),
+    "doscond": ("doscond", {}),
+    "doscond, noise": ("doscond", {"init": "noise"}),
+    "fedgc": ("fedgc", {"init": "real"}),
+    "fedgc, noise": ("fedgc", {}),
+    "fedgm": ("fedgm", {}),
+    "fedgm, noise": ("fedgm", {"init": "noise"}),
+    "fedgm, stage 1": ("fedgm", {"refinements": 0}),
+}
+PUBLISHED = {  # accuracy %; GCond: Table 2 at the ratio of the preset; FedGC and FedGM: their Tables 2
+    "Cora": {"gcond": 80.1, "fedgc, noise": 79.4, "fedgm": 83.23, "fedgm, stage 1": 82.54},
+    "CiteSeer": {"fedgc, noise": 71.3, "fedgm": 73.95, "fedgm, stage 1": 72.62},
+    "Photo": {"fedgm": 90.85, "fedgm, stage 1": 84.91},
+    "Actor": {"fedgm": 31.33, "fedgm, stage 1": 30.42},
+    "tolokers": {"fedgm": 78.49, "fedgm, stage 1": 78.07},
+    "CS": {"fedgm": 89.51, "fedgm, stage 1": 88.97},
+}
+FOLDER = click.option("--folder", type=click.Path(path_type=Path), default=Path("results"), show_default=True)
+
+
+@click.group()
+def main() -> None:
+    """Utility and leakage of condensed graphs."""
+
+
+@main.command()
+@click.option("--dataset", type=click.Choice(list(PUBLISHED)), required=True)
+@click.option("--method", "methods", multiple=True, type=click.Choice(list(METHODS)), default=tuple(METHODS))
+@click.option("--seeds", default=3, show_default=True)
+@click.option("--first-seed", default=0, show_default=True)
+@FOLDER
+def run(dataset: str, methods: tuple[str, ...], seeds: int, first_seed: int, folder: Path) -> None:
+    """Run the trials that the folder does not hold yet, one after another on one thread."""
+    from gaudit.audit.trial import use_one_thread
+    from gaudit.targets.datasets import load_dataset
+
+    use_one_thread()
+    data = load_dataset(dataset)
+    data.name = dataset
+    folder.mkdir(parents=True, exist_ok=True)
+    for index in range(first_seed, seeds):
+        for method in methods:
+            file = folder / f"condensed-{dataset}-{method.replace(', ', '+')}-{index}.json"
+            if not file.exists():
+                found = _trial(data, method, index)
+                file.with_suffix(".part").write_text(json.dumps(found))
+                file.with_suffix(".part").rename(file)
+                click.echo(f"{file} written: {found['accuracy']:.3f}")
+
+
+def _trial(data: Any, method: str, index: int) -> dict[str, Any]:
+    from gaudit.audit.trial import AttackPlan, TrialPlan, run_trial
+    from gaudit.targets.registry import find
+
+    name, settings = METHODS[method]
+    fitting = {**find("targets", name).preset("paper", data), **settings}
+    plan = TrialPlan(name, fitting, "none", {}, (AttackPlan("nearest"), AttackPlan("mia")), seed=0, index=index)
+    began = time.process_time()
+    result = run_trial(plan, data)
+    found = {"accuracy": result.utility.test, "seconds": time.process_time() - began, "notes": result.notes}
+    return {**found, "attacks": {a.plan.name: _scored(a) for a in result.attacked}}
+
+
+def _scored(attacked: Any) -> dict[str, Any]:
+    from gaudit.audit.metrics import auc
+
+    judged, blind = attacked.judged, attacked.blind
+    groups = {name: judged.where(mask) for name, mask in attacked.groups.items()}
+    return {
+        "auc": auc(judged.truth, judged.score),
+        "tpr": _named_at_one_percent(judged),
+        "blind": auc(blind.truth, blind.score),
+        "groups": {name: auc(part.truth, part.score) for name, part in groups.items()},
+    }
+
+
+def _named_at_one_percent(judged: Any) -> float:
+    """Share of members above the score that one non-member in a hundred reaches."""
+    limit = np.quantile(judged.score[~judged.truth], 0.99, method="higher")
+    return float((judged.score[judged.truth] > limit).mean())
+
+
+@main.command()
+@FOLDER
+def show(folder: Path) -> None:
+    """Print what the folder holds as Markdown."""
+    for dataset, published in PUBLISHED.items():
+        found = _read(folder, dataset)
+        if not found:
+            continue
+        click.echo(
+            f"### {dataset}\n\n| method | seeds | accuracy % | published | nearest, AUC % (blind) | copied first "
+            "| never copied | TPR % at 1 % FPR | mia, AUC % (blind) | TPR % at 1 % FPR | CPU s |\n"
+            + "|---" * 11
+            + "|"
+        )
+        for method in METHODS:
+            if method in found:
+                click.echo(f"| {_row(method, found[method], published.get(method))} |")
+        click.echo("")
+
+
+def _row(method: str, trials: list[dict[str, Any]], published: float | None) -> str:
+    def attack(name: str, key: str) -> list[float]:
+        return [trial["attacks"][name][key] for trial in trials]
+
+    def group(name: str) -> list[float]:
+        every = [trial["attacks"]["nearest"]["groups"].get(name) for trial in trials]
+        return [value for value in every if value is not None and np.isfinite(value)]
+
+    cells = [method, len(trials), _interval([t["accuracy"] for t in trials]), published or ""]
+    cells += [f"{_interval(attack('nearest', 'auc'))} ({_mean(attack('nearest', 'blind'))})"]
+    cells += [_mean(group("members copied at first")), _mean(group("members never copied"))]
+    cells += [_mean(attack("nearest", "tpr"))]
+    cells += [f"{_interval(attack('mia', 'auc'))} ({_mean(attack('mia', 'blind'))})", _mean(attack("mia", "tpr"))]
+    cells += [f"{np.mean([t['seconds'] for t in trials]):.0f}"]
+    return " | ".join(map(str, cells))
+
+
+def _mean(values: list[float]) -> str:
+    return f"{100 * np.mean(values):.1f}" if values else ""
+
+
+def _interval(values: list[float]) -> str:
+    """The mean over seeds with its 95 % interval by Student's t."""
+    from scipy.stats import t
+
+    mean = 100 * np.mean(values)
+    if len(values) < 2:
+        return f"{mean:.1f}"
+    half = t.ppf(0.975, len(values) - 1) * 100 * np.std(values, ddof=1) / len(values) ** 0.5
+    return f"{mean:.1f} [{mean - half:.1f}, {mean + half:.1f}]"
+
+
+@main.command()
+@click.option("--dataset", type=click.Choice(list(PUBLISHED)), required=True)
+@click.option("--to", type=click.Path(path_type=Path), required=True)
+@FOLDER
+def figure(dataset: str, to: Path, folder: Path) -> None:
+    """Draw accuracy against membership, one point for each seed."""
+    import matplotlib
+
+    matplotlib.use("svg")
+    from matplotlib import pyplot
+
+    sheet, panes = pyplot.subplots(1, 2, figsize=(11, 4.5), sharey=True)
+    for number, (method, trials) in enumerate(_read(folder, dataset).items()):
+        colour, marker = pyplot.get_cmap("tab20")(number % 20), "o" if "noise" in method else "s"
+        for pane, key in zip(panes, ("auc", "tpr"), strict=True):
+            told = [100 * max(a[key] for a in trial["attacks"].values()) for trial in trials]
+            accuracy = [100 * trial["accuracy"] for trial in trials]
+            pane.scatter(told, accuracy, label=method, color=colour, marker=marker, s=28)
+    blind = [100 * a["blind"] for ts in _read(folder, dataset).values() for t in ts for a in t["attacks"].values()]
+    panes[0].axvspan(min(blind), max(blind), alpha=0.15, color="grey", label="blind baselines")
+    panes[0].set_xlabel("membership, AUC % of the better attack")
+    panes[1].set_xlabel("members named at 1 % false accusations, %")
+    panes[0].set_ylabel("test accuracy %")
+    panes[1].legend(fontsize=7, loc="center left", bbox_to_anchor=(1, 0.5))
+    sheet.suptitle(f"{dataset}: what condensed graphs are worth and what they tell")
+    sheet.tight_layout()
+    sheet.savefig(to, metadata={"Date": None})
+
+
+def _read(folder: Path, dataset: str) -> dict[str, list[dict[str, Any]]]:
+    found: dict[str, list[dict[str, Any]]] = {}
+    for method in METHODS:
+        for file in sorted(folder.glob(f"condensed-{dataset}-{method.replace(', ', '+')}-*.json")):
+            if file.stem.rsplit("-", 1)[0] == f"condensed-{dataset}-{method.replace(', ', '+')}":
+                found.setdefault(method, []).append(json.loads(file.read_text()))
+    return found
+
+
+if __name__ == "__main__":
+    main()

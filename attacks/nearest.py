@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from ..targets.condensed import KIND, CondensedGraph
+from ..targets.condensed import KIND, UPLOAD_KIND, CondensedGraph
 from ..targets.encoder import ENCODER_KIND
 from ..targets.transcript import View
 from .adapted import adapted
@@ -17,17 +17,19 @@ class Nearest(Attack):
     """Largest cosine similarity of a node's features to a released row; no model at all.
 
     Condensation that starts from real rows publishes them slightly moved. Where the view holds a client's
-    encoder and the adversary adapts to the defense, features are transformed by it first.
+    encoder and the adversary adapts to the defense, features are transformed by it first. Where clients upload
+    condensed graphs of their own, who sees these compares with their rows too.
     """
 
     name = "nearest"
     needs: ClassVar[tuple[str, ...]] = (KIND,)
-    uses: ClassVar[tuple[str, ...]] = (ENCODER_KIND,)
+    uses: ClassVar[tuple[str, ...]] = (ENCODER_KIND, UPLOAD_KIND)
 
     def score(self, view: View, knowledge: Knowledge) -> Tensor:
         x = adapted(view, knowledge).x
-        release = CondensedGraph.from_tensors(view.last(KIND).tensors, features=x.shape[1])
-        return largest_cosine(x[knowledge.subjects], release.x)
+        seen = [view.last(KIND), *view.of_kind(UPLOAD_KIND)]
+        rows = [CondensedGraph.from_tensors(message.tensors, features=x.shape[1]).x for message in seen]
+        return largest_cosine(x[knowledge.subjects], torch.cat(rows))
 
     def blind_score(self, knowledge: Knowledge) -> Tensor:
         """Rows of the shadow data in place of released ones, as many as a half of the members."""

@@ -12,6 +12,7 @@ from torch_geometric.data import Data
 
 from ..attacks.attack import Attack, Knowledge, Neighbours
 from ..attacks.identity import IdentityAttack
+from ..targets.channel import StoppedError
 from ..targets.defense import Defense
 from ..targets.errors import InputError
 from ..targets.randomness import branch
@@ -152,7 +153,13 @@ def run_trial(
     """
     target, defense = plan.make_target(), plan.make_defense()
     seed = plan.root()
-    run = target(data, defense, seed, plan.keeps(), progress)
+    try:
+        run = target(data, defense, seed, plan.keeps(), progress)
+    except StoppedError as error:
+        if plan.transcript is None:
+            raise
+        error.transcript.save(Path(plan.transcript))
+        raise InputError(f"{error}; what was sent until then is in {plan.transcript}") from error
     if plan.transcript is not None:
         run.transcript.save(Path(plan.transcript))
     return attacks_on(plan, run, data, seed, progress, grants)

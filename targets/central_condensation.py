@@ -107,9 +107,10 @@ class CentralCondensation(Target):
         channel = Channel(retain=retain, mods=() if mod is None else (mod,))
         graph = OwnGraph.of(data, defense, channel, seed, s, progress)
         released = []
-        for round_, release in self.releases(graph, branch(seed, "condense")):
-            sent = channel.send(KIND, graph.owner.name, "public", round_, release.tensors())
-            released.append((round_, CondensedGraph.from_tensors(sent)))
+        with channel.keeping():
+            for round_, release in self.releases(graph, branch(seed, "condense")):
+                sent = channel.send(KIND, graph.owner.name, "public", round_, release.tensors())
+                released.append((round_, CondensedGraph.from_tensors(sent)))
         bench = Bench([graph.owner], [graph.near], EVALUATED_WITH, s.test)
         worth, chosen = utilities(bench, released, branch(seed, "evaluate"), progress)
         best = released[chosen][1]

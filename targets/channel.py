@@ -1,6 +1,7 @@
 """The only way out of a party."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
 import torch
@@ -17,6 +18,14 @@ def keep_kinds(*kinds: str) -> Retention:
     """The retention rule that keeps all messages of some kinds, and of no other."""
     wanted = frozenset(kinds)
     return lambda message: message.kind in wanted
+
+
+class StoppedError(InputError):
+    """A run that could not go on; ``transcript`` is what was sent until then."""
+
+    def __init__(self, message: str, transcript: Transcript) -> None:
+        super().__init__(message)
+        self.transcript = transcript
 
 
 @dataclass
@@ -57,6 +66,14 @@ class Channel:
         if not keep:
             return message.tensors
         return {name: tensor.clone() for name, tensor in message.tensors.items()}
+
+    @contextmanager
+    def keeping(self) -> Iterator[None]:
+        """Within the block an `InputError` becomes `StoppedError`, so that what was sent is not lost with it."""
+        try:
+            yield
+        except InputError as error:
+            raise StoppedError(str(error), self.transcript) from error
 
     def hold(self, kind: str, party: str, round_: int, tensors: Mapping[str, Tensor]) -> None:
         """Notes something that a party has and keeps: visible to that party alone, untouched by defenses."""

@@ -147,7 +147,8 @@ class _FedGCRun:
         self.clients = self._defended()
         near = self._exchange(self.clients)
         bench = Bench(self.clients, near, self.settings.backbone, self.settings.test)
-        releases = self._condense(near)
+        with self.channel.keeping():
+            releases = self._condense(near)
         worth, chosen = utilities(bench, releases, branch(self.seed, "evaluate"), self.progress)
         return Run(
             self.channel.transcript,

@@ -156,10 +156,11 @@ class _FedGMRun:
         s = self.settings
         near = exchange(self.clients, 0, self.data.num_nodes, self.channel, encrypted=False)
         cells = [ClassCells(c, n) for c, n in zip(self.clients, near, strict=True)]
-        uploads = [self._upload(*party) for party in zip(self.clients, cells, self.terms, strict=True)]
-        releases = [(0, self._released(joined(uploads), 0))]
-        if s.refinements:
-            releases.append((s.refinements, self._released(self._refined(uploads, cells), s.refinements)))
+        with self.channel.keeping():
+            uploads = [self._upload(*party) for party in zip(self.clients, cells, self.terms, strict=True)]
+            releases = [(0, self._released(joined(uploads), 0))]
+            if s.refinements:
+                releases.append((s.refinements, self._released(self._refined(uploads, cells), s.refinements)))
         bench = Bench(self.clients, near, s.backbone, s.test)
         worth, _ = utilities(bench, releases, branch(self.seed, "evaluate"), self.progress)
         best = releases[-1][1]  # whether there is a second stage is a setting, not chosen by its result

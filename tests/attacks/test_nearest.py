@@ -6,6 +6,8 @@ import torch
 
 from gaudit.attacks.nearest import Nearest
 from gaudit.audit.metrics import auc_finding
+from gaudit.targets.channel import Channel
+from gaudit.targets.condensed import KIND, UPLOAD_KIND
 from gaudit.targets.errors import InputError
 
 
@@ -28,6 +30,18 @@ def test_planted_rows_in_an_encoders_space_are_found_by_who_has_it(world, publis
     client = auc_finding([world.judged(Nearest(), transcript, "client:0", "none")])
     assert outsider.low < 0.5 < outsider.high
     assert client.estimate > 0.99
+
+
+def test_planted_rows_in_an_upload_are_found_by_who_receives_it(world):
+    """A client's own condensed graph goes to the server; the release is of strangers' rows."""
+    channel = Channel()
+    channel.send(UPLOAD_KIND, "client:0", "server", 0, world.release(world.members).tensors())
+    channel.send(KIND, "server", "public", 1, world.release(world.strangers).tensors())
+    server, outsider = (
+        auc_finding([world.judged(Nearest(), channel.transcript, observer)]) for observer in ("server", "public")
+    )
+    assert server.estimate > 0.99
+    assert outsider.low < 0.5 < outsider.high
 
 
 def test_null_release_of_other_nodes_is_chance(make_world, publish, at_chance):

@@ -10,12 +10,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch_geometric.data import Data
 
+from gaudit.audit.trial import TrialPlan, run_trial
 from gaudit.targets.condensed import CondensedGraph, joined
 from gaudit.targets.errors import InputError
 from gaudit.targets.fedgm import FedGM, FixedLinks
 from gaudit.targets.matching import MatchingServer, aggregated
 from gaudit.targets.registry import find
 from gaudit.targets.splits import split_by_class
+from gaudit.targets.transcript import Transcript
 
 sixty_nodes = run_path(str(Path(__file__).parents[1] / "sixty_nodes.py"))["sixty_nodes"]
 TINY = {"clients": 3, "partition": "metis", "hidden": 8, "rounds": 4, "refinements": 3, "structure_steps": 1}
@@ -104,6 +106,17 @@ def test_noise_on_gradients_changes_the_second_stage_alone():
     for one, other in zip(of_kind(plain, "condensed-upload"), of_kind(noisy, "condensed-upload"), strict=True):
         assert torch.equal(one.tensors["x"], other.tensors["x"])
     assert not torch.equal(*(graphs(of_kind(run, "condensed-graph"))[-1].x for run in (plain, noisy)))
+
+
+def test_what_was_sent_before_it_stopped_is_kept(tmp_path):
+    """Features so large that the loss of the second stage is no number; with noise the first stage has none."""
+    data, file = sixty_nodes(), tmp_path / "run.safetensors"
+    data.x = data.x * 1e30
+    settings = {**TINY, "rounds": 1, "split": "dataset", "structure_steps": 0}
+    with pytest.raises(InputError, match=f"matching loss is .*what was sent until then is in {file}"):
+        run_trial(TrialPlan("fedgm", settings, "none", {}, (), 0, 0, transcript=str(file)), data)
+    Transcript.load(file)
+    assert not list(tmp_path.glob("*.part"))
 
 
 def test_defenses_that_need_a_common_model_are_refused():

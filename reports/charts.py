@@ -99,8 +99,8 @@ def risk_figure(name: str, section: Section, identity: Identity) -> Figure | Non
 
 
 def risk_of(attack: AttackOutcome) -> dict[str, dict[str, Finding]]:
-    """By group of people, and by group of the outsiders that all members are told from."""
-    return {**attack.risk, **({"outsiders": attack.groups} if attack.groups else {})}
+    """By group of people, and with some members or outsiders left out."""
+    return {**attack.risk, **({"left in": attack.groups} if attack.groups else {})}
 
 
 def _most_exposed(part: dict[str, Finding]) -> list[tuple[str, Finding]]:

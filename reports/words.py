@@ -31,8 +31,8 @@ class Words:
     told: str = "members from non-members"
     other: str = "outsider"
     others: str = "outsiders"
-    groups: str = "The same, by whether the non-members took part in self-training (training data in all but name)"
-    against: str = "against"
+    groups: str = "The same, with some of the members or non-members left out"
+    against: str = "left in"
     public: str = "what the public graph alone tells of membership"
 
 

@@ -28,10 +28,10 @@ class DosCondSettings(GCondSettings):
 
 
 class DosCond(GCond):
-    """`GCond` with one step for each model, which is not trained (Jin et al., KDD 2022, for nodes as in GCond's
-    code).
+    """Matches one step of gradients of many untrained models (Jin et al., KDD 2022).
 
-    The paper's discrete structure is for classifying graphs and not here.
+    `GCond` with one step for each model, which is not trained, as in GCond's released code for nodes. The paper's
+    discrete structure is for classifying graphs and not here.
     """
 
     name = "doscond"

@@ -19,7 +19,7 @@ def refused(result, *says):
 
 
 REQUESTS = {
-    "target": (["--target", "fedcg"], ["target", "did you mean 'fedgc'"]),
+    "target": (["--target", "fedgcc"], ["target", "did you mean 'fedgc'"]),
     "attack": (["--attack", "nearst"], ["attack", "did you mean 'nearest'"]),
     "defense": (["--defense", "lpd"], ["defense", "did you mean 'ldp'"]),
     "preset": (["--preset", "quik"], ["preset", "did you mean 'quick'"]),

@@ -35,4 +35,4 @@ def attack_recorded(
         recipe = None
     run = Run(transcript, {game: secrets}, (nothing,), 0, recipe=recipe)
     plan = TrialPlan(target.name, {}, "none", {}, attacks, seed, 0)
-    return attacks_on(plan, run, data, plan.root())
+    return attacks_on(plan, run, target.prepared(data), plan.root())

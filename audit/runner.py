@@ -211,7 +211,7 @@ def _shared(task: Task, data: Data, audit: str) -> Grants:
     key = (audit, *task.shares)
     if key not in _SHARED:
         _SHARED.clear()
-        _SHARED[key] = Grants(data, task.plan.root(), task.plan.device)
+        _SHARED[key] = Grants.of(task.plan, data)
     return _SHARED[key]
 
 

@@ -180,7 +180,7 @@ def attacks_on(
     """
     attacked: list[Attacked] = []
     refused: dict[str, str] = {}
-    grants = grants or Grants(data, seed, plan.device)
+    grants = grants or Grants.of(plan, data)
     for done, attack_plan in enumerate(plan.attacks):
         attack = attack_plan.make()
         reason = _why_not(attack, attack_plan, run, grants)
@@ -225,6 +225,11 @@ class Grants:
     device: str
     made: dict[tuple[object, ...], tuple[Grant, Knowledge, Narrowed]] = field(default_factory=dict)
     blind: dict[tuple[object, ...], dict[str, Judged]] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, plan: TrialPlan, data: Data) -> "Grants":
+        """For the trials of a target on a graph: features as the target preprocesses them are public."""
+        return cls(plan.make_target().prepared(data), plan.root(), plan.device)
 
     def baselines(self, secrets: Secrets) -> dict[str, Judged]:
         """What the public graph alone tells, once per game; trials with the same members get the same."""

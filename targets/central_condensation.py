@@ -20,15 +20,15 @@ from .evaluation import Bench, TestPhase
 from .exchange import exchange
 from .partition import Partition
 from .party import Client, clients_of
+from .preprocessing import FeatureSettings
 from .propagation import Neighbourhood
 from .randomness import branch
 from .released import GAME, channels_of_leakage, label_membership, transferred, utilities
-from .settings import Settings
 from .target import Progress, Run, Target, no_progress
 
 EVALUATED_WITH = "gcn"
 PUBLISHED_RATIO = {"cora": 0.026, "citeseer": 0.018, "pubmed": 0.003}
-"""The middle one of the three that GCond's paper has, as a share of all nodes."""
+"""The middle one of the three that GCond's paper has, as a share of all nodes. Features are scaled there."""
 
 
 class CentralTestPhase(TestPhase):
@@ -38,7 +38,7 @@ class CentralTestPhase(TestPhase):
     fine_tune: bool = Field(False, description="tune on real labels before testing")
 
 
-class CentralSettings(Settings):
+class CentralSettings(FeatureSettings):
     """Settings that all centralised releases have."""
 
     ratio: float = Field(0.026, gt=0, le=1, description="size of the release, as a share of ...")
@@ -69,8 +69,10 @@ class CentralCondensation(Target):
 
     @classmethod
     def preset(cls, preset: str, data: Data) -> dict[str, Any]:
+        name = getattr(data, "name", "").casefold()
         if preset == "paper":
-            return {"ratio": PUBLISHED_RATIO.get(getattr(data, "name", "").casefold(), 0.026)}
+            scaled = {"features": "row-shares"} if name in PUBLISHED_RATIO else {}
+            return {"ratio": PUBLISHED_RATIO.get(name, 0.026), **scaled}
         if preset == "quick":
             return {"test": {"epochs": 300, "models": 2}}
         raise unknown_name("preset", preset, ("quick", "paper"))

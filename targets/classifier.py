@@ -16,9 +16,9 @@ from .device import usable_device
 from .errors import InputError, unknown_name
 from .partition import Partition
 from .party import clients_of
+from .preprocessing import FeatureSettings
 from .randomness import branch
 from .recipe import Recipe, initial_weights
-from .settings import Settings
 from .shadow_models import ask_models, train_models
 from .shadow_task import Query, Task
 from .target import UNITS, Progress, Run, Secrets, Target, Utility, no_progress
@@ -31,7 +31,7 @@ TUNED: dict[str, dict[str, Any]] = {  # Lassila et al. 2025, released configurat
 }
 
 
-class ClassifierSettings(Settings):
+class ClassifierSettings(FeatureSettings):
     """Settings of `Classifier`."""
 
     recipe: Recipe = Recipe()

@@ -15,7 +15,6 @@ from .channel import Channel, Retention
 from .defense import Defense
 from .device import usable_device
 from .errors import InputError, unknown_name
-from .graph import MASKS
 from .links import NON_EDGES, link_secrets
 from .local_training import (
     Correction,
@@ -29,20 +28,19 @@ from .local_training import (
 )
 from .partition import partition
 from .party import Client, clients_of
+from .preprocessing import FeatureSettings
 from .randomness import branch, integer
 from .recipe import Recipe, initial_weights
-from .settings import Settings
+from .splits import SPLIT, SplitName, divided
 from .target import UNITS, Progress, Run, Secrets, Target, Utility, no_progress
 
 COUNT_KIND = "labelled-count"
 """How many labelled nodes a client has, for the weighted mean."""
 POSTERIORS_KIND = posteriors_kind("full")
-SHARES = (0.6, 0.2)
-"""Of all nodes: training and validation; the rest is for testing."""
 PUBLISHED = {"model": MODEL_KIND, "posteriors": POSTERIORS_KIND}
 
 
-class FederatedSettings(Settings):
+class FederatedSettings(FeatureSettings):
     """Settings of federated training. Defaults: SOS (AsiaCCS 2023, section 5.1).
 
     It names neither dropout nor weight decay: here half of the hidden units, as Kipf and Welling, and none, as
@@ -52,9 +50,7 @@ class FederatedSettings(Settings):
     clients: int = Field(4, ge=1)
     partition: str = Field("metis", description="metis, louvain or dirichlet")
     beta: float = Field(1.0, gt=0, description="concentration of the Dirichlet partition")
-    split: Literal["60/20/20", "dataset"] = Field(
-        "60/20/20", description="train, validation and test nodes: drawn from all nodes, or as the dataset has them"
-    )
+    split: SplitName = Field("60/20/20", description=SPLIT)
     architecture: Literal["gcn", "sage", "gat"] = "gcn"
     hidden: int = Field(16, ge=1)
     heads: int = Field(4, ge=1, description="attention heads of GAT's first layer")
@@ -138,11 +134,11 @@ class FederatedRun:
         progress: Progress,
     ) -> None:
         self.settings, self.defense, self.seed, self.progress = settings, defense, seed, progress
-        self.data = data if settings.split == "dataset" else split(data, branch(seed, "split"))
         mod = defense.on_message(branch(seed, "messages"))
         self.channel = Channel(retain=retain, mods=() if mod is None else (mod,))
         s = settings
-        parts = partition(self.data, s.partition, s.clients, branch(seed, "partition"), beta=s.beta)
+        parts = partition(data, s.partition, s.clients, branch(seed, "partition"), beta=s.beta)
+        self.data = divided(data, parts.owner, s.split, branch(seed, "split"))
         self.original = [c.to(s.device) for c in clients_of(self.data, parts)]
         self.clients = [self._defended(c) for c in self.original]
         self.recipe = s.recipe()
@@ -328,22 +324,6 @@ def averaged(uploads: list[Mapping[str, Tensor]], shares: list[float]) -> dict[s
         name: torch.stack([share * upload[name] for share, upload in zip(shares, uploads, strict=True)]).sum(0)
         for name in uploads[0]
     }
-
-
-def split(data: Data, seed: np.random.SeedSequence) -> Data:
-    """The same graph with 60 % of all nodes for training, 20 % for validation and 20 % for testing, at random.
-
-    Raises:
-        InputError: there are too few nodes for that.
-    """
-    nodes = int(data.num_nodes or 0)
-    train, val = (round(share * nodes) for share in SHARES)
-    if min(train, val, nodes - train - val) < 1:
-        raise InputError(f"{nodes} nodes cannot be split into 60/20/20: use split = 'dataset' or a larger graph")
-    order = torch.from_numpy(np.random.default_rng(seed).permutation(nodes))
-    for name, part in zip(MASKS, order.split([train, val, nodes - train - val]), strict=True):
-        data[name] = torch.zeros(nodes, dtype=torch.bool).index_fill_(0, part, True)
-    return data
 
 
 class Federated(Target):

@@ -24,6 +24,7 @@ from .exchange import exchange
 from .matching import ClassCells, MatchingServer, MatchingSettings, aggregated
 from .partition import partition
 from .party import Client, clients_of
+from .preprocessing import FeatureSettings
 from .propagation import Neighbourhood
 from .randomness import branch
 from .released import GAME, label_membership, transferred, utilities
@@ -37,7 +38,7 @@ ROWS_KIND = "initial-rows"
 PUBLISHED_RATIO = {"cora": 0.026, "citeseer": 0.018}
 
 
-class FedGCSettings(MatchingSettings):
+class FedGCSettings(FeatureSettings, MatchingSettings):
     """Settings of `FedGC`. Defaults: the paper, and the released code where the paper is silent."""
 
     clients: int = Field(10, ge=1)

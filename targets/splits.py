@@ -1,5 +1,7 @@
 """Who trains, selects and is tested, where a paper draws that anew."""
 
+from typing import Literal
+
 import numpy as np
 import torch
 from torch import Tensor
@@ -7,6 +9,49 @@ from torch_geometric.data import Data
 
 from .errors import InputError
 from .graph import MASKS
+
+SplitName = Literal["60/20/20", "20/40/40", "50/25/25", "dataset"]
+SPLIT = (
+    "train, validation and test nodes: 60/20/20 of all nodes, 20/40/40 or 50/25/25 of each client's nodes of each "
+    "class, or as the dataset has them"
+)
+OF_CLIENT_AND_CLASS = {"20/40/40": (0.2, 0.4), "50/25/25": (0.5, 0.25)}
+
+
+def divided(data: Data, owner: Tensor, how: SplitName, seed: np.random.SeedSequence) -> Data:
+    """The same graph with train, validation and test nodes drawn anew.
+
+    Args:
+        data: the whole graph.
+        owner: client of each node, [N].
+        how: shares of the three, see `SPLIT`.
+        seed: of the draw.
+
+    Raises:
+        InputError: there are too few nodes for that.
+    """
+    if how == "dataset":
+        return data
+    if how in OF_CLIENT_AND_CLASS:
+        return split_by_class(data, owner, OF_CLIENT_AND_CLASS[how], seed)
+    return split_of_all(data, (0.6, 0.2), seed)
+
+
+def split_of_all(data: Data, shares: tuple[float, float], seed: np.random.SeedSequence) -> Data:
+    """The same graph with shares of all nodes, at random, for training and validation, and the rest for testing.
+
+    Raises:
+        InputError: there are too few nodes for that.
+    """
+    nodes = int(data.num_nodes or 0)
+    train, val = (round(share * nodes) for share in shares)
+    if min(train, val, nodes - train - val) < 1:
+        parts = "/".join(f"{100 * share:.0f}" for share in (*shares, 1 - sum(shares)))
+        raise InputError(f"{nodes} nodes cannot be split into {parts}: use split = 'dataset' or a larger graph")
+    order = torch.from_numpy(np.random.default_rng(seed).permutation(nodes))
+    for name, part in zip(MASKS, order.split([train, val, nodes - train - val]), strict=True):
+        data[name] = torch.zeros(nodes, dtype=torch.bool).index_fill_(0, part, True)
+    return data
 
 
 def split_by_class(data: Data, owner: Tensor, shares: tuple[float, float], seed: np.random.SeedSequence) -> Data:

@@ -12,6 +12,7 @@ from .channel import Retention
 from .defense import Defense
 from .errors import InputError
 from .network import Original
+from .preprocessing import preprocessed
 from .recipe import Recipe
 from .settings import Configured
 from .transcript import Transcript
@@ -150,6 +151,10 @@ class Target(Configured, ABC):
         """How many clients take part in a run; None where it does not know."""
         return getattr(self.settings, "clients", None)
 
+    def prepared(self, data: Data) -> Data:
+        """The graph after public preprocessing: the pipeline reads it, and adversaries know it so."""
+        return preprocessed(data, getattr(self.settings, "features", "given"))
+
     @classmethod
     @abstractmethod
     def preset(cls, preset: str, data: Data) -> dict[str, Any]:
@@ -174,7 +179,7 @@ class Target(Configured, ABC):
         if reason is not None:
             raise InputError(f"the defense '{defense.name}' has no place in the target '{self.name}': {reason}")
         watched, called = defense.watched()
-        run = self.run(data.clone(), watched, seed, retain, progress)
+        run = self.run(self.prepared(data).clone(), watched, seed, retain, progress)
         idle = [socket for socket in defense.sockets() if socket not in called]
         if idle:
             raise InputError(

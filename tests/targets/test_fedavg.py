@@ -18,6 +18,7 @@ from gaudit.targets.pair_codes import codes
 from gaudit.targets.partition import Partition, partition
 from gaudit.targets.party import clients_of
 from gaudit.targets.randomness import branch
+from gaudit.targets.splits import divided
 
 NODES, CLASSES, CLIENTS = 60, 3, 3
 SMALL = {
@@ -360,7 +361,18 @@ def test_a_client_without_labels_is_named(graph):
     with pytest.raises(InputError, match="holds no labelled node"):
         ran(few)
     with pytest.raises(InputError, match="60/20/20"):
-        federated.split(graph.subgraph(torch.arange(3)), np.random.SeedSequence(0))
+        divided(graph.subgraph(torch.arange(3)), torch.zeros(3).long(), "60/20/20", np.random.SeedSequence(0))
+
+
+@pytest.mark.parametrize(("how", "shares"), [("20/40/40", (0.2, 0.4, 0.4)), ("50/25/25", (0.5, 0.25, 0.25))])
+def test_a_split_by_client_and_class_has_its_shares_in_each(graph, how, shares):
+    owner = torch.arange(NODES) % 2
+    found = divided(graph.clone(), owner, how, np.random.SeedSequence(0))
+    for client in range(2):
+        for label in found.y.unique():
+            cell = (owner == client) & (found.y == label)
+            for name, share in zip(("train_mask", "val_mask", "test_mask"), shares, strict=True):
+                assert abs(int(found[name][cell].sum()) - share * int(cell.sum())) < 1.5
 
 
 @pytest.mark.parametrize("architecture", ["gcn", "sage", "gat"])

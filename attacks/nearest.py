@@ -1,35 +1,49 @@
 """Membership by likeness: a private row that resembles a released one was probably used."""
 
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 import torch
+from pydantic import Field
 from torch import Tensor
 from torch.nn import functional as F
 
-from ..targets.condensed import KIND, UPLOAD_KIND, CondensedGraph
+from ..targets.condensed import KIND, ROWS_KIND, UPLOAD_KIND, rows_of
 from ..targets.encoder import ENCODER_KIND
+from ..targets.errors import InputError
+from ..targets.settings import Settings
 from ..targets.transcript import View
 from .adapted import adapted
 from .attack import Attack, Knowledge
+
+
+class NearestSettings(Settings):
+    """Settings of `Nearest`."""
+
+    compare: Literal["rows", "changes"] = Field(
+        "rows",
+        description="with released rows, or with how the last release's rows moved since the first one's: what "
+        "was copied at first cancels, what matching adds is left",
+    )
 
 
 class Nearest(Attack):
     """Largest cosine similarity of a node's features to a released row; no model at all.
 
     Condensation that starts from real rows publishes them slightly moved. Where the view holds a client's
-    encoder and the adversary adapts to the defense, features are transformed by it first. Where clients upload
-    condensed graphs of their own, who sees these compares with their rows too.
+    encoder and the adversary adapts to the defense, features are transformed by it first. Where clients tell the
+    server or each other of condensed graphs of their own, who sees these compares with their rows too.
     """
 
     name = "nearest"
-    needs: ClassVar[tuple[str, ...]] = (KIND,)
-    uses: ClassVar[tuple[str, ...]] = (ENCODER_KIND, UPLOAD_KIND)
+    any_of: ClassVar[tuple[str, ...]] = (KIND, UPLOAD_KIND, ROWS_KIND)
+    uses: ClassVar[tuple[str, ...]] = (ENCODER_KIND,)
+    Settings = NearestSettings
+    settings: NearestSettings
 
     def score(self, view: View, knowledge: Knowledge) -> Tensor:
         x = adapted(view, knowledge).x
-        seen = [view.last(KIND), *view.of_kind(UPLOAD_KIND)]
-        rows = [CondensedGraph.from_tensors(message.tensors, features=x.shape[1]).x for message in seen]
-        return largest_cosine(x[knowledge.subjects], torch.cat(rows))
+        rows = _changes(view, x.shape[1]) if self.settings.compare == "changes" else _rows(view, x.shape[1])
+        return largest_cosine(x[knowledge.subjects], rows)
 
     def blind_score(self, knowledge: Knowledge) -> Tensor:
         """Rows of the shadow data in place of released ones, as many as a half of the members."""
@@ -38,6 +52,25 @@ class Nearest(Attack):
         size = max(knowledge.members // 2, 1)
         drawn = knowledge.shadow[torch.randperm(len(knowledge.shadow), device=knowledge.x.device)[:size]]
         return largest_cosine(knowledge.x[knowledge.subjects], knowledge.x[drawn])
+
+
+def _rows(view: View, features: int) -> Tensor:
+    """All rows of others' condensed nodes in a view; of a graph that is released again and again the last ones."""
+    others = [m for kind in (UPLOAD_KIND, ROWS_KIND) for m in view.of_kind(kind) if m.sender != view.observer]
+    seen = [*view.of_kind(KIND)[-1:], *others]
+    if not seen:
+        raise InputError(f"the observer '{view.observer}' sees no condensed nodes but its own: choose another one")
+    return torch.cat([rows_of(message, features) for message in seen])
+
+
+def _changes(view: View, features: int) -> Tensor:
+    releases = view.of_kind(KIND)
+    if len(releases) < 2:
+        raise InputError(f"changes need two releases, the observer '{view.observer}' sees {len(releases)}")
+    first, last = (rows_of(message, features) for message in (releases[0], releases[-1]))
+    if first.shape != last.shape:
+        raise InputError(f"releases of {len(first)} and {len(last)} rows cannot be compared: expected equal sizes")
+    return last - first
 
 
 def largest_cosine(rows: Tensor, others: Tensor) -> Tensor:

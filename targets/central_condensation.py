@@ -13,7 +13,7 @@ from torch_geometric.data import Data
 from .channel import Channel, Retention
 from .condensation import RatioOf, allocate_labels, condensed_size
 from .condensed import KIND, CondensedGraph
-from .defense import Defense, LossTerm
+from .defense import Defense, GradientChange, LossTerm
 from .device import usable_device
 from .errors import unknown_name
 from .evaluation import Bench, TestPhase
@@ -131,15 +131,23 @@ class OwnGraph:
         owner: holds all nodes.
         near: what a model reads for them.
         term: what a defense adds to the loss, or None.
+        change: what a defense makes of gradients that are matched, or None.
         size: n', number of condensed nodes asked for.
         notes: sentences that a reader of the result must know.
         copied: the nodes whose rows a release starts from or consists of, [c] ids; None if there are none.
     """
 
     def __init__(
-        self, owner: Client, near: Neighbourhood, term: LossTerm | None, size: int, progress: Progress
+        self,
+        owner: Client,
+        near: Neighbourhood,
+        term: LossTerm | None,
+        change: GradientChange | None,
+        size: int,
+        progress: Progress,
     ) -> None:
-        self.owner, self.near, self.term, self.size, self.progress = owner, near, term, size, progress
+        self.owner, self.near, self.size, self.progress = owner, near, size, progress
+        self.term, self.change = term, change
         self.notes: list[str] = []
         self.copied: Tensor | None = None
 
@@ -162,7 +170,9 @@ class OwnGraph:
         (near,) = exchange([owner], 0, nodes, channel, False)
         size = condensed_size(settings.ratio, settings.ratio_of, nodes, int(client.train.sum()))
         allocate_labels(owner.class_counts().cpu(), size)  # or say that a class would be empty
-        return cls(owner, near, defense.on_training(owner, branch(seed, "term", 0)), size, progress)
+        term = defense.on_training(owner, branch(seed, "term", 0))
+        change = defense.on_gradients(owner, branch(seed, "gradients", 0))
+        return cls(owner, near, term, change, size, progress)
 
     def groups(self) -> dict[str, np.ndarray]:
         """Which nodes each group of members leaves out, where rows were copied at first."""

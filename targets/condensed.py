@@ -8,10 +8,13 @@ from torch import Tensor
 
 from .errors import InputError
 from .propagation import Neighbourhood, dense_gcn_operator
+from .transcript import Message
 
 KIND = "condensed-graph"
 UPLOAD_KIND = "condensed-upload"
 """A condensed graph that one client sends to the server, which does not pass it on."""
+ROWS_KIND = "condensed-rows"
+"""Features [k, d] and labels [k] of condensed nodes (positions [k]), once to each client that gets them."""
 
 
 @dataclass(frozen=True)
@@ -77,3 +80,18 @@ def joined(parts: Sequence[CondensedGraph]) -> CondensedGraph:
     """Several condensed graphs as one, without links between them (FedGM, Eq. 8 and 9)."""
     x, y = torch.cat([part.x for part in parts]), torch.cat([part.y for part in parts])
     return CondensedGraph(x, y, torch.block_diag(*[part.adjacency for part in parts]))
+
+
+def rows_of(message: Message, features: int) -> Tensor:
+    """Features of the condensed nodes that a message of any of the kinds above holds, [k, d].
+
+    Raises:
+        InputError: they are missing, misshapen or not finite.
+    """
+    if message.kind != ROWS_KIND:
+        return CondensedGraph.from_tensors(message.tensors, features=features).x
+    x = message.tensors.get("x")
+    if x is None or x.dim() != 2 or x.shape[1] != features or not bool(torch.isfinite(x).all()):
+        shape = "none" if x is None else f"{tuple(x.shape)}, or not finite"
+        raise InputError(f"'{ROWS_KIND}' must hold finite features x [k, {features}], got {shape}")
+    return x.float()

@@ -17,6 +17,9 @@ from .party import Client
 from .settings import Configured
 from .transcript import Message
 
+GradientChange = Callable[[dict[str, Tensor]], dict[str, Tensor]]
+"""Given one gradient per class and weight, named ``<class>/<weight>``: what takes their place."""
+
 
 @dataclass(frozen=True)
 class SharedModel:
@@ -33,7 +36,7 @@ class SharedModel:
     pseudo_labelled: dict[int, Tensor]
 
 
-SOCKETS = ("on_graph", "on_data", "on_training", "on_message")
+SOCKETS = ("on_graph", "on_data", "on_training", "on_gradients", "on_message")
 
 
 class Defense(Configured):
@@ -92,6 +95,10 @@ class Defense(Configured):
 
     def on_training(self, client: Client, seed: np.random.SeedSequence) -> "LossTerm | None":
         """An extra term of the client's loss, or None."""
+        return None
+
+    def on_gradients(self, client: Client, seed: np.random.SeedSequence) -> "GradientChange | None":
+        """A change of the gradients that a client's condensed graph is fitted to, or None."""
         return None
 
     def on_message(self, seed: np.random.SeedSequence) -> Callable[[Message], Message] | None:

@@ -31,8 +31,9 @@ from .party import Client, clients_of
 from .preprocessing import FeatureSettings
 from .randomness import branch, integer
 from .recipe import Recipe, initial_weights
+from .released import label_membership
 from .splits import SPLIT, SplitName, divided
-from .target import UNITS, Progress, Run, Secrets, Target, Utility, no_progress
+from .target import Progress, Run, Secrets, Target, Utility, no_progress
 
 COUNT_KIND = "labelled-count"
 """How many labelled nodes a client has, for the weighted mean."""
@@ -110,8 +111,8 @@ class FederatedSettings(FeatureSettings):
 class FederatedRun:
     """One run; the attributes are what the server and the clients hold while it lasts.
 
-    Subclasses change what clients read (`forwards`, `answering`), what is added to their gradients (`correction`),
-    and what goes along with the weights (`before_round`, `after_round`).
+    Subclasses change what clients read (`forwards`, `answering`), what they train for (`tasks_of`), what is added
+    to their gradients (`correction`), and what goes along with the weights (`before_round`, `after_round`).
 
     Attributes:
         settings: of the target.
@@ -154,12 +155,20 @@ class FederatedRun:
         """What each client's model reads when the trained model is used; nothing is learned or recorded here."""
         return self.forwards(clients, Channel(retain=lambda message: False))
 
+    def tasks_of(self, tasks: list[LocalTask], received: Mapping[str, Tensor], round_: int) -> list[LocalTask]:
+        """What clients train for in a round that began with ``received``, if not for their own ``tasks``."""
+        return tasks
+
     def before_round(self, round_: int, received: Mapping[str, Tensor]) -> None:
         """Called after the common weights were sent, and ``received`` by the clients."""
 
     def correction(self, client: Client, received: Mapping[str, Tensor]) -> Correction | None:
         """What a client adds to its gradients in a round that began with ``received``."""
         return None
+
+    def members(self) -> Secrets:
+        """The truth about whose label was trained on."""
+        return label_membership(self.data, self.original)
 
     def after_round(
         self, client: Client, received: Mapping[str, Tensor], own: Mapping[str, Tensor], round_: int
@@ -182,7 +191,7 @@ class FederatedRun:
             "edge-presence": link_secrets(
                 self.original, self.data.num_nodes, branch(self.seed, "links"), s.non_edges, self.clients
             ),
-            "label-membership": self._members(),
+            "label-membership": self.members(),
         }
         tested = int(self.data.test_mask.sum())
         return Run(
@@ -212,7 +221,7 @@ class FederatedRun:
     ) -> list[Mapping[str, Tensor]]:
         s, uploads = self.settings, []
         self.before_round(t, received)
-        for client, task in zip(self.clients, tasks, strict=True):
+        for client, task in zip(self.clients, self.tasks_of(tasks, received, t), strict=True):
             coins = torch.Generator(s.device).manual_seed(integer(branch(self.seed, "dropout", client.number, t)))
             own = task.trained(
                 received,
@@ -285,15 +294,6 @@ class FederatedRun:
         right = (answers.argmax(1) == self.data.y).float()
         val, test = (float(right[mask].mean()) for mask in (self.data.val_mask, self.data.test_mask))
         return Utility(self.settings.rounds, val, test, test)
-
-    def _members(self) -> Secrets:
-        """Members: nodes whose label was trained on. Non-members: test nodes."""
-        train, test = self.data.train_mask.numpy(), self.data.test_mask.numpy()
-        subjects, game = np.flatnonzero(train | test), "label-membership"
-        owners = np.empty(len(train), dtype=np.int64)
-        for client in self.original:
-            owners[client.nodes.cpu().numpy()] = client.number
-        return Secrets(game, UNITS[game], subjects, train[subjects], owners=owners[subjects])
 
     def _partition_note(self, cut: int) -> str:
         sizes = [len(c.nodes) for c in self.original]

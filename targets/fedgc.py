@@ -89,6 +89,7 @@ class FedGC(Target):
     """
 
     name = "fedgc"
+    matches_gradients = True
     published_defense = "ib"
     release = KIND
     sends = (KIND, GRADIENT_KIND, MODEL_KIND, COUNT_KIND, ROWS_KIND, SELF_TRAINING_KIND)
@@ -214,7 +215,10 @@ class _FedGCRun:
         labelled = int(self.data.train_mask.sum())
         size = condensed_size(s.ratio, s.ratio_of, self.data.num_nodes, labelled)
         server = MatchingServer.starting(s, self.data.num_features, counts, size, seed, self._initial_rows())
-        cells = {c.number: ClassCells(c, n) for c, n in zip(self.clients, near, strict=True)}
+        cells = {
+            c.number: ClassCells(c, n, self.defense.on_gradients(c, branch(seed, "gradients", c.number)))
+            for c, n in zip(self.clients, near, strict=True)
+        }
         terms = {c.number: self.defense.on_training(c, branch(seed, "term", c.number)) for c in self.clients}
         releases = []
         for round_ in range(s.rounds):

@@ -1,5 +1,6 @@
 """FedGM: clients condense alone and upload once; the server joins what they sent and refines it (IJCAI 2025)."""
 
+from dataclasses import replace
 from functools import partial
 from typing import Any, Literal
 
@@ -20,11 +21,13 @@ from .device import usable_device
 from .errors import unknown_name
 from .evaluation import Bench, TestPhase
 from .exchange import exchange
-from .matching import ClassCells, MatchingServer, MatchingSettings, aggregated, by_class
+from .local_condensation import condensed_alone
+from .matching import ClassCells, MatchingServer, MatchingSettings, aggregated
 from .partition import partition
 from .party import Client, clients_of
 from .preprocessing import FeatureSettings
 from .randomness import branch
+from .ratio_search import best_ratio
 from .released import GAME, channels_of_leakage, label_membership, transferred, utilities
 from .splits import SPLIT, SplitName, divided
 from .target import Progress, Run, Target, no_progress
@@ -50,6 +53,9 @@ class FedGMSettings(FeatureSettings, MatchingSettings):
     split: SplitName = Field("20/40/40", description=SPLIT)
     ratio: float = Field(0.84, gt=0, le=1, description="size of each client's graph; searched in the paper")
     ratio_of: RatioOf = "labelled"
+    search: int = Field(
+        0, ge=0, description="ratios tried with Optuna on validation nodes, in place of the one above; 0: none"
+    )
     init: Literal["noise", "real"] = Field("real", description="first condensed features, chosen by each client")
     structure_steps: int = Field(5, ge=0, description="first rounds of each cycle that update the structure")
     feature_steps: int = Field(15, ge=0, description="the other rounds of each cycle update the features")
@@ -81,6 +87,7 @@ class FedGM(Target):
 
     name = "fedgm"
     release = KIND
+    matches_gradients = True
     sends = (KIND, UPLOAD_KIND, GRADIENT_KIND, MODEL_KIND)
     release_phrase = "the condensed graph"
     Settings = FedGMSettings
@@ -107,7 +114,23 @@ class FedGM(Target):
         retain: Retention,
         progress: Progress = no_progress,
     ) -> Run:
-        return _FedGMRun(self.settings, data, defense, seed, retain, progress).run()
+        s = self.settings
+        if not s.search:
+            return _FedGMRun(s, data, defense, seed, retain, progress).run()
+
+        def validation(ratio: float) -> float:
+            tried = s.model_copy(update={"ratio": ratio, "search": 0, "transfer": False})
+            return _FedGMRun(tried, data.clone(), defense, seed, lambda _: False, progress).run().utility.validation
+
+        found = s.model_copy(
+            update={"ratio": best_ratio(validation, s.search, branch(seed, "search")), "search": 0}
+        )
+        run = _FedGMRun(found, data, defense, seed, retain, progress).run()
+        note = (
+            f"ratio {found.ratio:.3f}, best of {s.search} on validation nodes; the server got the uploads of every "
+            "try, of which the transcript has the last run's alone"
+        )
+        return replace(run, notes=(*run.notes, note))
 
 
 class FixedLinks(nn.Module):
@@ -151,7 +174,10 @@ class _FedGMRun:
     def run(self) -> Run:
         s = self.settings
         near = exchange(self.clients, 0, self.data.num_nodes, self.channel, encrypted=False)
-        cells = [ClassCells(c, n) for c, n in zip(self.clients, near, strict=True)]
+        cells = [
+            ClassCells(c, n, self.defense.on_gradients(c, branch(self.seed, "gradients", c.number)))
+            for c, n in zip(self.clients, near, strict=True)
+        ]
         with self.channel.keeping():
             uploads = [self._upload(*party) for party in zip(self.clients, cells, self.terms, strict=True)]
             releases = [(0, self._released(joined(uploads), 0))]
@@ -177,14 +203,9 @@ class _FedGMRun:
         s, seed = self.settings, branch(self.seed, "client", client.number)
         size = condensed_size(s.ratio, s.ratio_of, len(client.nodes), int(client.train.sum()))
         size = max(size, int((client.class_counts() > 0).sum()))  # small clients: a node for each class
-        train = client.train.nonzero().flatten()
-        rows = (client.x[train], client.y_train[train]) if s.init == "real" else None
-        own = MatchingServer.starting(s, client.x.shape[1], client.class_counts()[None], size, seed, rows)
-        if own.started_from is not None:
-            self.copied[client.nodes[train[own.started_from]].cpu().numpy()] = True
-        for round_ in range(s.rounds):
-            theta = own.draw_model(round_)
-            own.match(theta, by_class(cells.gradients(theta, BACKBONES[s.backbone], term)), round_)
+        own, copied = condensed_alone(s, client, cells, term, size, s.rounds, seed)
+        if copied is not None:
+            self.copied[client.nodes[copied].cpu().numpy()] = True
         self.progress("condensing local graphs", client.number + 1, s.clients)
         sent = self.channel.send(UPLOAD_KIND, client.name, "server", 0, own.release().tensors())
         return CondensedGraph.from_tensors(sent)

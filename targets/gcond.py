@@ -48,6 +48,7 @@ class GCond(CentralCondensation):
     """
 
     name = "gcond"
+    matches_gradients = True
     Settings = GCondSettings
     settings: GCondSettings
 
@@ -62,7 +63,7 @@ class GCond(CentralCondensation):
         rows = (owner.x[train], owner.y_train[train]) if s.init == "real" else None
         server = MatchingServer.starting(s, owner.x.shape[1], owner.class_counts()[None], graph.size, seed, rows)
         graph.copied = None if server.started_from is None else train[server.started_from]
-        cells, backbone = ClassCells(owner, graph.near), BACKBONES[s.backbone]
+        cells, backbone = ClassCells(owner, graph.near, graph.change), BACKBONES[s.backbone]
         for round_ in range(s.rounds):
             theta = server.draw_model(round_)
             learner = server.learner(theta, s.lr_model)

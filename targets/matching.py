@@ -22,7 +22,7 @@ from .condensation import (
     matching_distance,
 )
 from .condensed import CondensedGraph
-from .defense import LossTerm
+from .defense import GradientChange, LossTerm
 from .errors import InputError
 from .party import Client
 from .propagation import Factor, Neighbourhood, dense_gcn_operator, sparse_features
@@ -71,9 +71,16 @@ class _Cell:
 
 
 class ClassCells:
-    """A client's labelled nodes by class."""
+    """A client's labelled nodes by class.
 
-    def __init__(self, client: Client, near: Neighbourhood) -> None:
+    Args:
+        client: whose nodes.
+        near: what a model reads for them.
+        change: what a defense makes of their gradients.
+    """
+
+    def __init__(self, client: Client, near: Neighbourhood, change: GradientChange | None = None) -> None:
+        self.change = change
         self.cells: dict[int, _Cell] = {}
         for label in client.y_train[client.train].unique().tolist():
             nodes = (client.train & (client.y_train == label)).nonzero().flatten()
@@ -94,7 +101,7 @@ class ClassCells:
                 error = error + added[label] / len(error)
             for name, value in backbone.gradients(theta, cell.rows, hidden[label], cell.second, error).items():
                 found[f"{label}/{name}"] = value
-        return found
+        return found if self.change is None else self.change(found)
 
     def _added(
         self,

@@ -10,19 +10,22 @@ from torch_geometric.data import Data
 
 from .answers import GLOBAL_KIND, MODEL_KIND, QUERY_NAMES, TABLE_KINDS, UPDATE_KIND, labels_kind, posteriors_kind
 from .channel import Channel, Retention
+from .collaboration import EMBEDDINGS_KIND, STATISTICS_KIND, Statistics
 from .condensed import KIND as RELEASE_KIND
 from .condensed import CondensedGraph
 from .control import Control
 from .defense import Defense
 from .encoder import ENCODER_KIND
+from .propagation import gcn_operator
 from .randomness import branch
-from .recipe import Recipe
+from .recipe import Recipe, initial_weights
 from .settings import Settings
 from .shadow_models import ask_models, train_models
 from .shadow_task import Query, Task
 from .target import UNITS, Progress, Run, Secrets, Target, Utility, no_progress
 
-Leak = Literal["model", "updates", "tables", "release"]
+Leak = Literal["model", "updates", "tables", "release", "embeddings"]
+COLLABORATION = (EMBEDDINGS_KIND, STATISTICS_KIND)
 HEART = Recipe(architecture="gcn", hidden=64, epochs=200, lr=0.01, weight_decay=0, dropout=0)
 """Enough to learn random labels of nearly orthogonal features by heart."""
 
@@ -30,7 +33,7 @@ HEART = Recipe(architecture="gcn", hidden=64, epochs=200, lr=0.01, weight_decay=
 class PlantedSettings(Settings):
     """Settings of `Planted`."""
 
-    leaks: tuple[Leak, ...] = Field(("model", "updates", "tables", "release"), min_length=1)
+    leaks: tuple[Leak, ...] = Field(("model", "updates", "tables", "release", "embeddings"), min_length=1)
     game: Literal["label-membership", "node-presence"] = "label-membership"
     clients: int = Field(10, ge=1, description="parties that an attacker may be")
 
@@ -46,7 +49,7 @@ class Planted(Control):
     name = "planted"
     release = MODEL_KIND
     release_phrase = "what was planted"
-    sends = (MODEL_KIND, GLOBAL_KIND, UPDATE_KIND, *TABLE_KINDS, RELEASE_KIND)
+    sends = (MODEL_KIND, GLOBAL_KIND, UPDATE_KIND, *TABLE_KINDS, RELEASE_KIND, *COLLABORATION)
     dataset = "planted"
     Settings = PlantedSettings
     settings: PlantedSettings
@@ -72,6 +75,8 @@ class Planted(Control):
         task = Task(data, data.train_mask[None], HEART, classes, s.game == "node-presence")
         weights = train_models(task, [], branch(seed, "training"), keep_weights=True).weights
         self._send(task, weights, channel)
+        if "embeddings" in s.leaks and s.clients > 1:  # one client tells another
+            _send_embeddings(task, weights, branch(seed, "first"), channel)
         self._hold_encoders(data.num_features, channel)
         logits = ask_models(task, [Query(torch.arange(data.num_nodes), data.edge_index)], weights)[0][0]
         accuracy = float((logits.argmax(1) == data.y)[data.test_mask].float().mean())
@@ -86,6 +91,7 @@ class Planted(Control):
             channel.send(MODEL_KIND, "server", "public", 1, model)
         if "updates" in self.settings.leaks:
             channel.send(UPDATE_KIND, "client:0", "server", 1, model)
+        if {"updates", "embeddings"} & set(self.settings.leaks):  # both are read against it
             channel.send(GLOBAL_KIND, "server", "clients", 1, model)
         if "tables" in self.settings.leaks:
             self._send_tables(task, weights, channel)
@@ -114,3 +120,18 @@ class Planted(Control):
         }
         for client in range(self.settings.clients):
             channel.hold(ENCODER_KIND, f"client:{client}", -1, encoder)
+
+
+def _send_embeddings(
+    task: Task, weights: dict[str, Tensor], seed: np.random.SeedSequence, channel: Channel
+) -> None:
+    """Members' own embeddings from one client to another, under first weights and under the trained model's."""
+    rows = (gcn_operator(task.data.edge_index, task.data.num_nodes) @ task.data.x)[task.members[0]]
+    drawn = initial_weights(HEART, task.data.num_features, task.classes, seed)
+    channel.send(GLOBAL_KIND, "server", "clients", 0, drawn)
+    for round_, model in enumerate((drawn, {name: weight[0] for name, weight in weights.items()})):
+        told = rows @ model["w1"] + model["b1"]
+        statistics = Statistics.of(told).tensors()
+        channel.send(STATISTICS_KIND, "client:1", "client:0", round_, statistics)
+        content = {"nodes": torch.arange(len(told)), "embeddings": told}
+        channel.send(EMBEDDINGS_KIND, "client:1", "client:0", round_, content)

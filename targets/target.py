@@ -130,6 +130,8 @@ class Target(Configured, ABC):
     """Kinds of messages that it may send."""
     dataset: ClassVar[str | None] = None
     """The one graph that it runs on, of a control."""
+    matches_gradients: ClassVar[bool] = False
+    """Whether it fits a condensed graph to a client's gradients."""
     plain: ClassVar[bool] = False
     """Whether it runs on graphs without features and labels."""
 
@@ -137,6 +139,8 @@ class Target(Configured, ABC):
         """Why a defense has no place in this pipeline, or None if it has one."""
         if "on_graph" in defense.sockets():
             return f"it changes a graph that is published, and '{self.name}' publishes none"
+        if "on_gradients" in defense.sockets() and not self.matches_gradients:
+            return f"it changes gradients that a condensed graph is fitted to, and '{self.name}' fits none"
         if defense.acts_on and not set(defense.acts_on) & set(self.sends):
             return f"it changes {' and '.join(defense.acts_on)}, which '{self.name}' never sends"
         return None

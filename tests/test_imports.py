@@ -12,10 +12,11 @@ ROOT = Path(__file__).parents[1]
 MAY_IMPORT = {
     "targets": {"targets"},
     "attacks": {"attacks", "targets"},
-    "defenses": {"defenses", "targets"},
-    "audit": {"audit", "attacks", "defenses", "targets"},
-    "reports": {"reports", "audit", "attacks", "defenses", "targets"},
-    "commands": {"commands", "reports", "audit", "attacks", "defenses", "targets"},
+    "mechanisms": {"mechanisms", "targets"},
+    "defenses": {"defenses", "mechanisms", "targets"},
+    "audit": {"audit", "attacks", "defenses", "mechanisms", "targets"},
+    "reports": {"reports", "audit", "attacks", "defenses", "mechanisms", "targets"},
+    "commands": {"commands", "reports", "audit", "attacks", "defenses", "mechanisms", "targets"},
 }
 COMMAND_LINE = "commands"
 NAMES_THAT_SAY_NOTHING = {"utils", "util", "misc", "helpers", "helper", "common"}
@@ -191,6 +192,7 @@ def test_a_good_tree_passes(tmp_path):
         ),
         ("attacks/a.py", "from ..defenses.ib import x", "attacks must not import defenses"),
         ("defenses/a.py", "from ..attacks import mia", "defenses must not import attacks"),
+        ("mechanisms/a.py", "from ..defenses.ib import x", "mechanisms must not import defenses"),
         ("audit/a.py", "from ..reports.html import x", "audit must not import reports"),
         ("audit/a.py", "from ..commands.main import main", "only the console script"),
         ("reports/a.py", "from ..commands import main", "only the console script"),

@@ -7,7 +7,7 @@ import torch
 from gaudit.attacks.nearest import Nearest
 from gaudit.audit.metrics import auc_finding
 from gaudit.targets.channel import Channel
-from gaudit.targets.condensed import KIND, UPLOAD_KIND
+from gaudit.targets.condensed import KIND, ROWS_KIND, UPLOAD_KIND
 from gaudit.targets.errors import InputError
 
 
@@ -130,3 +130,57 @@ def test_without_a_release_it_does_not_apply(world, publish):
     transcript.messages.pop()
     with pytest.raises(InputError, match=r"'nearest' does not apply.*'condensed-graph'"):
         world.judged(Nearest(), transcript)
+
+
+def released_twice(world, first, last):
+    channel = Channel()
+    for round_, x in enumerate((first, last)):
+        graph = world.release(world.strangers)
+        channel.send(KIND, "server", "public", round_, {**graph.tensors(), "x": x})
+    return channel.transcript
+
+
+def test_planted_changes_are_found_where_rows_say_nothing(world):
+    """Rows that move a little towards members, from rows so large that the last ones look like the first."""
+    start = 100 * world.data.x[world.strangers]
+    transcript = released_twice(world, start, start + world.data.x[world.members])
+    by_rows, by_changes = (
+        auc_finding([world.judged(Nearest(compare=how), transcript)]) for how in ("rows", "changes")
+    )
+    assert by_rows.low < 0.5 < by_rows.high
+    assert by_changes.estimate > 0.99
+
+
+def test_null_changes_towards_others_are_chance(make_world, at_chance):
+    runs = []
+    for seed in range(40):
+        w = make_world(seed)
+        start = torch.randn(len(w.strangers), w.data.num_features)
+        transcript = released_twice(w, start, start + w.data.x[w.strangers])
+        runs.append(w.judged(Nearest(compare="changes"), transcript))
+    at_chance(runs)
+
+
+def test_changes_need_two_releases_of_one_size(world, publish):
+    with pytest.raises(InputError, match="need two releases"):
+        world.judged(Nearest(compare="changes"), publish(world.release(world.members)))
+    channel = Channel()
+    for round_, rows in enumerate((world.members, world.members[:5])):
+        channel.send(KIND, "server", "public", round_, world.release(rows).tensors())
+    with pytest.raises(InputError, match="cannot be compared"):
+        world.judged(Nearest(compare="changes"), channel.transcript)
+
+
+def test_planted_rows_told_to_a_client_are_found_by_that_client_alone(world):
+    channel = Channel()
+    content = {"nodes": torch.arange(50), "x": world.data.x[world.members], "y": world.data.y[world.members]}
+    channel.send(ROWS_KIND, "client:1", "client:0", 0, content)
+    found = auc_finding([world.judged(Nearest(), channel.transcript, "client:0")])
+    assert found.estimate > 0.99
+    with pytest.raises(InputError, match="sees no message"):
+        world.judged(Nearest(), channel.transcript, "server")
+    with pytest.raises(InputError, match="but its own"):
+        world.judged(Nearest(), channel.transcript, "client:1")
+    channel.send(ROWS_KIND, "client:1", "client:0", 0, {**content, "x": torch.zeros(3, 2)})
+    with pytest.raises(InputError, match="finite features x"):
+        world.judged(Nearest(), channel.transcript, "client:0")

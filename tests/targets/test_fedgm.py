@@ -15,6 +15,7 @@ from gaudit.targets.condensed import CondensedGraph, joined
 from gaudit.targets.errors import InputError
 from gaudit.targets.fedgm import FedGM, FixedLinks
 from gaudit.targets.matching import MatchingServer, aggregated
+from gaudit.targets.ratio_search import best_ratio
 from gaudit.targets.registry import find
 from gaudit.targets.splits import split_by_class
 from gaudit.targets.transcript import Transcript
@@ -142,3 +143,31 @@ def test_each_client_and_class_is_divided(nodes, clients, classes, seed):
             if size:
                 assert train == max(int(0.2 * size), 1)
                 assert int((cell & found.test_mask).sum()) <= 0.4 * size + 1
+
+
+def test_a_searched_ratio_is_the_best_on_validation_nodes_of_those_tried(monkeypatch):
+    pytest.importorskip("optuna")
+    tried = {}
+
+    def noting(validation, tries, seed):
+        def noted(ratio):
+            tried[ratio] = validation(ratio)
+            return tried[ratio]
+
+        return best_ratio(noted, tries, seed)
+
+    monkeypatch.setattr("gaudit.targets.fedgm.best_ratio", noting)
+    run = ran(search=4, test={"hidden": 8, "epochs": 40})
+    assert len(tried) == 4
+    chosen = max(tried, key=lambda ratio: tried[ratio])
+    assert tried[chosen] == max(tried.values())
+    assert f"ratio {chosen:.3f}, best of 4" in run.notes[-1]
+    plain = ran(ratio=chosen, test={"hidden": 8, "epochs": 40})
+    assert plain.utility == run.utility  # the search leaves no trace in the run
+
+
+def test_a_search_finds_the_peak():
+    pytest.importorskip("optuna")
+    found = best_ratio(lambda ratio: -((ratio - 0.6) ** 2), 40, np.random.SeedSequence(0))
+    assert abs(found - 0.6) < 0.1
+    assert found == best_ratio(lambda ratio: -((ratio - 0.6) ** 2), 40, np.random.SeedSequence(0))

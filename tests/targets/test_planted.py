@@ -21,7 +21,7 @@ from gaudit.targets.planted import Planted
 from gaudit.targets.registry import find, registered
 
 GAMES = ("label-membership", "node-presence")
-EVERYTHING = ("model", "updates", "tables", "release")
+EVERYTHING = ("model", "updates", "tables", "release", "embeddings")
 CHEAP = {"shadows": 4, "release_models": 1, "model": {"hidden": 32, "epochs": 100}}
 LEAST = 0.75
 READING = [
@@ -56,11 +56,20 @@ def trial(request, graph) -> TrialResult:
     return run_trial(plan_of(READING, *request.param), graph)
 
 
+def _reads(attack, leaks) -> bool:
+    """Whether all that an attack needs is let out with these leaks."""
+    sent = set().union(*(KINDS[leak] for leak in leaks)) | {ENCODER_KIND}
+    return set(attack.needs) <= sent and (not attack.any_of or bool(set(attack.any_of) & sent))
+
+
 def test_every_attack_that_plays_the_game_finds_it(trial):
     (outcome,) = outcomes([trial])
     game = trial.plan.target_settings["game"]
     found = {attack.plan.name: attack for attack in outcome.attacks}
-    assert set(found) == {name for name in READING if game in find("attacks", name).games}
+    leaks = trial.plan.target_settings["leaks"]
+    assert set(found) == {
+        n for n in READING if game in find("attacks", n).games and _reads(find("attacks", n), leaks)
+    }
     assert set(trial.refused) == set(READING) - set(found)
     weak = {name: a.auc.text() for name, a in found.items() if a.auc.estimate < LEAST or a.auc.low <= 0.5}
     assert not weak
@@ -129,6 +138,7 @@ KINDS = {
     "updates": {"update", "global-model"},
     "tables": set(TABLE_KINDS),
     "release": {"condensed-graph"},
+    "embeddings": {"global-model", "node-embeddings", "embedding-statistics"},
 }
 
 
@@ -162,7 +172,8 @@ def test_every_client_holds_an_encoder_that_changes_nothing(graph, clients):
 def test_what_is_not_asked_for_is_not_kept(graph):
     run = Planted().run(graph, Defense(), np.random.SeedSequence(0), keep_kinds("model"))
     assert [m.kind for m in run.transcript.messages] == ["model"]
-    assert {row.kind for row in run.transcript.exposure(["public", "server"])} == set(Planted.sends)
+    exposed = run.transcript.exposure(["public", "client:0"])
+    assert {row.kind for row in exposed} - {ENCODER_KIND} == set(Planted.sends)
 
 
 def test_the_seed_decides(graph):

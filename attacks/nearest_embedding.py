@@ -1,0 +1,114 @@
+"""Membership by likeness where only embeddings are told: of condensed nodes, or norms and means of them."""
+
+from collections.abc import Iterator, Mapping
+from typing import ClassVar, Literal
+
+import torch
+from pydantic import Field, model_validator
+from torch import Tensor
+
+from ..targets.answers import GLOBAL_KIND
+from ..targets.collaboration import EMBEDDINGS_KIND, STATISTICS_KIND
+from ..targets.errors import InputError
+from ..targets.propagation import gcn_operator
+from ..targets.settings import Settings
+from ..targets.transcript import Message, View
+from .attack import Attack, Knowledge
+from .nearest import Nearest, largest_cosine
+
+What = Literal["nodes", "prototypes", "norms"]
+CONTENT: dict[What, tuple[str, str]] = {
+    "nodes": (EMBEDDINGS_KIND, "embeddings"),
+    "prototypes": (STATISTICS_KIND, "prototype"),
+    "norms": (STATISTICS_KIND, "norms"),
+}
+
+
+class NearestEmbeddingSettings(Settings):
+    """Settings of `NearestEmbedding`."""
+
+    compare: What = Field("nodes", description="with chosen nodes' embeddings, clients' means, or their norms")
+    differences: bool = Field(
+        False,
+        description="compare how embeddings moved from round to round: weights are known in each, so what does "
+        "not depend on the condensed node cancels (nodes and prototypes only)",
+    )
+
+    @model_validator(mode="after")
+    def _norms_have_no_direction(self) -> "NearestEmbeddingSettings":
+        if self.differences and self.compare == "norms":
+            raise ValueError("norms have no direction: differences need nodes or prototypes")
+        return self
+
+
+class NearestEmbedding(Attack):
+    """Likeness of a node's own embedding to what clients tell of theirs, mean over rounds.
+
+    Who takes part knows the common weights of every round, so it embeds any node that it knows as clients embed
+    theirs (hidden layer before its activation) and compares: largest cosine, or least distance of norms. In FedC4
+    (Yan et al. 2025) embeddings are said to be safe because nodes are condensed.
+    """
+
+    name = "nearest-embedding"
+    observer = "client:0"
+    needs: ClassVar[tuple[str, ...]] = (GLOBAL_KIND,)
+    any_of: ClassVar[tuple[str, ...]] = (EMBEDDINGS_KIND, STATISTICS_KIND)
+    Settings = NearestEmbeddingSettings
+    settings: NearestEmbeddingSettings
+
+    def score(self, view: View, knowledge: Knowledge) -> Tensor:
+        rows = (gcn_operator(knowledge.edges, len(knowledge.x)) @ knowledge.x)[knowledge.subjects]
+        before: tuple[Tensor, dict[str, Tensor]] | None = None
+        total, rounds = torch.zeros(len(rows), device=rows.device), 0
+        for weights, told in _rounds(view, self.settings.compare):
+            if weights["w1"].shape[0] != rows.shape[1]:
+                raise InputError(f"the model reads {weights['w1'].shape[0]} features, nodes have {rows.shape[1]}")
+            own = rows @ weights["w1"].to(rows) + weights["b1"].to(rows)
+            now = own, told
+            if not self.settings.differences:
+                total, rounds = total + self._alike(own, list(told.values())), rounds + 1
+            elif before is not None:
+                moved = [value - before[1][name] for name, value in told.items() if name in before[1]]
+                if moved:
+                    total, rounds = total + self._alike(own - before[0], moved), rounds + 1
+            before = now
+        if not rounds:
+            raise InputError(f"the observer '{view.observer}' sees no others' embeddings in two rounds")
+        return total / rounds
+
+    def _alike(self, own: Tensor, told: list[Tensor]) -> Tensor:
+        if self.settings.compare == "norms":
+            norms = torch.cat(told).to(own)
+            nearest: Tensor = (own.norm(dim=1)[:, None] - norms[None]).abs().min(1).values
+            return -nearest
+        return largest_cosine(own, torch.stack(told).to(own))
+
+    def blind_score(self, knowledge: Knowledge) -> Tensor:
+        """Likeness of features to rows of the shadow data: no weights, no embeddings."""
+        return Nearest().blind_score(knowledge)
+
+
+def _rounds(view: View, what: What) -> Iterator[tuple[Mapping[str, Tensor], dict[str, Tensor]]]:
+    """Of each round the common weights, and what others told in it, by who and which node."""
+    kind, name = CONTENT[what]
+    weights = {m.round: m.tensors for m in view.of_kind(GLOBAL_KIND)}
+    by_round: dict[int, dict[str, Tensor]] = {}
+    for message in view.of_kind(kind):
+        if message.sender != view.observer and message.round in weights:
+            by_round.setdefault(message.round, {}).update(_named(message, name))
+    for round_ in sorted(by_round):
+        yield weights[round_], by_round[round_]
+
+
+def _named(message: Message, name: str) -> dict[str, Tensor]:
+    value = message.tensors.get(name)
+    nodes = message.tensors.get("nodes")
+    if value is None or not bool(torch.isfinite(value).all()):
+        raise InputError(f"the message '{message.kind}' of '{message.sender}' must hold finite '{name}'")
+    if name == "embeddings":
+        if nodes is None or value.dim() != 2 or nodes.shape != value.shape[:1]:
+            raise InputError(f"'{message.kind}' must hold embeddings [k, h] and nodes [k]")
+        return {f"{message.sender}/{i}": row for i, row in zip(nodes.tolist(), value, strict=True)}
+    if value.dim() != 1:
+        raise InputError(f"'{message.kind}' must hold '{name}' as a vector, got {tuple(value.shape)}")
+    return {message.sender: value}

@@ -4,7 +4,7 @@ The models' graphs lie side by side as one block-diagonal graph: a step of all m
 torch with autograd: on a GPU the batch is what makes it fast.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -45,6 +45,37 @@ def batch_size(task: Task, memory: int) -> int:
     return int(max(1, memory // (4 * floats)))
 
 
+@dataclass(frozen=True)
+class Course:
+    """What is asked of a training besides its end.
+
+    Attributes:
+        snapshots: epochs after which weights are kept, ascending; 0 for the first weights.
+        plain: plain gradient descent instead of Adam, which remembers earlier steps.
+        added: what is added to the loss of model k, from its logits [n, C].
+    """
+
+    snapshots: tuple[int, ...] = ()
+    plain: bool = False
+    added: Callable[[int, Tensor], Tensor] | None = None
+
+
+def recorded(
+    task: Task,
+    first: Sequence[Weights],
+    coins: Sequence[np.random.SeedSequence],
+    device: str,
+    memory: int,
+    course: Course,
+) -> Iterator[Weights]:
+    """Trains the models batch by batch; yields a batch's snapshots [g, T, ...] by name, on the CPU."""
+    size = batch_size(task, memory)
+    for start in range(0, len(task.members), size):
+        some = range(start, min(start + size, len(task.members)))
+        batch = _Batch(task, [first[k] for k in some], [coins[k] for k in some], some, device, course)
+        yield batch.recorded()
+
+
 def asked_in_batches(
     task: Task, queries: Sequence[Query], weights: Sequence[Weights], device: str, memory: int
 ) -> Iterator[list[Tensor]]:
@@ -70,9 +101,16 @@ class _Batch:
     """Models that are trained together."""
 
     def __init__(
-        self, task: Task, first: list[Weights], coins: list[np.random.SeedSequence], some: range, device: str
+        self,
+        task: Task,
+        first: list[Weights],
+        coins: list[np.random.SeedSequence],
+        some: range,
+        device: str,
+        course: Course = Course(),
     ) -> None:
         self.recipe, self.classes, self.task, self.device = task.recipe, task.classes, task, device
+        self.course, self.some, self.seen = course, some, list[Weights]()
         self.x = task.data.x.float().to(device)
         self.y = task.data.y.to(device)
         self.members = task.members[some.start : some.stop].to(device)
@@ -87,21 +125,33 @@ class _Batch:
             kept = {name: weight[k].detach().cpu() for name, weight in self.weights.items()}
             yield [answer[k].cpu() for answer in answers], int(epochs[k]), kept
 
+    def recorded(self) -> Weights:
+        edges = self.task.data.edge_index.to(self.device)
+        self._train(self._blocks(edges, within=self.task.induced))
+        return {name: torch.stack([seen[name] for seen in self.seen], 1) for name in self.weights}
+
+    def _keep(self, epoch: int) -> None:
+        """Notes the weights if they are asked for: a copy, since the optimiser goes on to change them in place."""
+        if epoch in self.course.snapshots:
+            self.seen.append({name: w.detach().to("cpu", copy=True) for name, w in self.weights.items()})
+
     def _train(self, blocks: Blocks) -> Tensor:
         recipe, watch = self.recipe, self.task.validation
         validation = None if watch is None else watch.to(self.device)
         seen = blocks if watch is None or not self.task.induced else self._validation_blocks(watch)
-        optimiser = self._adam(recipe.lr)
+        optimiser = self._optimiser(recipe.lr)
         models = len(self.members)
         best, since = torch.full((models,), -1.0, device=self.device), torch.zeros(models, device=self.device)
         kept = {name: w.detach().clone() for name, w in self.weights.items()}
         epochs = torch.full((models,), recipe.epochs)
+        self._keep(0)
         for epoch in range(1, recipe.epochs + 1):
             optimiser.zero_grad(set_to_none=True)
             self._loss(self._logits(blocks, training=True)).backward()  # type: ignore[no-untyped-call]
             optimiser.step()
+            self._keep(epoch)
             if recipe.drop_lr_at is not None and epoch == int(recipe.epochs * recipe.drop_lr_at):
-                optimiser = self._adam(recipe.lr / 10)
+                optimiser = self._optimiser(recipe.lr / 10)
             if validation is not None and (epoch % recipe.every == 0 or epoch == recipe.epochs):
                 running = since < recipe.patience if recipe.patience else torch.ones_like(since, dtype=torch.bool)
                 with torch.no_grad():
@@ -119,14 +169,19 @@ class _Batch:
             self.weights = kept
         return epochs
 
-    def _adam(self, lr: float) -> torch.optim.Adam:
+    def _optimiser(self, lr: float) -> torch.optim.Optimizer:
+        if self.course.plain:
+            return torch.optim.SGD(self.weights.values(), lr=lr, weight_decay=self.recipe.weight_decay)
         return torch.optim.Adam(self.weights.values(), lr=lr, weight_decay=self.recipe.weight_decay, fused=True)
 
     def _loss(self, logits: Tensor) -> Tensor:
         """The sum of the models' mean losses: each model's gradient is its own."""
         every = F.cross_entropy(logits.flatten(0, 1), self.y.repeat(len(logits)), reduction="none")
         mine = every.view(len(logits), -1) * self.members
-        return (mine.sum(1) / self.members.sum(1)).sum()
+        loss = (mine.sum(1) / self.members.sum(1)).sum()
+        if self.course.added is not None:
+            loss = loss + sum(self.course.added(k, own) for k, own in zip(self.some, logits, strict=True))
+        return loss
 
     def asked(self, query: Query) -> Tensor:
         """Logits [g, s, C]."""

@@ -34,7 +34,7 @@ class CondensingSettings(MatchingSettings):
     ratio: float = Field(0.08, gt=0, le=1, description="size of each client's condensed graph, as a share of ...")
     structure_steps: int = Field(2, ge=0, description="first rounds of each cycle that update the structure")
     feature_steps: int = Field(3, ge=0, description="the other rounds of each cycle update the features")
-    rounds: int = Field(400, ge=1, description="models drawn; the released code draws 20, the paper does not say")
+    rounds: int = Field(50, ge=1, description="models drawn; the released code draws 20, the paper does not say")
 
 
 class FedC4Settings(FederatedSettings):
@@ -46,7 +46,7 @@ class FedC4Settings(FederatedSettings):
     architecture: Literal["gcn"] = "gcn"
     hidden: int = Field(64, ge=1)
     optimiser: OptimiserName = Field("sgd", description="its state is fresh in every round")
-    lr: float = Field(0.5, gt=0, description="not in the paper")
+    lr: float = Field(0.1, gt=0, description="not in the paper")
     weight_decay: float = Field(5e-4, ge=0)
     rounds: int = Field(200, ge=1)
     local_epochs: int = Field(5, ge=1, description="local steps of each round")
@@ -237,5 +237,5 @@ class FedC4(Federated):
         if preset == "paper":
             return {"condensing": {"ratio": ratio}}
         if preset == "quick":
-            return {"rounds": 40, "condensing": {"ratio": ratio, "rounds": 100}}
+            return {"rounds": 40, "condensing": {"ratio": ratio}}
         raise unknown_name("preset", preset, ("quick", "paper"))

@@ -210,9 +210,7 @@ def show(folder: Path) -> None:
         click.echo(
             f"### {dataset}\n\n| method | seeds | accuracy % | published | nearest, AUC % (blind) | copied first "
             "| never copied | TPR % at 1 % FPR | mia (fedc4: nearest-embedding), AUC % (blind) "
-            "| TPR % at 1 % FPR | CPU s |\n"
-            + "|---" * 11
-            + "|"
+            "| TPR % at 1 % FPR | CPU s |\n" + "|---" * 11 + "|"
         )
         for method, trials in found.items():
             click.echo(f"| {_row(method, trials, published.get(method))} |")

@@ -12,6 +12,7 @@ from ..targets.written_settings import read_pairs
 from .anonymise import anonymise_command
 from .audit import audit_command
 from .check import baseline_group, check_command
+from .check_claim import check_claim_command
 from .report import report_command
 from .terminal import clear_errors, console, progress
 
@@ -175,5 +176,12 @@ def list_(what: str) -> None:
         click.echo(f"{name:<{width}}  {text}")
 
 
-for command in (anonymise_command, audit_command, report_command, check_command, baseline_group):
+for command in (
+    check_claim_command,
+    anonymise_command,
+    audit_command,
+    report_command,
+    check_command,
+    baseline_group,
+):
     main.add_command(command)

@@ -1,7 +1,8 @@
 """Finding targets, attacks, defenses and datasets by name.
 
 Every class is announced by an entry point of its group (``gaudit.targets``, ``gaudit.attacks``,
-``gaudit.defenses``), ours and those of other packages alike, and is imported only when it is asked for.
+``gaudit.defenses``, ``gaudit.mechanisms``), ours and those of other packages alike, and is imported only when it
+is asked for.
 """
 
 import sys
@@ -14,11 +15,12 @@ from typing import Any
 
 from .errors import InputError, unknown_name
 
-GROUPS = ("targets", "attacks", "defenses")
+GROUPS = ("targets", "attacks", "defenses", "mechanisms")
 BASES = {
     "targets": "targets.target.Target",
     "attacks": "attacks.attack.Attack",
     "defenses": "targets.defense.Defense",
+    "mechanisms": "mechanisms.mechanism.Mechanism",
 }
 """From which class those of a group are derived; by name, since nothing is imported before it is asked for."""
 

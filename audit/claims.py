@@ -1,0 +1,130 @@
+"""Claims of differential privacy beside what was measured: does a mechanism keep the epsilon that it promises?"""
+
+import json
+import time
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from ..mechanisms.guarantee import Guarantee
+from ..mechanisms.mechanism import Mechanism
+from ..targets.errors import InputError
+from ..targets.randomness import branch
+from ..targets.registry import find
+from .epsilon import epsilon_lower_bound
+from .finding import Finding
+from .gaussian_bound import gaussian_epsilon
+
+FEWEST = 50
+"""Runs with the unit and as many without it, below which nothing would be shown."""
+
+
+@dataclass(frozen=True)
+class ClaimCheck:
+    """A claim and what came out of testing it.
+
+    Attributes:
+        mechanism: its name.
+        guarantee: what is claimed.
+        measured: epsilon that is exceeded with the stated confidence: a proof, since each run is one of the
+            mechanism, on an input that was fixed before.
+        seconds: of CPU time that it took.
+    """
+
+    mechanism: str
+    guarantee: Guarantee
+    measured: Finding
+    seconds: float
+
+    @property
+    def refuted(self) -> bool:
+        """Whether more was given away than claimed."""
+        return self.measured.low is not None and self.measured.low > float(self.guarantee.epsilon)
+
+    def json(self) -> str:
+        """All of it but the time, the same byte for byte for the same seed."""
+        claim = {**asdict(self.guarantee), "epsilon": float(self.guarantee.epsilon)}
+        found = {"mechanism": self.mechanism, "claim": claim, "measured": asdict(self.measured)}
+        return json.dumps({**found, "refuted": self.refuted, "sentence": self.sentence()}, indent=2) + "\n"
+
+    def sentence(self) -> str:
+        """The verdict in words."""
+        claimed, bound = float(self.guarantee.epsilon), self.measured.low
+        if bound is None:
+            return f"{self.mechanism}: nothing could be measured ({self.measured.note})"
+        confidence = f"{100 * self.measured.level:g} % confidence"
+        if self.refuted:
+            return f"{self.mechanism}: refuted: epsilon is above {bound:.2f}, claimed is {claimed:g} ({confidence})"
+        return (
+            f"{self.mechanism}: not refuted: epsilon is at least {bound:.2f} of the {claimed:g} claimed "
+            f"({confidence}); a lower bound proves no claim, it can only fail to break it"
+        )
+
+
+def asked_claim(
+    name: str, settings: dict[str, Any], epsilon: float | None, claimed: float | None
+) -> tuple[Mechanism, Guarantee]:
+    """A mechanism by name with settings, and what is claimed of it: its own promise, or another epsilon.
+
+    Raises:
+        InputError: no such mechanism or setting, or a value out of its range.
+    """
+    if epsilon is not None:
+        settings = {**settings, "epsilon": epsilon}
+    made: Mechanism = find("mechanisms", name)(**settings)
+    promise = made.guarantee
+    return made, promise if claimed is None else replace(promise, epsilon=claimed, accountant="as claimed")
+
+
+def check_claim(
+    mechanism: Mechanism,
+    runs: int,
+    seed: int,
+    *,
+    level: float = 0.95,
+    claimed: Guarantee | None = None,
+    progress: Callable[[int, int], None] = lambda done, total: None,
+) -> ClaimCheck:
+    """Runs a mechanism with and without a unit, many times, and compares what scores tell with what is claimed.
+
+    Half of the runs choose where a score begins to speak for the unit, the other half are counted
+    (`epsilon_lower_bound`). A sound claim is called refuted in at most one of 1 / (1 - level) checks.
+
+    Args:
+        mechanism: with its settings.
+        runs: with the unit, and as many without it.
+        seed: of its noise.
+        level: confidence.
+        claimed: what is claimed, by default what the mechanism says.
+        progress: called with runs done and runs in all.
+
+    Raises:
+        InputError: too few runs, or the claim is for another unit than the inputs differ in.
+    """
+    guarantee = mechanism.guarantee if claimed is None else claimed
+    if runs < FEWEST:
+        raise InputError(f"{runs} runs show next to nothing: use {FEWEST} at least, 1000 for a claim of 4")
+    if not guarantee.compares_with(mechanism.differ_in):
+        raise InputError(
+            f"the claim is for one {guarantee.unit}, the inputs of '{mechanism.name}' differ in one "
+            f"{mechanism.differ_in}: an epsilon of one says nothing of the other; check it on inputs that differ "
+            f"in one {guarantee.unit}"
+        )
+    began, root = time.process_time(), np.random.SeedSequence(seed)
+    scores: list[list[float]] = []
+    for side, data in enumerate(mechanism.inputs()):
+        rng = np.random.default_rng(branch(root, "runs", side))
+        scores.append([])
+        for run in range(runs):
+            scores[side].append(mechanism.score(mechanism.release(data, rng)))
+            progress(side * runs + run + 1, 2 * runs)
+    without, inside = scores
+    if mechanism.gaussian:
+        found = gaussian_epsilon(inside, without, guarantee.delta, level)
+    else:
+        found = epsilon_lower_bound(
+            inside, without, delta=guarantee.delta, level=level, validity="valid", seed=seed
+        )
+    return ClaimCheck(mechanism.name, guarantee, found, time.process_time() - began)

@@ -1,0 +1,58 @@
+"""`gaudit check-claim`: is an epsilon kept?"""
+
+import sys
+from pathlib import Path
+
+import click
+
+from ..audit.files import check_writable, write
+from ..targets.written_settings import read_pairs
+from .terminal import clear_errors, console, counted
+
+
+@click.command(name="check-claim")
+@click.argument("mechanism")
+@click.option(
+    "--set", "settings", multiple=True, metavar="KEY=VALUE", help="A setting of the mechanism, repeatable."
+)
+@click.option("--epsilon", type=float, help="What it is asked to promise; by default as its settings say.")
+@click.option("--claimed", type=float, help="What is claimed, where that is another epsilon than it promises.")
+@click.option("--runs", default=2000, show_default=True, help="Runs with the unit, and as many without it.")
+@click.option("--seed", default=0, show_default=True, help="Of its noise.")
+@click.option("--level", default=0.99, show_default=True, help="Confidence of the bound.")
+@click.option("--json", "json_file", type=click.Path(path_type=Path), metavar="FILE", help="Write the result.")
+@clear_errors
+def check_claim_command(
+    mechanism: str,
+    settings: tuple[str, ...],
+    epsilon: float | None,
+    claimed: float | None,
+    runs: int,
+    seed: int,
+    level: float,
+    json_file: Path | None,
+) -> None:
+    """Put a claim of differential privacy to the test: MECHANISM runs with and without one unit, many times.
+
+    MECHANISM is a name (gaudit list mechanisms) or module:Class of your own. Exit codes: 0 not refuted; 1 refuted;
+    2 something in the command is wrong, or the claim is for another unit than is tested.
+
+    Example: gaudit check-claim degree-sequence --epsilon 1
+    """
+    from ..audit.claims import asked_claim, check_claim
+    from ..reports.claim_console import claim_table
+
+    if json_file is not None:
+        check_writable(json_file)
+    made, promise = asked_claim(mechanism, read_pairs(settings), epsilon, claimed)
+    with counted("running", 2 * runs) as step:
+        found = check_claim(
+            made, runs, seed, level=level, claimed=promise, progress=lambda done, total: step(made.name)
+        )
+    screen = console()
+    screen.print(claim_table(found))
+    screen.print(found.guarantee.sentence())
+    screen.print(found.sentence())
+    if json_file is not None:
+        write(json_file, found.json())
+    sys.exit(1 if found.refuted else 0)

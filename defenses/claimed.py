@@ -1,0 +1,143 @@
+"""Defenses that promise differential privacy, as mechanisms whose claims are checked."""
+
+from typing import Any
+
+import numpy as np
+import torch
+from pydantic import Field
+from torch import Tensor
+
+from ..mechanisms.gaussian import distance_of
+from ..mechanisms.guarantee import Guarantee
+from ..mechanisms.mechanism import Mechanism, MechanismSettings
+from ..targets.answers import GRADIENT_KIND
+from ..targets.channel import Channel
+from ..targets.defense import Defense
+from ..targets.party import Client
+from .edge_response import EdgeRandomisedResponse
+from .ldp import LaplaceLDP
+from .upload_noise import GaussianUploads
+
+CLIP = 1.0
+ONCE = "rounds add up: this is one upload"
+
+
+class EdgeResponse(Mechanism):
+    """Randomised response on a client's edges, the defense `edge-randomised-response`."""
+
+    name = "edge-randomised-response"
+    differ_in = "edge"
+
+    @property
+    def guarantee(self) -> Guarantee:
+        return Guarantee(
+            "edge",
+            "add/remove",
+            "local",
+            self.settings.epsilon,
+            accountant="randomised response on every pair, once for the whole run; float sampler",
+            public=("the client's nodes, features and labels",),
+        )
+
+    def inputs(self) -> tuple[Client, Client]:
+        """Two nodes, apart and linked."""
+        return _pair(torch.empty((2, 0), dtype=torch.long)), _pair(torch.tensor([[0, 1], [1, 0]]))
+
+    def release(self, data: Client, rng: np.random.Generator) -> Tensor:
+        defense = EdgeRandomisedResponse(epsilon=self.settings.epsilon)
+        return defense.on_data(data, None, _seed(rng), lambda kind, tensors: None).edges
+
+    def score(self, released: Tensor) -> float:
+        return float(released.shape[1])
+
+
+class LaplaceUpload(Mechanism):
+    """Laplace noise on an upload whose L1 norm is clipped, the defense `ldp` with ``norm=l1``."""
+
+    name = "ldp"
+    differ_in = "client"
+
+    @property
+    def guarantee(self) -> Guarantee:
+        return Guarantee(
+            "client",
+            "replace",
+            "local",
+            self.settings.epsilon,
+            accountant="Laplace noise of scale 2 clip / epsilon on a change of L1 norm at most clip; float sampler",
+            public=("names and shapes of what is uploaded",),
+            composes=ONCE,
+        )
+
+    def inputs(self) -> tuple[Tensor, Tensor]:
+        """Uploads far beyond the clip, in opposite directions."""
+        return torch.tensor([-9.0 * CLIP, 0.0]), torch.tensor([9.0 * CLIP, 0.0])
+
+    def release(self, data: Tensor, rng: np.random.Generator) -> Tensor:
+        return _uploaded(LaplaceLDP(epsilon=self.settings.epsilon, clip=CLIP, norm="l1"), data, rng)
+
+    def score(self, released: Tensor) -> float:
+        return float(released[0].clamp(-CLIP, CLIP))  # beyond both inputs the likelihood ratio stays as it is
+
+
+class GaussianSettings(MechanismSettings):
+    """Settings of `GaussianUpload`."""
+
+    delta: float = Field(1e-5, gt=0, lt=1)
+
+
+class GaussianUpload(Mechanism):
+    """Gaussian noise on an upload whose L2 norm is clipped, the defense `gaussian-uploads`."""
+
+    name = "gaussian-uploads"
+    differ_in = "client"
+    gaussian = True
+    Settings = GaussianSettings
+    settings: GaussianSettings
+
+    @property
+    def multiplier(self) -> float:
+        """Deviation of the noise in clips: two clipped uploads are at most 2 clips apart."""
+        return 2 / distance_of(self.settings.epsilon, self.settings.delta)
+
+    @property
+    def guarantee(self) -> Guarantee:
+        return Guarantee(
+            "client",
+            "replace",
+            "local",
+            self.settings.epsilon,
+            self.settings.delta,
+            accountant="Gaussian noise on a change of L2 norm at most clip (Balle and Wang 2018); float sampler",
+            public=("names and shapes of what is uploaded",),
+            composes=ONCE,
+        )
+
+    def inputs(self) -> tuple[Tensor, Tensor]:
+        """Uploads far beyond the clip, in opposite directions."""
+        return torch.tensor([-6.0 * CLIP, -8.0 * CLIP]), torch.tensor([6.0 * CLIP, 8.0 * CLIP])
+
+    def release(self, data: Tensor, rng: np.random.Generator) -> Tensor:
+        return _uploaded(GaussianUploads(multiplier=self.multiplier, clip=CLIP), data, rng)
+
+    def score(self, released: Tensor) -> float:
+        return float(0.6 * released[0] + 0.8 * released[1])
+
+
+def _uploaded(defense: Defense, change: Tensor, rng: np.random.Generator) -> Tensor:
+    """What a server gets of one gradient in two tensors, so that clipping each alone would show."""
+    mod = defense.on_message(_seed(rng))
+    channel = Channel(retain=lambda message: False, mods=() if mod is None else (mod,))
+    parts: dict[str, Any] = {str(i): value[None] for i, value in enumerate(change)}
+    sent = channel.send(GRADIENT_KIND, "client:0", "server", 0, parts)
+    return torch.cat([sent[name] for name in parts])
+
+
+def _seed(rng: np.random.Generator) -> np.random.SeedSequence:
+    return np.random.SeedSequence(rng.integers(2**63, size=2).tolist())
+
+
+def _pair(edges: Tensor) -> Client:
+    """A client of two nodes."""
+    none, two = torch.zeros(2, dtype=torch.bool), torch.zeros(2, dtype=torch.long)
+    return Client(0, torch.arange(2), torch.zeros(2, 1), two, two, ~none, none, none, ~none, edges, edges[:, :0], 2)

@@ -1,0 +1,49 @@
+"""What Gaussian noise promises, exactly (Balle and Wang 2018; Dong, Roth and Su 2022)."""
+
+import math
+
+from scipy.optimize import brentq
+from scipy.special import log_ndtr, ndtr
+
+from ..targets.errors import InputError
+
+LARGEST = 1e6
+"""Bounds of searches, of distances and of epsilons."""
+
+
+def delta_of(distance: float, epsilon: float) -> float:
+    """The smallest delta at an epsilon for telling N(0, 1) from N(distance, 1).
+
+    Phi(d/2 - e/d) - exp(e) Phi(-d/2 - e/d), with the second term in logarithms, since exp(e) overflows.
+    """
+    if distance <= 0:
+        return 0.0
+    second = math.exp(min(epsilon + float(log_ndtr(-distance / 2 - epsilon / distance)), 0.0))
+    return max(0.0, float(ndtr(distance / 2 - epsilon / distance)) - second)
+
+
+def epsilon_of(distance: float, delta: float) -> float:
+    """The smallest epsilon at a delta for telling N(0, 1) from N(distance, 1).
+
+    Raises:
+        InputError: delta is not between 0 and 1.
+    """
+    if not 0 < delta < 1:
+        raise InputError(f"Gaussian noise promises nothing with delta {delta}: expected one above 0 and below 1")
+    if delta_of(distance, 0.0) <= delta:
+        return 0.0
+    most = 1.0
+    while delta_of(distance, most) > delta:
+        most *= 2
+    return float(brentq(lambda epsilon: delta_of(distance, epsilon) - delta, 0.0, most, xtol=1e-12))
+
+
+def distance_of(epsilon: float, delta: float) -> float:
+    """The largest distance, in deviations of the noise, that (epsilon, delta) allows.
+
+    Raises:
+        InputError: epsilon is not above 0, or delta not between 0 and 1.
+    """
+    if not epsilon > 0 or not 0 < delta < 1:
+        raise InputError(f"epsilon {epsilon} and delta {delta}: expected one above 0, and one between 0 and 1")
+    return float(brentq(lambda distance: delta_of(distance, epsilon) - delta, 1e-12, LARGEST, xtol=1e-14))

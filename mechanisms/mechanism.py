@@ -1,0 +1,49 @@
+"""What a claim of privacy is checked on: a mechanism with its promise, and the two inputs that it must hide."""
+
+from abc import ABC, abstractmethod
+from typing import Any, ClassVar
+
+import numpy as np
+from pydantic import Field
+
+from ..targets.settings import Configured, Settings
+from .guarantee import Guarantee, Unit
+
+
+class MechanismSettings(Settings):
+    """Settings of all mechanisms."""
+
+    epsilon: float = Field(1.0, gt=0, description="what the mechanism is asked to promise")
+
+
+class Mechanism(Configured, ABC):
+    """Base of mechanisms whose claims are checked. A subclass says what it promises, and how to test it best.
+
+    Attributes:
+        differ_in: the unit in which its two inputs differ; a promise for another unit is not compared with what is
+            measured on them.
+        gaussian: whether scores of both inputs are normal with one variance, which allows a sharper bound.
+    """
+
+    kind = "mechanism"
+    differ_in: ClassVar[Unit]
+    gaussian: ClassVar[bool] = False
+    Settings = MechanismSettings
+    settings: MechanismSettings
+
+    @property
+    @abstractmethod
+    def guarantee(self) -> Guarantee:
+        """What it promises with its settings."""
+
+    @abstractmethod
+    def inputs(self) -> tuple[Any, Any]:
+        """An input without the unit and a neighbouring one with it, as hard to tell apart as the promise allows."""
+
+    @abstractmethod
+    def release(self, data: Any, rng: np.random.Generator) -> Any:
+        """Runs it once on an input."""
+
+    @abstractmethod
+    def score(self, released: Any) -> float:
+        """The higher, the likelier the unit was there; nothing else than what is released may go into it."""

@@ -11,7 +11,7 @@ from ..targets.condensed import KIND, ROWS_KIND, UPLOAD_KIND, rows_of
 from ..targets.encoder import ENCODER_KIND
 from ..targets.errors import InputError
 from ..targets.settings import Settings
-from ..targets.transcript import View
+from ..targets.transcript import View, observer_members
 from .adapted import adapted
 from .attack import Attack, Knowledge
 
@@ -56,7 +56,8 @@ class Nearest(Attack):
 
 def _rows(view: View, features: int) -> Tensor:
     """All rows of others' condensed nodes in a view; of a graph that is released again and again the last ones."""
-    others = [m for kind in (UPLOAD_KIND, ROWS_KIND) for m in view.of_kind(kind) if m.sender != view.observer]
+    own = observer_members(view.observer)
+    others = [m for kind in (UPLOAD_KIND, ROWS_KIND) for m in view.of_kind(kind) if m.sender not in own]
     seen = [*view.of_kind(KIND)[-1:], *others]
     if not seen:
         raise InputError(f"the observer '{view.observer}' sees no condensed nodes but its own: choose another one")

@@ -12,9 +12,9 @@ from ..targets.collaboration import EMBEDDINGS_KIND, STATISTICS_KIND
 from ..targets.errors import InputError
 from ..targets.propagation import gcn_operator
 from ..targets.settings import Settings
-from ..targets.transcript import Message, View
+from ..targets.transcript import Message, View, observer_members
 from .attack import Attack, Knowledge
-from .nearest import Nearest, largest_cosine
+from .nearest import largest_cosine
 
 What = Literal["nodes", "prototypes", "norms"]
 CONTENT: dict[What, tuple[str, str]] = {
@@ -30,8 +30,8 @@ class NearestEmbeddingSettings(Settings):
     compare: What = Field("nodes", description="with chosen nodes' embeddings, clients' means, or their norms")
     differences: bool = Field(
         False,
-        description="compare how embeddings moved from round to round: weights are known in each, so what does "
-        "not depend on the condensed node cancels (nodes and prototypes only)",
+        description="compare how embeddings moved from round to round: what stays the same cancels "
+        "(nodes and prototypes only)",
     )
 
     @model_validator(mode="after")
@@ -57,13 +57,17 @@ class NearestEmbedding(Attack):
     settings: NearestEmbeddingSettings
 
     def score(self, view: View, knowledge: Knowledge) -> Tensor:
-        rows = (gcn_operator(knowledge.edges, len(knowledge.x)) @ knowledge.x)[knowledge.subjects]
+        rows = _aggregated(knowledge)[knowledge.subjects]
         before: tuple[Tensor, dict[str, Tensor]] | None = None
         total, rounds = torch.zeros(len(rows), device=rows.device), 0
-        for weights, told in _rounds(view, self.settings.compare):
+        for weights, sent in _rounds(view, self.settings.compare):
             if weights["w1"].shape[0] != rows.shape[1]:
                 raise InputError(f"the model reads {weights['w1'].shape[0]} features, nodes have {rows.shape[1]}")
-            own = rows @ weights["w1"].to(rows) + weights["b1"].to(rows)
+            own, shift = rows @ weights["w1"].to(rows), weights["b1"].to(rows)
+            if self.settings.compare == "norms":
+                own, told = own + shift, sent
+            else:  # the shift is known, and the same for all: what is left is the node's
+                told = {name: value.to(rows) - shift for name, value in sent.items()}
             now = own, told
             if not self.settings.differences:
                 total, rounds = total + self._alike(own, list(told.values())), rounds + 1
@@ -73,7 +77,8 @@ class NearestEmbedding(Attack):
                     total, rounds = total + self._alike(own - before[0], moved), rounds + 1
             before = now
         if not rounds:
-            raise InputError(f"the observer '{view.observer}' sees no others' embeddings in two rounds")
+            rounds_needed = "two rounds" if self.settings.differences else "any round"
+            raise InputError(f"the observer '{view.observer}' sees no others' embeddings in {rounds_needed}")
         return total / rounds
 
     def _alike(self, own: Tensor, told: list[Tensor]) -> Tensor:
@@ -84,17 +89,27 @@ class NearestEmbedding(Attack):
         return largest_cosine(own, torch.stack(told).to(own))
 
     def blind_score(self, knowledge: Knowledge) -> Tensor:
-        """Likeness of features to rows of the shadow data: no weights, no embeddings."""
-        return Nearest().blind_score(knowledge)
+        """Likeness of aggregated features to those of the adversary's own nodes: no weights, no embeddings."""
+        if not len(knowledge.shadow):
+            return torch.zeros(len(knowledge.subjects), device=knowledge.x.device)
+        rows, size = _aggregated(knowledge), max(knowledge.members // 2, 1)
+        drawn = knowledge.shadow[torch.randperm(len(knowledge.shadow), device=rows.device)[:size]]
+        told = [rows[drawn].norm(dim=1)] if self.settings.compare == "norms" else list(rows[drawn])
+        return self._alike(rows[knowledge.subjects], told)
+
+
+def _aggregated(knowledge: Knowledge) -> Tensor:
+    """What a first layer reads of each node that is known, [n, d]."""
+    return gcn_operator(knowledge.edges, len(knowledge.x)) @ knowledge.x
 
 
 def _rounds(view: View, what: What) -> Iterator[tuple[Mapping[str, Tensor], dict[str, Tensor]]]:
     """Of each round the common weights, and what others told in it, by who and which node."""
-    kind, name = CONTENT[what]
+    (kind, name), own = CONTENT[what], observer_members(view.observer)
     weights = {m.round: m.tensors for m in view.of_kind(GLOBAL_KIND)}
     by_round: dict[int, dict[str, Tensor]] = {}
     for message in view.of_kind(kind):
-        if message.sender != view.observer and message.round in weights:
+        if message.sender not in own and message.round in weights:
             by_round.setdefault(message.round, {}).update(_named(message, name))
     for round_ in sorted(by_round):
         yield weights[round_], by_round[round_]

@@ -173,7 +173,8 @@ def _attack_recorded(
 
 def _assumptions(target: Target) -> tuple[str, ...]:
     """Settings that an attack on a recorded run needs, and that the record does not hold."""
-    return ("game", "recipe") if hasattr(target.settings, "recipe") else ()
+    known = ("game", "recipe") if hasattr(target.settings, "recipe") else ()
+    return (*known, "features") if getattr(target.settings, "features", "given") != "given" else known
 
 
 def _check_applied(results: list[TrialResult]) -> None:

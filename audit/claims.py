@@ -101,9 +101,14 @@ def check_claim(
         progress: called with runs done and runs in all.
 
     Raises:
-        InputError: too few runs, or the claim is for another unit than the inputs differ in.
+        InputError: too few runs, a level or a seed out of its range, a score that is NaN, or the claim is for
+            another unit than the inputs differ in.
     """
     guarantee = mechanism.guarantee if claimed is None else claimed
+    if not 0 < level < 1:
+        raise InputError(f"the level of confidence is {level:g}: expected one above 0 and below 1, such as 0.99")
+    if seed < 0:
+        raise InputError(f"the seed is {seed}: expected a whole number of 0 or more")
     if runs < FEWEST:
         raise InputError(f"{runs} runs show next to nothing: use {FEWEST} at least, 1000 for a claim of 4")
     if not guarantee.compares_with(mechanism.differ_in):
@@ -121,6 +126,8 @@ def check_claim(
             scores[side].append(mechanism.score(mechanism.release(data, rng)))
             progress(side * runs + run + 1, 2 * runs)
     without, inside = scores
+    if np.isnan(scores).any():
+        raise InputError(f"'{mechanism.name}' scored a run as NaN: expected a number, the higher the likelier")
     if mechanism.gaussian:
         found = gaussian_epsilon(inside, without, guarantee.delta, level)
     else:

@@ -7,7 +7,7 @@ from ..targets.errors import InputError
 from ..targets.recipe import Recipe
 from ..targets.target import UNITS, Run, Secrets, Target, Utility
 from ..targets.transcript import Transcript
-from .trial import AttackPlan, TrialPlan, TrialResult, attacks_on
+from .trial import AttackPlan, Grants, TrialPlan, TrialResult, attacks_on
 
 
 def attack_recorded(
@@ -35,4 +35,5 @@ def attack_recorded(
         recipe = None
     run = Run(transcript, {game: secrets}, (nothing,), 0, recipe=recipe)
     plan = TrialPlan(target.name, {}, "none", {}, attacks, seed, 0)
-    return attacks_on(plan, run, target.prepared(data), plan.root())
+    grants = Grants(target.prepared(data), plan.root(), plan.device)  # the plan does not hold the target's settings
+    return attacks_on(plan, run, data, plan.root(), grants=grants)

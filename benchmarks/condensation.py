@@ -143,7 +143,7 @@ def loops(method: str, data: Any, rounds: int) -> tuple[Callable[[int], float], 
     """One round of either loop; both start from the same features, structure and models."""
     from gaudit.targets.backbone import BACKBONES
     from gaudit.targets.exchange import exchange
-    from gaudit.targets.matching import ClassCells, by_class
+    from gaudit.targets.matching import ClassCells
     from gaudit.targets.partition import Partition
     from gaudit.targets.party import clients_of
 
@@ -166,7 +166,7 @@ def loops(method: str, data: Any, rounds: int) -> tuple[Callable[[int], float], 
         theta = own.draw_model(number)
         learner = own.learner(theta, s.lr_model)
         for step in range(s.outer):
-            own.match(theta, by_class(cells.gradients(theta, BACKBONES[s.backbone], None)), number)
+            own.match(theta, cells.to_match(theta, BACKBONES[s.backbone], None), number)
             if step + 1 < s.outer and s.inner:
                 theta = own.taught(learner, s.inner)
         return float(losses[-1])

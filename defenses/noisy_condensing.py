@@ -24,10 +24,10 @@ class NoisyCondensing(Defense):
     """Adds Laplace noise to the real gradients that a condensed graph is fitted to.
 
     FedC4 adds "varying levels of Laplace noise during the condensation process" and says neither to what nor how
-    much; here it is every coordinate of every class gradient, afresh for each model, in proportion to their root
-    mean square, so that one scale means the same to all targets and rounds. Nothing is clipped and the scale
-    follows the data: nothing is promised, it is there to be measured. Rows that a condensed graph starts from are
-    untouched by it. Other clients and, in FedGC and FedGM, the server get noisy gradients too.
+    much; here it is every coordinate of every class gradient, afresh whenever gradients are taken, in proportion to
+    their root mean square, so that one scale means the same to all targets and rounds. Nothing is clipped and the
+    scale follows the data: nothing is promised, it is there to be measured. Rows that a condensed graph starts from
+    are untouched by it. Where gradients are sent to a server (FedGC, FedGM), it gets the noisy ones.
     """
 
     name = "noisy-condensing"

@@ -42,8 +42,9 @@ def distance_of(epsilon: float, delta: float) -> float:
     """The largest distance, in deviations of the noise, that (epsilon, delta) allows.
 
     Raises:
-        InputError: epsilon is not above 0, or delta not between 0 and 1.
+        InputError: epsilon is not above 0 or over 10^6, or delta not between 0 and 1.
     """
-    if not epsilon > 0 or not 0 < delta < 1:
-        raise InputError(f"epsilon {epsilon} and delta {delta}: expected one above 0, and one between 0 and 1")
+    if not 0 < epsilon <= LARGEST or not 0 < delta < 1:
+        expected = "expected one above 0 and up to 10^6, and one between 0 and 1"
+        raise InputError(f"epsilon {epsilon:g} and delta {delta:g}: {expected}")
     return float(brentq(lambda distance: delta_of(distance, epsilon) - delta, 1e-12, LARGEST, xtol=1e-14))

@@ -8,6 +8,7 @@ products forward and two back and is checked against autograd and PyG in the tes
 import math
 from abc import abstractmethod
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 import torch
@@ -19,6 +20,42 @@ from .propagation import Factor, Neighbourhood
 Weights = Mapping[str, Tensor]
 Rows = Tensor | Factor
 BackboneName = Literal["gcn", "sgc"]
+
+
+@dataclass(frozen=True)
+class Outer:
+    """A gradient left^T right, d x h numbers that follow from rows of both: m of each, and m is small.
+
+    Distances between two of them need their rows' products with each other alone: n' x m numbers in place of d x h.
+
+    Attributes:
+        left: [m, d].
+        right: [m, h].
+        gram: left left^T [m, m], where it is known.
+    """
+
+    left: Rows
+    right: Tensor
+    gram: Tensor | None = None
+
+    def product(self) -> Tensor:
+        """The gradient itself, [d, h]."""
+        return self.left.t() @ self.right
+
+    def squares(self) -> Tensor:
+        """Squared length of each column of the gradient, [h]."""
+        if self.gram is None:
+            return self.product().square().sum(0)
+        return (self.right * (self.gram @ self.right)).sum(0)
+
+    def inner(self, other: "Outer") -> Tensor:
+        """Inner product of each column of the gradient with that of another one, whose left is dense, [h]."""
+        assert isinstance(other.left, Tensor)
+        return (self.right * ((self.left @ other.left.t()) @ other.right)).sum(0)
+
+
+Gradients = dict[str, Tensor]
+Factors = dict[str, Tensor | Outer]
 
 
 class Backbone(nn.Module):
@@ -75,10 +112,23 @@ class Backbone(nn.Module):
     def logits(weights: Weights, hidden: Tensor, second: Tensor) -> Tensor:
         """Logits from `hidden` without dropout, [k, C]."""
 
+    @classmethod
+    def gradients(cls, weights: Weights, rows: Rows, hidden: Tensor, second: Tensor, error: Tensor) -> Gradients:
+        """Gradient of a loss by each weight; for what is read see `factors`."""
+        found = cls.factors(weights, rows, hidden, second, error)
+        return {name: value.product() if isinstance(value, Outer) else value for name, value in found.items()}
+
     @staticmethod
     @abstractmethod
-    def gradients(weights: Weights, rows: Rows, hidden: Tensor, second: Tensor, error: Tensor) -> dict[str, Tensor]:
-        """Gradient of a loss by each weight.
+    def factors(
+        weights: Weights,
+        rows: Rows,
+        hidden: Tensor,
+        second: Tensor,
+        error: Tensor,
+        gram: Tensor | None = None,
+    ) -> Factors:
+        """Gradient of a loss by each weight, that by the first layer's as two factors.
 
         Args:
             weights: by name.
@@ -86,6 +136,7 @@ class Backbone(nn.Module):
             hidden: `hidden` of these rows.
             second: second aggregation [k, m].
             error: derivative of the loss by the logits, [k, C].
+            gram: products of the rows with each other [m, m], where they are known.
         """
 
 
@@ -115,11 +166,18 @@ class GCN(Backbone):
         return second @ (hidden @ weights["w2"]) + weights["b2"]
 
     @staticmethod
-    def gradients(weights: Weights, rows: Rows, hidden: Tensor, second: Tensor, error: Tensor) -> dict[str, Tensor]:
+    def factors(
+        weights: Weights,
+        rows: Rows,
+        hidden: Tensor,
+        second: Tensor,
+        error: Tensor,
+        gram: Tensor | None = None,
+    ) -> Factors:
         back = second.t() @ error
         into_hidden = (back @ weights["w2"].t()) * (hidden > 0)
         return {
-            "w1": rows.t() @ into_hidden,
+            "w1": Outer(rows, into_hidden, gram),
             "b1": into_hidden.sum(0),
             "w2": hidden.t() @ back,
             "b2": error.sum(0),
@@ -149,8 +207,15 @@ class SGC(Backbone):
         return second @ hidden + weights["b"]
 
     @staticmethod
-    def gradients(weights: Weights, rows: Rows, hidden: Tensor, second: Tensor, error: Tensor) -> dict[str, Tensor]:
-        return {"w": rows.t() @ (second.t() @ error), "b": error.sum(0)}
+    def factors(
+        weights: Weights,
+        rows: Rows,
+        hidden: Tensor,
+        second: Tensor,
+        error: Tensor,
+        gram: Tensor | None = None,
+    ) -> Factors:
+        return {"w": rows.t() @ (second.t() @ error), "b": error.sum(0)}  # d x C numbers are few
 
 
 BACKBONES: dict[str, type[Backbone]] = {b.name: b for b in (GCN, SGC)}

@@ -6,9 +6,7 @@ Yan et al., CIKM 2025: customizer (3.3), node selector (3.4) and graph rebuilder
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-import numpy as np
 import torch
-from scipy.sparse.csgraph import connected_components
 from scipy.stats import wasserstein_distance
 from torch import Tensor
 from torch.nn import functional as F
@@ -38,19 +36,16 @@ class Statistics:
 
 
 def cluster_of(own: int, known: Mapping[int, Statistics], delta: float) -> set[int]:
-    """The clients in the cluster of client ``own``, itself among them.
+    """The clients in the cluster of client ``own``, itself among them (Algorithm 2, line 3).
 
-    Norms are brought to mean 0 and variance 1 over all clients that are known (Eq. 10). Clients are joined if the
-    Wasserstein distance of theirs is at most ``delta``; norms are numbers, so that every slice of Eq. 12 is the
-    whole of them.
+    Norms are brought to mean 0 and variance 1 over all clients that are known (Eq. 10). Those are in the cluster
+    whose norms' Wasserstein distance to the own ones is at most ``delta``; norms are numbers, so that every slice
+    of Eq. 12 is the whole of them.
     """
     every = torch.cat([s.norms for s in known.values()])
     spread = float(every.std(correction=0)) + TINY
     scaled = {client: (s.norms / spread).cpu().numpy() for client, s in known.items()}  # the mean cancels
-    names = list(known)
-    near = np.array([[wasserstein_distance(scaled[a], scaled[b]) <= delta for b in names] for a in names])
-    _, label = connected_components(near, directed=False)
-    return {client for client, at in zip(names, label, strict=True) if at == label[names.index(own)]}
+    return {client for client, norms in scaled.items() if wasserstein_distance(scaled[own], norms) <= delta}
 
 
 def selected(embeddings: Tensor, prototype: Tensor, tau: float) -> Tensor:
@@ -63,21 +58,22 @@ class Rebuilder:
 
     Minimises alpha |X - Z X|^2 + beta |Z|_1 + sum (1 - S) Z over symmetric Z in [0, 1] without loops, S the cosine
     of embeddings, by projected gradients with a step of one over the Lipschitz constant. Rows of X are scaled to
-    length 1: only then do the paper's alpha = 150 and beta = 250 leave links, between rows whose cosine is above
-    about beta / (2 alpha).
+    length 1, so that the paper's alpha = 150 and beta = 250 mean the same for all graphs: links are left between
+    rows whose cosine is above about beta / (2 alpha).
 
     Args:
         x: features [n, d].
         alpha: weight of the reconstruction.
         beta: weight of sparsity.
+        links: to start from, [n, n]; none without them.
     """
 
-    def __init__(self, x: Tensor, alpha: float, beta: float) -> None:
+    def __init__(self, x: Tensor, alpha: float, beta: float, links: Tensor | None = None) -> None:
         rows = F.normalize(x, dim=1)
         self.alpha, self.beta, self.gram = alpha, beta, rows @ rows.t()
         largest = float(torch.linalg.matrix_norm(self.gram, 2))
         self.rate = 1 / (2 * alpha * max(largest, TINY))
-        self.links = torch.zeros_like(self.gram)
+        self.links = torch.zeros_like(self.gram) if links is None else links
 
     def links_for(self, embeddings: Tensor, steps: int) -> Tensor:
         """The links [n, n] for some embeddings [n, h], after steps from where the last call stopped."""

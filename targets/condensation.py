@@ -1,15 +1,18 @@
 """The pieces that every gradient-matching condensation is made of (Jin et al. 2022a, 2022b)."""
 
+from collections.abc import Mapping
 from typing import Literal
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from .backbone import Weights
+from .backbone import Outer
 from .errors import InputError
 
 Distance = Literal["mse", "columns"]
+TINY = 1e-6
+"""Lengths of columns of gradients below this count as this."""
 RatioOf = Literal["nodes", "labelled"]
 
 
@@ -75,18 +78,26 @@ class StructureGenerator(nn.Module):
         return adjacency * (1 - torch.eye(n, device=x.device))
 
 
-def matching_distance(real: Weights, synthetic: Weights, distance: Distance) -> Tensor:
-    """How far two gradients are apart.
+def matching_distance(
+    real: Mapping[str, Tensor | Outer], synthetic: Mapping[str, Tensor | Outer], distance: Distance
+) -> Tensor:
+    """How far two gradients are apart. Where both have a part in factors, the distance is taken by these.
 
     ``mse``: sum of squared differences over all weights (DosCond, FedGC). ``columns``: per weight matrix, sum
     over output columns of one minus the cosine, biases left out (GCond; FedGC Eq. 15).
     """
+    terms = [_apart(value, synthetic[name], distance) for name, value in real.items()]
+    return torch.stack([term for term in terms if term is not None]).sum()
+
+
+def _apart(real: Tensor | Outer, synthetic: Tensor | Outer, distance: Distance) -> Tensor | None:
+    """The part of one weight; None for a bias that does not count."""
+    if isinstance(real, Outer) and isinstance(synthetic, Outer):
+        inner, ours, theirs = real.inner(synthetic), real.squares(), synthetic.squares()
+        if distance == "mse":
+            return (ours + theirs - 2 * inner).sum()
+        return (1 - inner * (ours.clamp(min=TINY**2) * theirs.clamp(min=TINY**2)).rsqrt()).sum()
+    one, other = (value.product() if isinstance(value, Outer) else value for value in (real, synthetic))
     if distance == "mse":
-        return torch.stack([(real[n] - synthetic[n]).square().sum() for n in real]).sum()
-    return torch.stack(
-        [
-            (1 - F.cosine_similarity(real[n], synthetic[n], dim=0, eps=1e-6)).sum()
-            for n in real
-            if real[n].dim() == 2
-        ]
-    ).sum()
+        return (one - other).square().sum()
+    return (1 - F.cosine_similarity(one, other, dim=0, eps=TINY)).sum() if one.dim() == 2 else None

@@ -11,7 +11,7 @@ from .backbone import BACKBONES, BackboneName
 from .central_condensation import CentralCondensation, CentralSettings, OwnGraph
 from .condensation import Distance
 from .condensed import CondensedGraph
-from .matching import ClassCells, MatchingServer, MatchingSettings, by_class
+from .matching import ClassCells, MatchingServer, MatchingSettings
 
 QUICK = {"rounds": 60, "checkpoints": (30, 60), "lr_features": 1e-3, "lr_structure": 1e-3}
 
@@ -68,7 +68,7 @@ class GCond(CentralCondensation):
             theta = server.draw_model(round_)
             learner = server.learner(theta, s.lr_model)
             for step in range(s.outer):
-                server.match(theta, by_class(cells.gradients(theta, backbone, graph.term)), round_)
+                server.match(theta, cells.to_match(theta, backbone, graph.term), round_)
                 if step + 1 < s.outer and s.inner:
                     theta = server.taught(learner, s.inner)
             graph.progress("condensing", round_ + 1, s.rounds)

@@ -5,7 +5,7 @@ from torch import Tensor
 
 from .backbone import BACKBONES
 from .defense import LossTerm
-from .matching import ClassCells, MatchingServer, MatchingSettings, by_class
+from .matching import ClassCells, MatchingServer, MatchingSettings
 from .party import Client
 
 
@@ -37,5 +37,5 @@ def condensed_alone(
     own = MatchingServer.starting(settings, client.x.shape[1], client.class_counts()[None], size, seed, rows)
     for round_ in range(rounds):
         theta = own.draw_model(round_)
-        own.match(theta, by_class(cells.gradients(theta, BACKBONES[settings.backbone], term)), round_)
+        own.match(theta, cells.to_match(theta, BACKBONES[settings.backbone], term), round_)
     return own, None if own.started_from is None else train[own.started_from]

@@ -13,7 +13,7 @@ import torch
 from pydantic import Field, model_validator
 from torch import Tensor, nn
 
-from .backbone import BACKBONES, Backbone, BackboneName, Weights
+from .backbone import BACKBONES, Backbone, BackboneName, Factors, Outer, Weights
 from .condensation import (
     Distance,
     RatioOf,
@@ -29,6 +29,9 @@ from .propagation import Factor, Neighbourhood, dense_gcn_operator, sparse_featu
 from .randomness import branch, seeded
 from .self_training import mean_error
 from .settings import Settings
+
+SMALL = 1024
+"""Rows of one class and client up to which their products with each other are kept: 4 MiB."""
 
 
 class MatchingSettings(Settings):
@@ -63,11 +66,13 @@ class _Cell:
 
     rows: Factor
     second: Tensor
+    gram: Tensor | None
 
     @classmethod
     def of(cls, near: Neighbourhood, nodes: Tensor) -> "_Cell":
         part = near.of(nodes)
-        return cls(Factor.of(sparse_features(part.rows)), part.second)
+        gram = part.rows @ part.rows.t() if len(part.rows) <= SMALL else None
+        return cls(Factor.of(sparse_features(part.rows)), part.second, gram)
 
 
 class ClassCells:
@@ -90,6 +95,22 @@ class ClassCells:
 
     def gradients(self, theta: Weights, backbone: type[Backbone], term: LossTerm | None) -> Weights:
         """One gradient per class and weight, named ``<class>/<weight>``; absent classes send none."""
+        found = {
+            f"{label}/{name}": value.product() if isinstance(value, Outer) else value
+            for label, parts in self._factors(theta, backbone, term).items()
+            for name, value in parts.items()
+        }
+        return found if self.change is None else self.change(found)
+
+    def to_match(
+        self, theta: Weights, backbone: type[Backbone], term: LossTerm | None
+    ) -> Mapping[int, Mapping[str, Tensor | Outer]]:
+        """The same by class, for who holds the nodes: in factors, unless a defense changes gradients."""
+        if self.change is not None:
+            return by_class(self.gradients(theta, backbone, term))
+        return self._factors(theta, backbone, term)
+
+    def _factors(self, theta: Weights, backbone: type[Backbone], term: LossTerm | None) -> dict[int, Factors]:
         hidden = {label: backbone.hidden(theta, cell.rows) for label, cell in self.cells.items()}
         logits = {c: backbone.logits(theta, hidden[c], cell.second) for c, cell in self.cells.items()}
         labels = {c: torch.full((len(z),), c, device=z.device) for c, z in logits.items()}
@@ -99,9 +120,8 @@ class ClassCells:
             error = mean_error(logits[label], labels[label])
             if added is not None:
                 error = error + added[label] / len(error)
-            for name, value in backbone.gradients(theta, cell.rows, hidden[label], cell.second, error).items():
-                found[f"{label}/{name}"] = value
-        return found if self.change is None else self.change(found)
+            found[label] = backbone.factors(theta, cell.rows, hidden[label], cell.second, error, cell.gram)
+        return found
 
     def _added(
         self,
@@ -177,7 +197,8 @@ class MatchingServer:
         self.class_weight = per_class / per_class.max()
         self.adam_x = torch.optim.Adam([self.x], lr=settings.lr_features, fused=True)
         weights = list(structure.parameters())
-        self.adam_structure = torch.optim.Adam(weights, lr=settings.lr_structure, fused=True) if weights else None
+        moves = bool(weights) and len(y) > 1  # a single node has no links
+        self.adam_structure = torch.optim.Adam(weights, lr=settings.lr_structure, fused=True) if moves else None
 
     @classmethod
     def starting(
@@ -215,7 +236,7 @@ class MatchingServer:
             model = self.backbone(self.x.shape[1], self.settings.hidden, self.classes).to(self.x.device)
         return model.weights()
 
-    def match(self, theta: Weights, real: Mapping[int, Weights], round_: int) -> None:
+    def match(self, theta: Weights, real: Mapping[int, Mapping[str, Tensor | Outer]], round_: int) -> None:
         """One step on the features or on the structure, towards gradients like the real ones."""
         s = self.settings
         on_structure = round_ % (s.structure_steps + s.feature_steps) < s.structure_steps
@@ -244,9 +265,10 @@ class MatchingServer:
             rows = operator @ self.x
         return learner.trained(rows, operator, self.y, steps)
 
-    def _distance(self, x: Tensor, theta: Weights, real: Mapping[int, Weights]) -> Tensor:
+    def _distance(self, x: Tensor, theta: Weights, real: Mapping[int, Mapping[str, Tensor | Outer]]) -> Tensor:
         operator = dense_gcn_operator(self.structure(x))
         rows = operator @ x
+        gram = rows @ rows.t()
         hidden = self.backbone.hidden(theta, rows)
         terms = []
         for label, gradients in real.items():
@@ -255,7 +277,7 @@ class MatchingServer:
                 continue
             second = operator[of_class]
             error = mean_error(self.backbone.logits(theta, hidden, second), self.y[of_class])
-            own = self.backbone.gradients(theta, rows, hidden, second, error)
+            own = self.backbone.factors(theta, rows, hidden, second, error, gram)
             terms.append(self.class_weight[label] * matching_distance(gradients, own, self.settings.distance))
         return torch.stack(terms).sum()
 

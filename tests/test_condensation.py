@@ -5,6 +5,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gaudit.targets.backbone import Outer
 from gaudit.targets.condensation import (
     StructureGenerator,
     allocate_labels,
@@ -182,3 +183,38 @@ def test_unusable_release_is_refused(changes, message):
     with pytest.raises(InputError, match=message) as caught:
         CondensedGraph.from_tensors(parts(**changes), features=3)
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("distance", ["mse", "columns"])
+@pytest.mark.parametrize("known", [True, False])
+def test_a_distance_by_factors_is_that_of_the_products(distance, known):
+    """Value, and derivative by the condensed rows and by what they are multiplied with."""
+    draw = torch.Generator().manual_seed(0)
+
+    def random(*shape):
+        return torch.randn(*shape, generator=draw, dtype=torch.double)
+
+    left, right, bias = random(6, 11), random(6, 4), random(4)
+    rows, into = random(5, 11).requires_grad_(), random(5, 4).requires_grad_()
+    real = {"w1": Outer(left, right, left @ left.t() if known else None), "b1": bias}
+    own = {"w1": Outer(rows, into, rows @ rows.t() if known else None), "b1": bias + 1}
+    by_factors = matching_distance(real, own, distance)
+    products = matching_distance(
+        {"w1": left.t() @ right, "b1": bias}, {"w1": rows.t() @ into, "b1": bias + 1}, distance
+    )
+    mixed = matching_distance({"w1": left.t() @ right, "b1": bias}, own, distance)
+    assert torch.allclose(by_factors, products, rtol=1e-12)
+    assert torch.allclose(mixed, products, rtol=1e-12)
+    for one, other in zip(
+        torch.autograd.grad(by_factors, (rows, into)), torch.autograd.grad(products, (rows, into)), strict=True
+    ):
+        assert torch.allclose(one, other, rtol=1e-9)
+
+
+def test_columns_of_no_length_count_as_in_the_products():
+    """A hidden unit that no condensed node reaches has no gradient: distance one, and no NaN in derivatives."""
+    rows, into = torch.randn(3, 5, requires_grad=True), torch.zeros(3, 2, requires_grad=True)
+    real, own = {"w1": Outer(torch.eye(3, 5), torch.ones(3, 2))}, {"w1": Outer(rows, into, rows @ rows.t())}
+    found = matching_distance(real, own, "columns")
+    assert float(found) == pytest.approx(2.0)
+    assert all(g.isfinite().all() for g in torch.autograd.grad(found, (rows, into)))

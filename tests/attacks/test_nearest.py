@@ -181,6 +181,8 @@ def test_planted_rows_told_to_a_client_are_found_by_that_client_alone(world):
         world.judged(Nearest(), channel.transcript, "server")
     with pytest.raises(InputError, match="but its own"):
         world.judged(Nearest(), channel.transcript, "client:1")
+    with pytest.raises(InputError, match="but its own"):
+        world.judged(Nearest(), channel.transcript, "server+client:1")
     channel.send(ROWS_KIND, "client:1", "client:0", 0, {**content, "x": torch.zeros(3, 2)})
     with pytest.raises(InputError, match="finite features x"):
         world.judged(Nearest(), channel.transcript, "client:0")

@@ -103,3 +103,9 @@ def test_a_model_of_other_features_is_refused(world):
     channel.send(EMBEDDINGS_KIND, "client:1", "client:0", 0, content)
     with pytest.raises(InputError, match="reads 7 features"):
         judged(world, channel.transcript)
+
+
+def test_a_joint_observer_does_not_compare_with_what_its_members_sent(world):
+    transcript = told(world, world.members)
+    with pytest.raises(InputError, match="no others' embeddings"):
+        world.judged(NearestEmbedding(), transcript, "client:0+client:1")

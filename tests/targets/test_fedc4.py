@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 from torch.nn import functional as F
 
 from gaudit.targets.collaboration import Rebuilder, Statistics, cluster_of, selected
+from gaudit.targets.condensed import CondensedGraph
 from gaudit.targets.errors import InputError
-from gaudit.targets.fedc4 import FedC4
+from gaudit.targets.fedc4 import FedC4, _Collaborator, _links_kept
 from gaudit.targets.propagation import dense_gcn_operator
 from gaudit.targets.registry import find
 
@@ -42,7 +43,7 @@ def test_condensed_nodes_go_from_client_to_client_and_the_server_sees_weights_al
     for kind in ("embedding-statistics", "node-embeddings", "condensed-rows"):
         assert pairs(of_kind(run, kind)) == everybody
     seen = {m.kind for m in run.transcript.seen_by("server").messages}
-    assert seen == {"update", "global-model", "model", "posteriors-full"}
+    assert seen == {"update", "global-model", "model", "posteriors-full", "labelled-count"}
     assert {m.kind for m in run.transcript.messages} <= set(FedC4.sends)
 
 
@@ -87,8 +88,30 @@ def test_who_is_alone_in_its_cluster_is_told_nothing_and_trains_on():
     run = ran(delta=0.0)
     assert {m.round for m in of_kind(run, "embedding-statistics")} == {0}
     assert not of_kind(run, "node-embeddings")
-    assert sum("alone in its cluster" in note for note in run.notes) == 3
+    assert sum("alone in its cluster from round 0 on" in note for note in run.notes) == 3
     assert 0 <= run.utility.test <= 1
+
+
+def test_a_client_of_one_condensed_node_takes_part():
+    """It has no links to move: all its rounds move features."""
+    data = sixty_nodes()
+    data.y[data.train_mask.nonzero().flatten()] = 0
+    run = ran(data=data, split="dataset", clients=1, condensing={"ratio": 0.02})
+    assert run.notes[-1] == "1 to 1 condensed nodes for each client"
+
+
+def test_links_to_nodes_that_stay_are_kept():
+    """What is rebuilt when one node comes and one goes starts from the links among the others."""
+    draw = torch.Generator().manual_seed(0)
+    x = torch.rand(4, 3, generator=draw)
+    party = _Collaborator(CondensedGraph(x[:2], torch.zeros(2).long(), torch.zeros(2, 2)), set())
+    party.rebuilder, party.among = Rebuilder(x, 150.0, 250.0), [(1, 0), (2, 5)]
+    party.rebuilder.links = torch.arange(16.0).view(4, 4)
+    kept = _links_kept(party, [(2, 5), (2, 6)], 2)
+    old = party.rebuilder.links
+    assert torch.equal(kept[:3, :3], old[[0, 1, 3]][:, [0, 1, 3]])
+    assert not kept[3].any()
+    assert torch.equal(_links_kept(party, [], 2), old[:2, :2])
 
 
 def test_one_client_needs_no_others():
@@ -147,10 +170,11 @@ def test_what_does_not_fit_is_one_clear_line(changes, message):
 # the parts
 
 
-def test_clusters_are_chains_of_like_norms():
+def test_a_cluster_is_who_has_like_norms():
     known = {n: Statistics(torch.full((5,), value), torch.zeros(2)) for n, value in enumerate((0.0, 1.0, 2.0, 9.0))}
     spread = float(torch.tensor([0.0, 1.0, 2.0, 9.0]).std(correction=0))
-    assert cluster_of(0, known, 1.01 / spread) == {0, 1, 2}
+    assert cluster_of(0, known, 1.01 / spread) == {0, 1}
+    assert cluster_of(1, known, 1.01 / spread) == {0, 1, 2}
     assert cluster_of(3, known, 1.01 / spread) == {3}
     assert cluster_of(0, known, 0.99 / spread) == {0}
 

@@ -102,7 +102,7 @@ def check_claim(
 
     Raises:
         InputError: too few runs, a level or a seed out of its range, a score that is NaN, or the claim is for
-            another unit than the inputs differ in.
+            another unit than the inputs differ in; or the mechanism fails.
     """
     guarantee = mechanism.guarantee if claimed is None else claimed
     if not 0 < level < 1:
@@ -117,13 +117,18 @@ def check_claim(
             f"{mechanism.differ_in}: an epsilon of one says nothing of the other; check it on inputs that differ "
             f"in one {guarantee.unit}"
         )
+    if guarantee.adjacency != mechanism.differ_by:
+        raise InputError(
+            f"the claim is for neighbours by {guarantee.adjacency}, inputs of '{mechanism.name}' are neighbours "
+            f"by {mechanism.differ_by}: state the claim for these"
+        )
     began, root = time.process_time(), np.random.SeedSequence(seed)
     scores: list[list[float]] = []
     for side, data in enumerate(mechanism.inputs()):
         rng = np.random.default_rng(branch(root, "runs", side))
         scores.append([])
         for run in range(runs):
-            scores[side].append(mechanism.score(mechanism.release(data, rng)))
+            scores[side].append(_score(mechanism, data, rng))
             progress(side * runs + run + 1, 2 * runs)
     without, inside = scores
     if np.isnan(scores).any():
@@ -135,3 +140,13 @@ def check_claim(
             inside, without, delta=guarantee.delta, level=level, validity="valid", seed=seed
         )
     return ClaimCheck(mechanism.name, guarantee, found, time.process_time() - began)
+
+
+def _score(mechanism: Mechanism, data: Any, rng: np.random.Generator) -> float:
+    """One run; what goes wrong in a mechanism of the user's is no verdict on it."""
+    try:
+        return mechanism.score(mechanism.release(data, rng))
+    except InputError:
+        raise
+    except Exception as error:
+        raise InputError(f"the mechanism '{mechanism.name}' failed: {type(error).__name__}: {error}") from error

@@ -19,7 +19,7 @@ from .terminal import clear_errors, console, counted
 @click.option("--claimed", type=float, help="What is claimed, where that is another epsilon than it promises.")
 @click.option("--runs", default=2000, show_default=True, help="Runs with the unit, and as many without it.")
 @click.option("--seed", default=0, show_default=True, help="Of its noise.")
-@click.option("--level", default=0.99, show_default=True, help="Confidence of the bound.")
+@click.option("--level", default=0.999, show_default=True, help="Confidence of the bound.")
 @click.option("--json", "json_file", type=click.Path(path_type=Path), metavar="FILE", help="Write the result.")
 @clear_errors
 def check_claim_command(

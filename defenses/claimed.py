@@ -56,6 +56,7 @@ class LaplaceUpload(Mechanism):
 
     name = "ldp"
     differ_in = "client"
+    differ_by = "replace"
 
     @property
     def guarantee(self) -> Guarantee:
@@ -91,6 +92,7 @@ class GaussianUpload(Mechanism):
 
     name = "gaussian-uploads"
     differ_in = "client"
+    differ_by = "replace"
     gaussian = True
     Settings = GaussianSettings
     settings: GaussianSettings

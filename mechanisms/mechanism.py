@@ -7,7 +7,7 @@ import numpy as np
 from pydantic import Field
 
 from ..targets.settings import Configured, Settings
-from .guarantee import Guarantee, Unit
+from .guarantee import Adjacency, Guarantee, Unit
 
 
 class MechanismSettings(Settings):
@@ -22,11 +22,13 @@ class Mechanism(Configured, ABC):
     Attributes:
         differ_in: the unit in which its two inputs differ; a promise for another unit is not compared with what is
             measured on them.
+        differ_by: whether one of the inputs lacks the unit, or has another one in its place.
         gaussian: whether scores of both inputs are normal with one variance, which allows a sharper bound.
     """
 
     kind = "mechanism"
     differ_in: ClassVar[Unit]
+    differ_by: ClassVar[Adjacency] = "add/remove"
     gaussian: ClassVar[bool] = False
     Settings = MechanismSettings
     settings: MechanismSettings

@@ -1,0 +1,87 @@
+"""What testing a claim of differential privacy shows: of right mechanisms, and of ones with an error planted.
+
+    python benchmarks/claims.py bounds --runs 20000
+    python benchmarks/claims.py bounds degree-sequence triangles --epsilon 1
+    python benchmarks/claims.py broken
+
+`bounds` prints the epsilon that each registered mechanism is shown to give away, with 99 % confidence, and its
+share of what it promises: how much of an error of its noise would stay unseen. `broken` prints how many of some
+seeds refute each mechanism of tests/broken, and accuse each right one: no more than one in a hundred should.
+"""
+
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
+
+import click
+
+from gaudit.audit.claims import check_claim
+from gaudit.mechanisms.mechanism import Mechanism
+from gaudit.targets.registry import find, registered
+
+EPSILONS = (0.5, 1.0, 2.0, 4.0)
+LEVEL = 0.99
+BROKEN = Path(__file__).parents[1] / "tests" / "broken"
+
+
+@click.group()
+def main() -> None:
+    """Claims of privacy beside what was measured."""
+
+
+@main.command()
+@click.argument("names", nargs=-1)
+@click.option("--epsilon", "epsilons", type=float, multiple=True, default=EPSILONS, show_default=True)
+@click.option("--runs", default=20_000, show_default=True, help="With the unit, and as many without it.")
+@click.option("--seed", default=0, show_default=True)
+def bounds(names: tuple[str, ...], epsilons: tuple[float, ...], runs: int, seed: int) -> None:
+    """Measured epsilons of registered mechanisms, all of them if none is named."""
+    titles = ["mechanism", "unit", *(f"epsilon {epsilon:g}" for epsilon in epsilons), "CPU s"]
+    click.echo(f"{runs:,} runs with the unit and as many without, {100 * LEVEL:g} % confidence, seed {seed}\n")
+    click.echo(row(titles) + "\n" + row(["---"] * len(titles)))
+    for name in names or registered("mechanisms"):
+        kind = find("mechanisms", name)
+        checks = [check_claim(kind(epsilon=epsilon), runs, seed, level=LEVEL) for epsilon in epsilons]
+        cells = [
+            f"{check.measured.low:.2f} ({check.measured.low / epsilon:.0%})" + " refuted" * check.refuted
+            for check, epsilon in zip(checks, epsilons, strict=True)
+        ]
+        click.echo(row([name, kind.differ_in, *cells, f"{sum(check.seconds for check in checks):.1f}"]))
+
+
+@main.command()
+@click.option("--epsilon", default=1.0, show_default=True, help="What all of them claim.")
+@click.option("--runs", default=2000, show_default=True, help="With the unit, and as many without it.")
+@click.option("--seeds", default=20, show_default=True)
+def broken(epsilon: float, runs: int, seeds: int) -> None:
+    """How often wrong mechanisms are refuted, and right ones accused."""
+    titles = ["mechanism", "is", "refuted", "lowest and highest bound", "CPU s"]
+    click.echo(f"epsilon {epsilon:g} claimed, 2 x {runs:,} runs, {100 * LEVEL:g} % confidence\n")
+    click.echo(row(titles) + "\n" + row(["---"] * len(titles)))
+    wrong = [("wrong", wrong_one(path)) for path in sorted(BROKEN.glob("*.py"))]
+    right = [("right", find("mechanisms", name)) for name in registered("mechanisms")]
+    for verdict, kind in wrong + right:
+        checks = [check_claim(kind(epsilon=epsilon), runs, seed, level=LEVEL) for seed in range(seeds)]
+        found = [check.measured.low for check in checks]
+        refuted = sum(check.refuted for check in checks)
+        seconds = sum(check.seconds for check in checks)
+        shown = f"{min(found):.2f} to {max(found):.2f}"
+        click.echo(row([kind.name, verdict, f"{refuted} of {seeds}", shown, f"{seconds:.1f}"]))
+
+
+def wrong_one(path: Path) -> type[Mechanism]:
+    """The mechanism that a file of tests/broken defines."""
+    spec = spec_from_file_location(path.stem, path)
+    module = module_from_spec(spec)
+    spec.loader.exec_module(module)
+    own = (k for k in vars(module).values() if isinstance(k, type) and k.__module__ == path.stem)
+    (kind,) = (k for k in own if issubclass(k, Mechanism))
+    return kind
+
+
+def row(cells: list[str]) -> str:
+    """A line of a Markdown table."""
+    return f"| {' | '.join(cells)} |"
+
+
+if __name__ == "__main__":
+    main()

@@ -345,6 +345,7 @@ REASONS = {
     "ib": "it needs a model that clients trained together before",
     "pseudo-labels": "it needs a model that clients trained together before",
     "adversarial-regularisation": "it adds a term to the loss, and this target's training has no place for one",
+    "noisy-condensing": "it changes gradients that a condensed graph is fitted to, and 'classifier' fits none",
     **dict.fromkeys(UPLOADS, NO_UPLOADS),
     **dict.fromkeys(OF_A_GRAPH, "it changes a graph that is published, and 'classifier' publishes none"),
 }

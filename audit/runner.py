@@ -9,7 +9,7 @@ import os
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass
 from itertools import zip_longest
 from typing import Any, Literal
@@ -141,7 +141,11 @@ def _dispatched(batch: Sequence[Task], grid: Grid, workers: int) -> Iterator[Don
             )
             yield from unordered(calls(batch))
             return
-        with Parallel(n_jobs=workers, batch_size=1) as pool:
+        with ExitStack() as stack:
+            try:
+                pool = stack.enter_context(Parallel(n_jobs=workers, batch_size=1))
+            except ValueError as error:  # Ray's, where a node went since its CPUs were counted
+                raise ShrunkError(str(error)) from error
             for start in range(0, len(batch), WAVE * workers):
                 yield from pool(calls(batch[start : start + WAVE * workers]))
 
@@ -177,7 +181,11 @@ def _executing(executor: Executor, workers: int) -> Iterator[tuple[tuple[type[Ex
     with parallel_config(
         backend="ray"
     ):  # nodes come and go, and Ray refuses a pool that is larger than its cluster
-        yield (ray.exceptions.RayError,), lambda: max(1, int(ray.cluster_resources().get("CPU", 1)))
+        yield (ray.exceptions.RayError, ShrunkError), lambda: max(1, int(ray.cluster_resources().get("CPU", 1)))
+
+
+class ShrunkError(Exception):
+    """There are fewer workers than were counted a moment ago."""
 
 
 _SHARED: dict[tuple[object, ...], Grants] = {}

@@ -49,9 +49,13 @@ class Nearest(Attack):
         """Rows of the shadow data in place of released ones, as many as a half of the members."""
         if not len(knowledge.shadow):
             return torch.zeros(len(knowledge.subjects), device=knowledge.x.device)
-        size = max(knowledge.members // 2, 1)
-        drawn = knowledge.shadow[torch.randperm(len(knowledge.shadow), device=knowledge.x.device)[:size]]
-        return largest_cosine(knowledge.x[knowledge.subjects], knowledge.x[drawn])
+        return largest_cosine(knowledge.x[knowledge.subjects], knowledge.x[own_in_their_place(knowledge)])
+
+
+def own_in_their_place(knowledge: Knowledge) -> Tensor:
+    """Shadow nodes in place of those that a release tells of: as many as a half of the members, at random."""
+    size = max(knowledge.members // 2, 1)
+    return knowledge.shadow[torch.randperm(len(knowledge.shadow), device=knowledge.x.device)[:size]]
 
 
 def _rows(view: View, features: int) -> Tensor:

@@ -14,7 +14,7 @@ from ..targets.propagation import gcn_operator
 from ..targets.settings import Settings
 from ..targets.transcript import Message, View, observer_members
 from .attack import Attack, Knowledge
-from .nearest import largest_cosine
+from .nearest import largest_cosine, own_in_their_place
 
 What = Literal["nodes", "prototypes", "norms"]
 CONTENT: dict[What, tuple[str, str]] = {
@@ -61,17 +61,12 @@ class NearestEmbedding(Attack):
         before: tuple[Tensor, dict[str, Tensor]] | None = None
         total, rounds = torch.zeros(len(rows), device=rows.device), 0
         for weights, sent in _rounds(view, self.settings.compare):
-            if weights["w1"].shape[0] != rows.shape[1]:
-                raise InputError(f"the model reads {weights['w1'].shape[0]} features, nodes have {rows.shape[1]}")
-            own, shift = rows @ weights["w1"].to(rows), weights["b1"].to(rows)
-            if self.settings.compare == "norms":
-                own, told = own + shift, sent
-            else:  # the shift is known, and the same for all: what is left is the node's
-                told = {name: value.to(rows) - shift for name, value in sent.items()}
-            now = own, told
+            own, told = now = self._seen(rows, weights, sent)
             if not self.settings.differences:
                 total, rounds = total + self._alike(own, list(told.values())), rounds + 1
             elif before is not None:
+                if own.shape != before[0].shape:
+                    raise InputError(f"'{GLOBAL_KIND}' changes its width between rounds: embeddings have no change")
                 moved = [value - before[1][name] for name, value in told.items() if name in before[1]]
                 if moved:
                     total, rounds = total + self._alike(own - before[0], moved), rounds + 1
@@ -80,6 +75,17 @@ class NearestEmbedding(Attack):
             rounds_needed = "two rounds" if self.settings.differences else "any round"
             raise InputError(f"the observer '{view.observer}' sees no others' embeddings in {rounds_needed}")
         return total / rounds
+
+    def _seen(
+        self, rows: Tensor, weights: Mapping[str, Tensor], sent: dict[str, Tensor]
+    ) -> tuple[Tensor, dict[str, Tensor]]:
+        """What a round's weights make of each node, [s, h], and what was told of embeddings under them."""
+        first, shift = _first_layer(weights, rows.shape[1])
+        own, shift = rows @ first.to(rows), shift.to(rows)
+        if self.settings.compare == "norms":
+            return own + shift, sent
+        _same_width(sent, len(shift))  # the shift is known, and the same for all: what is left is the node's
+        return own, {name: value.to(rows) - shift for name, value in sent.items()}
 
     def _alike(self, own: Tensor, told: list[Tensor]) -> Tensor:
         if self.settings.compare == "norms":
@@ -92,8 +98,7 @@ class NearestEmbedding(Attack):
         """Likeness of aggregated features to those of the adversary's own nodes: no weights, no embeddings."""
         if not len(knowledge.shadow):
             return torch.zeros(len(knowledge.subjects), device=knowledge.x.device)
-        rows, size = _aggregated(knowledge), max(knowledge.members // 2, 1)
-        drawn = knowledge.shadow[torch.randperm(len(knowledge.shadow), device=rows.device)[:size]]
+        rows, drawn = _aggregated(knowledge), own_in_their_place(knowledge)
         told = [rows[drawn].norm(dim=1)] if self.settings.compare == "norms" else list(rows[drawn])
         return self._alike(rows[knowledge.subjects], told)
 
@@ -101,6 +106,27 @@ class NearestEmbedding(Attack):
 def _aggregated(knowledge: Knowledge) -> Tensor:
     """What a first layer reads of each node that is known, [n, d]."""
     return gcn_operator(knowledge.edges, len(knowledge.x)) @ knowledge.x
+
+
+def _first_layer(weights: Mapping[str, Tensor], features: int) -> tuple[Tensor, Tensor]:
+    """Its matrix [d, h] and shift [h].
+
+    Raises:
+        InputError: there are none, or they fit neither the nodes nor each other.
+    """
+    matrix, shift = weights.get("w1"), weights.get("b1")
+    if matrix is None or shift is None or matrix.dim() != 2 or shift.shape != matrix.shape[1:]:
+        raise InputError(f"the message '{GLOBAL_KIND}' must hold a first layer: 'w1' [d, h] and 'b1' [h]")
+    if len(matrix) != features:
+        raise InputError(f"the model reads {len(matrix)} features, nodes have {features}")
+    return matrix, shift
+
+
+def _same_width(told: Mapping[str, Tensor], width: int) -> None:
+    """Raises InputError unless embeddings are as long as the model's are."""
+    for name, value in told.items():
+        if len(value) != width:
+            raise InputError(f"embeddings of '{name}' have length {len(value)}, the model's {width}")
 
 
 def _rounds(view: View, what: What) -> Iterator[tuple[Mapping[str, Tensor], dict[str, Tensor]]]:
@@ -111,7 +137,7 @@ def _rounds(view: View, what: What) -> Iterator[tuple[Mapping[str, Tensor], dict
     for message in view.of_kind(kind):
         if message.sender not in own and message.round in weights:
             by_round.setdefault(message.round, {}).update(_named(message, name))
-    for round_ in sorted(by_round):
+    for round_ in sorted(r for r, told in by_round.items() if told):
         yield weights[round_], by_round[round_]
 
 
@@ -124,6 +150,8 @@ def _named(message: Message, name: str) -> dict[str, Tensor]:
         if nodes is None or value.dim() != 2 or nodes.shape != value.shape[:1]:
             raise InputError(f"'{message.kind}' must hold embeddings [k, h] and nodes [k]")
         return {f"{message.sender}/{i}": row for i, row in zip(nodes.tolist(), value, strict=True)}
-    if value.dim() != 1:
-        raise InputError(f"'{message.kind}' must hold '{name}' as a vector, got {tuple(value.shape)}")
+    if value.dim() != 1 or not len(value):
+        raise InputError(
+            f"'{message.kind}' must hold '{name}' as a vector of some length, got {tuple(value.shape)}"
+        )
     return {message.sender: value}

@@ -105,12 +105,31 @@ def check_claim(
             another unit than the inputs differ in; or the mechanism fails.
     """
     guarantee = mechanism.guarantee if claimed is None else claimed
+    _must_be_in_range(runs, seed, level)
+    _must_fit(guarantee, mechanism)
+    began = time.process_time()
+    without, inside = _scores(mechanism, runs, seed, progress)
+    if mechanism.gaussian:
+        found = gaussian_epsilon(inside, without, guarantee.delta, level)
+    else:
+        found = epsilon_lower_bound(
+            inside, without, delta=guarantee.delta, level=level, validity="valid", seed=seed
+        )
+    return ClaimCheck(mechanism.name, guarantee, found, time.process_time() - began)
+
+
+def _must_be_in_range(runs: int, seed: int, level: float) -> None:
+    """Raises InputError for what no check can be made with."""
     if not 0 < level < 1:
         raise InputError(f"the level of confidence is {level:g}: expected one above 0 and below 1, such as 0.99")
     if seed < 0:
         raise InputError(f"the seed is {seed}: expected a whole number of 0 or more")
     if runs < FEWEST:
         raise InputError(f"{runs} runs show next to nothing: use {FEWEST} at least, 1000 for a claim of 4")
+
+
+def _must_fit(guarantee: Guarantee, mechanism: Mechanism) -> None:
+    """Raises InputError if a mechanism's inputs are not neighbours in the sense of the claim."""
     if not guarantee.compares_with(mechanism.differ_in):
         raise InputError(
             f"the claim is for one {guarantee.unit}, the inputs of '{mechanism.name}' differ in one "
@@ -122,24 +141,22 @@ def check_claim(
             f"the claim is for neighbours by {guarantee.adjacency}, inputs of '{mechanism.name}' are neighbours "
             f"by {mechanism.differ_by}: state the claim for these"
         )
-    began, root = time.process_time(), np.random.SeedSequence(seed)
-    scores: list[list[float]] = []
+
+
+def _scores(
+    mechanism: Mechanism, runs: int, seed: int, progress: Callable[[int, int], None]
+) -> tuple[list[float], list[float]]:
+    """Of runs without the unit and of as many with it."""
+    root = np.random.SeedSequence(seed)
+    found: tuple[list[float], list[float]] = ([], [])
     for side, data in enumerate(mechanism.inputs()):
         rng = np.random.default_rng(branch(root, "runs", side))
-        scores.append([])
         for run in range(runs):
-            scores[side].append(_score(mechanism, data, rng))
+            found[side].append(_score(mechanism, data, rng))
             progress(side * runs + run + 1, 2 * runs)
-    without, inside = scores
-    if np.isnan(scores).any():
+    if np.isnan(found).any():
         raise InputError(f"'{mechanism.name}' scored a run as NaN: expected a number, the higher the likelier")
-    if mechanism.gaussian:
-        found = gaussian_epsilon(inside, without, guarantee.delta, level)
-    else:
-        found = epsilon_lower_bound(
-            inside, without, delta=guarantee.delta, level=level, validity="valid", seed=seed
-        )
-    return ClaimCheck(mechanism.name, guarantee, found, time.process_time() - began)
+    return found
 
 
 def _score(mechanism: Mechanism, data: Any, rng: np.random.Generator) -> float:

@@ -19,7 +19,6 @@ from .ldp import LaplaceLDP
 from .upload_noise import GaussianUploads
 
 CLIP = 1.0
-ONCE = "rounds add up: this is one upload"
 
 
 class EdgeResponse(Mechanism):
@@ -60,14 +59,10 @@ class LaplaceUpload(Mechanism):
 
     @property
     def guarantee(self) -> Guarantee:
-        return Guarantee(
-            "client",
-            "replace",
-            "local",
+        return _of_one_upload(
             self.settings.epsilon,
-            accountant="Laplace noise of scale 2 clip / epsilon on a change of L1 norm at most clip; float sampler",
-            public=("names and shapes of what is uploaded",),
-            composes=ONCE,
+            0.0,
+            "Laplace noise of scale 2 clip / epsilon on a change of L1 norm at most clip",
         )
 
     def inputs(self) -> tuple[Tensor, Tensor]:
@@ -104,15 +99,10 @@ class GaussianUpload(Mechanism):
 
     @property
     def guarantee(self) -> Guarantee:
-        return Guarantee(
-            "client",
-            "replace",
-            "local",
+        return _of_one_upload(
             self.settings.epsilon,
             self.settings.delta,
-            accountant="Gaussian noise on a change of L2 norm at most clip (Balle and Wang 2018); float sampler",
-            public=("names and shapes of what is uploaded",),
-            composes=ONCE,
+            "Gaussian noise on a change of L2 norm at most clip (Balle and Wang 2018)",
         )
 
     def inputs(self) -> tuple[Tensor, Tensor]:
@@ -124,6 +114,19 @@ class GaussianUpload(Mechanism):
 
     def score(self, released: Tensor) -> float:
         return float(0.6 * released[0] + 0.8 * released[1])
+
+
+def _of_one_upload(epsilon: float, delta: float, accountant: str) -> Guarantee:
+    return Guarantee(
+        "client",
+        "replace",
+        "local",
+        epsilon,
+        delta,
+        accountant=f"{accountant}; float sampler",
+        public=("names and shapes of what is uploaded",),
+        composes="rounds add up: this is one upload",
+    )
 
 
 def _uploaded(defense: Defense, change: Tensor, rng: np.random.Generator) -> Tensor:

@@ -20,6 +20,8 @@ from .propagation import Factor, Neighbourhood
 Weights = Mapping[str, Tensor]
 Rows = Tensor | Factor
 BackboneName = Literal["gcn", "sgc"]
+SMALL = 1024
+"""Rows up to which their products with each other are kept: 4 MiB."""
 
 
 @dataclass(frozen=True)
@@ -29,14 +31,12 @@ class Outer:
     Distances between two of them need their rows' products with each other alone: n' x m numbers in place of d x h.
 
     Attributes:
-        left: [m, d].
+        left: [m, d]; as a factor it keeps the products of its rows from one gradient to the next.
         right: [m, h].
-        gram: left left^T [m, m], where it is known.
     """
 
     left: Rows
     right: Tensor
-    gram: Tensor | None = None
 
     def product(self) -> Tensor:
         """The gradient itself, [d, h]."""
@@ -44,14 +44,14 @@ class Outer:
 
     def squares(self) -> Tensor:
         """Squared length of each column of the gradient, [h]."""
-        if self.gram is None:
+        if not isinstance(self.left, Factor) or len(self.right) > SMALL:
             return self.product().square().sum(0)
-        return (self.right * (self.gram @ self.right)).sum(0)
+        return (self.right * (self.left.gram @ self.right)).sum(0)
 
     def inner(self, other: "Outer") -> Tensor:
         """Inner product of each column of the gradient with that of another one, whose left is dense, [h]."""
-        assert isinstance(other.left, Tensor)
-        return (self.right * ((self.left @ other.left.t()) @ other.right)).sum(0)
+        left = other.left.matrix if isinstance(other.left, Factor) else other.left
+        return (self.right * ((self.left @ left.t()) @ other.right)).sum(0)
 
 
 Gradients = dict[str, Tensor]
@@ -120,14 +120,7 @@ class Backbone(nn.Module):
 
     @staticmethod
     @abstractmethod
-    def factors(
-        weights: Weights,
-        rows: Rows,
-        hidden: Tensor,
-        second: Tensor,
-        error: Tensor,
-        gram: Tensor | None = None,
-    ) -> Factors:
+    def factors(weights: Weights, rows: Rows, hidden: Tensor, second: Tensor, error: Tensor) -> Factors:
         """Gradient of a loss by each weight, that by the first layer's as two factors.
 
         Args:
@@ -136,7 +129,6 @@ class Backbone(nn.Module):
             hidden: `hidden` of these rows.
             second: second aggregation [k, m].
             error: derivative of the loss by the logits, [k, C].
-            gram: products of the rows with each other [m, m], where they are known.
         """
 
 
@@ -166,18 +158,11 @@ class GCN(Backbone):
         return second @ (hidden @ weights["w2"]) + weights["b2"]
 
     @staticmethod
-    def factors(
-        weights: Weights,
-        rows: Rows,
-        hidden: Tensor,
-        second: Tensor,
-        error: Tensor,
-        gram: Tensor | None = None,
-    ) -> Factors:
+    def factors(weights: Weights, rows: Rows, hidden: Tensor, second: Tensor, error: Tensor) -> Factors:
         back = second.t() @ error
         into_hidden = (back @ weights["w2"].t()) * (hidden > 0)
         return {
-            "w1": Outer(rows, into_hidden, gram),
+            "w1": Outer(rows, into_hidden),
             "b1": into_hidden.sum(0),
             "w2": hidden.t() @ back,
             "b2": error.sum(0),
@@ -207,14 +192,7 @@ class SGC(Backbone):
         return second @ hidden + weights["b"]
 
     @staticmethod
-    def factors(
-        weights: Weights,
-        rows: Rows,
-        hidden: Tensor,
-        second: Tensor,
-        error: Tensor,
-        gram: Tensor | None = None,
-    ) -> Factors:
+    def factors(weights: Weights, rows: Rows, hidden: Tensor, second: Tensor, error: Tensor) -> Factors:
         return {"w": rows.t() @ (second.t() @ error), "b": error.sum(0)}  # d x C numbers are few
 
 

@@ -30,10 +30,8 @@ def batches(
     memory: int,
 ) -> Iterator[One]:
     """Trains the models batch by batch; a batch is as large as ``memory`` bytes allow."""
-    size = batch_size(task, memory)
-    for start in range(0, len(task.members), size):
-        some = range(start, min(start + size, len(task.members)))
-        yield from _Batch(task, [first[k] for k in some], [coins[k] for k in some], some, device).trained(queries)
+    for batch in _made(task, first, coins, device, memory):
+        yield from batch.trained(queries)
 
 
 def batch_size(task: Task, memory: int) -> int:
@@ -69,10 +67,7 @@ def recorded(
     course: Course,
 ) -> Iterator[Weights]:
     """Trains the models batch by batch; yields a batch's snapshots [g, T, ...] by name, on the CPU."""
-    size = batch_size(task, memory)
-    for start in range(0, len(task.members), size):
-        some = range(start, min(start + size, len(task.members)))
-        batch = _Batch(task, [first[k] for k in some], [coins[k] for k in some], some, device, course)
+    for batch in _made(task, first, coins, device, memory, course):
         yield batch.recorded()
 
 
@@ -80,12 +75,25 @@ def asked_in_batches(
     task: Task, queries: Sequence[Query], weights: Sequence[Weights], device: str, memory: int
 ) -> Iterator[list[Tensor]]:
     """Asks models that are trained already, batch by batch."""
-    size, nobody = batch_size(task, memory), np.random.SeedSequence(0)
-    for start in range(0, len(weights), size):
-        some = range(start, min(start + size, len(weights)))
-        batch = _Batch(task, [weights[k] for k in some], [nobody] * len(some), some, device)
+    nobody = np.random.SeedSequence(0)
+    for batch in _made(task, weights, [nobody] * len(weights), device, memory):
         answers = [batch.asked(query) for query in queries]
-        yield from ([answer[k].cpu() for answer in answers] for k in range(len(some)))
+        yield from ([answer[k].cpu() for answer in answers] for k in range(len(batch.members)))
+
+
+def _made(
+    task: Task,
+    first: Sequence[Weights],
+    coins: Sequence[np.random.SeedSequence],
+    device: str,
+    memory: int,
+    course: Course = Course(),
+) -> "Iterator[_Batch]":
+    """Batches of models, one after the other, each as large as ``memory`` bytes allow."""
+    size = batch_size(task, memory)
+    for start in range(0, len(first), size):
+        some = range(start, min(start + size, len(first)))
+        yield _Batch(task, [first[k] for k in some], [coins[k] for k in some], some, device, course)
 
 
 @dataclass(frozen=True)

@@ -104,7 +104,7 @@ class CentralCondensation(Target):
         retain: Retention,
         progress: Progress = no_progress,
     ) -> Run:
-        s, data = self.settings, data.to(self.settings.device)
+        s = self.settings
         mod = defense.on_message(branch(seed, "messages"))
         channel = Channel(retain=retain, mods=() if mod is None else (mod,))
         graph = OwnGraph.of(data, defense, channel, seed, s, progress)

@@ -22,7 +22,6 @@ from .matching import ClassCells, MatchingSettings
 from .propagation import Factor, dense_gcn_operator
 from .randomness import branch
 from .released import channels_of_leakage, label_membership
-from .splits import SPLIT, SplitName
 from .target import Secrets
 
 PUBLISHED_RATIO = {"cora": 0.08, "citeseer": 0.08, "physics": 0.014}
@@ -42,7 +41,6 @@ class FedC4Settings(FederatedSettings):
 
     clients: int = Field(5, ge=1)
     partition: str = Field("louvain", description="louvain, metis or dirichlet")
-    split: SplitName = Field("60/20/20", description=SPLIT)
     architecture: Literal["gcn"] = "gcn"
     hidden: int = Field(64, ge=1)
     optimiser: OptimiserName = Field("sgd", description="its state is fresh in every round")

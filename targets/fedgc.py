@@ -135,7 +135,7 @@ class _FedGCRun:
         progress: Progress,
     ) -> None:
         self.settings, self.defense, self.seed, self.progress = settings, defense, seed, progress
-        self.data = data.to(settings.device)
+        self.data = data
         mod = defense.on_message(branch(seed, "messages"))
         self.channel = Channel(retain=retain, mods=() if mod is None else (mod,))
         parts = partition(data, settings.partition, settings.clients, branch(seed, "partition"), beta=settings.beta)

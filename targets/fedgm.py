@@ -160,7 +160,7 @@ class _FedGMRun:
         self.settings, self.defense, self.seed, self.progress = settings, defense, seed, progress
         s = settings
         parts = partition(data, s.partition, s.clients, branch(seed, "partition"), beta=s.beta)
-        self.data = divided(data, parts.owner, s.split, branch(seed, "split")).to(s.device)
+        self.data = divided(data, parts.owner, s.split, branch(seed, "split"))
         mod = defense.on_message(branch(seed, "messages"))
         self.channel = Channel(retain=retain, mods=() if mod is None else (mod,))
         self.original = [c.to(s.device) for c in clients_of(self.data, parts)]

@@ -11,7 +11,8 @@ from .backbone import BACKBONES, BackboneName
 from .central_condensation import CentralCondensation, CentralSettings, OwnGraph
 from .condensation import Distance
 from .condensed import CondensedGraph
-from .matching import ClassCells, MatchingServer, MatchingSettings
+from .local_condensation import started_alone
+from .matching import ClassCells, MatchingSettings
 
 QUICK = {"rounds": 60, "checkpoints": (30, 60), "lr_features": 1e-3, "lr_structure": 1e-3}
 
@@ -59,10 +60,7 @@ class GCond(CentralCondensation):
 
     def releases(self, graph: OwnGraph, seed: np.random.SeedSequence) -> Iterator[tuple[int, CondensedGraph]]:
         s, owner = self.settings, graph.owner
-        train = owner.train.nonzero().flatten()
-        rows = (owner.x[train], owner.y_train[train]) if s.init == "real" else None
-        server = MatchingServer.starting(s, owner.x.shape[1], owner.class_counts()[None], graph.size, seed, rows)
-        graph.copied = None if server.started_from is None else train[server.started_from]
+        server, graph.copied = started_alone(s, owner, graph.size, seed)
         cells, backbone = ClassCells(owner, graph.near, graph.change), BACKBONES[s.backbone]
         for round_ in range(s.rounds):
             theta = server.draw_model(round_)

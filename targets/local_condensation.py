@@ -32,10 +32,28 @@ def condensed_alone(
     Raises:
         InputError: the size leaves a class empty, or the loss is no number.
     """
-    train = client.train.nonzero().flatten()
-    rows = (client.x[train], client.y_train[train]) if settings.init == "real" else None
-    own = MatchingServer.starting(settings, client.x.shape[1], client.class_counts()[None], size, seed, rows)
+    own, started = started_alone(settings, client, size, seed)
     for round_ in range(rounds):
         theta = own.draw_model(round_)
         own.match(theta, cells.to_match(theta, BACKBONES[settings.backbone], term), round_)
+    return own, started
+
+
+def started_alone(
+    settings: MatchingSettings, client: Client, size: int, seed: np.random.SeedSequence
+) -> tuple[MatchingServer, Tensor | None]:
+    """A condensed graph of one client's before its first step, and the own nodes (positions) that it starts from.
+
+    Args:
+        settings: of the matching.
+        client: whose graph.
+        size: n', number of condensed nodes.
+        seed: of first features, structure and models.
+
+    Raises:
+        InputError: the size leaves a class empty.
+    """
+    train = client.train.nonzero().flatten()
+    rows = (client.x[train], client.y_train[train]) if settings.init == "real" else None
+    own = MatchingServer.starting(settings, client.x.shape[1], client.class_counts()[None], size, seed, rows)
     return own, None if own.started_from is None else train[own.started_from]

@@ -30,9 +30,6 @@ from .randomness import branch, seeded
 from .self_training import mean_error
 from .settings import Settings
 
-SMALL = 1024
-"""Rows of one class and client up to which their products with each other are kept: 4 MiB."""
-
 
 class MatchingSettings(Settings):
     """What the condensed graph looks like and how it is moved. Defaults: FedGC, paper and released code."""
@@ -66,13 +63,11 @@ class _Cell:
 
     rows: Factor
     second: Tensor
-    gram: Tensor | None
 
     @classmethod
     def of(cls, near: Neighbourhood, nodes: Tensor) -> "_Cell":
         part = near.of(nodes)
-        gram = part.rows @ part.rows.t() if len(part.rows) <= SMALL else None
-        return cls(Factor.of(sparse_features(part.rows)), part.second, gram)
+        return cls(Factor.of(sparse_features(part.rows)), part.second)
 
 
 class ClassCells:
@@ -120,7 +115,7 @@ class ClassCells:
             error = mean_error(logits[label], labels[label])
             if added is not None:
                 error = error + added[label] / len(error)
-            found[label] = backbone.factors(theta, cell.rows, hidden[label], cell.second, error, cell.gram)
+            found[label] = backbone.factors(theta, cell.rows, hidden[label], cell.second, error)
         return found
 
     def _added(
@@ -267,8 +262,7 @@ class MatchingServer:
 
     def _distance(self, x: Tensor, theta: Weights, real: Mapping[int, Mapping[str, Tensor | Outer]]) -> Tensor:
         operator = dense_gcn_operator(self.structure(x))
-        rows = operator @ x
-        gram = rows @ rows.t()
+        rows = Factor.of(operator @ x)
         hidden = self.backbone.hidden(theta, rows)
         terms = []
         for label, gradients in real.items():
@@ -277,7 +271,7 @@ class MatchingServer:
                 continue
             second = operator[of_class]
             error = mean_error(self.backbone.logits(theta, hidden, second), self.y[of_class])
-            own = self.backbone.factors(theta, rows, hidden, second, error, gram)
+            own = self.backbone.factors(theta, rows, hidden, second, error)
             terms.append(self.class_weight[label] * matching_distance(gradients, own, self.settings.distance))
         return torch.stack(terms).sum()
 

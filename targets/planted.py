@@ -74,9 +74,9 @@ class Planted(Control):
         classes = int(data.y.max()) + 1
         task = Task(data, data.train_mask[None], HEART, classes, s.game == "node-presence")
         weights = train_models(task, [], branch(seed, "training"), keep_weights=True).weights
-        self._send(task, weights, channel)
-        if "embeddings" in s.leaks and s.clients > 1:  # one client tells another
+        if "embeddings" in s.leaks and s.clients > 1:  # one client tells another, in a round before the end
             _send_embeddings(task, weights, branch(seed, "first"), channel)
+        self._send(task, weights, channel)
         self._hold_encoders(data.num_features, channel)
         logits = ask_models(task, [Query(torch.arange(data.num_nodes), data.edge_index)], weights)[0][0]
         accuracy = float((logits.argmax(1) == data.y)[data.test_mask].float().mean())

@@ -2,6 +2,7 @@
 
 import warnings
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import torch
@@ -64,7 +65,7 @@ class _SparseTimesDense(torch.autograd.Function):
 
 @dataclass(frozen=True)
 class Factor:
-    """A constant matrix, sparse or dense, to multiply trained ones with.
+    """A matrix to multiply others with again and again: a sparse one is constant, a dense one may be trained.
 
     The transposed copy is made once: autograd would make it anew at every step.
     """
@@ -81,6 +82,11 @@ class Factor:
     def t(self) -> "Factor":
         """The transposed factor; nothing is copied."""
         return Factor(self.transposed, self.matrix)
+
+    @cached_property
+    def gram(self) -> Tensor:
+        """Products of the rows with each other, [m, m] for m of them: made when first asked for, and kept."""
+        return self.matrix @ self.transposed.to_dense()
 
     def __matmul__(self, dense: Tensor) -> Tensor:
         if self.matrix.layout == torch.strided:

@@ -69,14 +69,15 @@ def transferred(
     """
     from .downstream import ARCHITECTURES, WholeGraph, transfer
 
-    x, edges = torch.empty_like(data.x), data.edge_index
+    here = clients[0].x.device  # the graph itself stays where it was read
+    x, edges = torch.empty(data.x.shape, device=here), data.edge_index.to(here)
     for client in clients:
         x[client.nodes] = client.x
     if not across:
         edges = torch.cat([c.nodes[c.edges] for c in clients], dim=1)
     return transfer(
         release,
-        WholeGraph(x, edges, data.y, data.val_mask, data.test_mask),
+        WholeGraph(x, edges, *(part.to(here) for part in (data.y, data.val_mask, data.test_mask))),
         clients[0].classes,
         hidden=phase.hidden,
         epochs=phase.epochs,

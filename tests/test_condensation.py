@@ -14,7 +14,7 @@ from gaudit.targets.condensation import (
 )
 from gaudit.targets.condensed import CondensedGraph
 from gaudit.targets.errors import InputError
-from gaudit.targets.propagation import dense_gcn_operator
+from gaudit.targets.propagation import Factor, dense_gcn_operator
 
 
 @given(
@@ -186,7 +186,7 @@ def test_unusable_release_is_refused(changes, message):
 
 
 @pytest.mark.parametrize("distance", ["mse", "columns"])
-@pytest.mark.parametrize("known", [True, False])
+@pytest.mark.parametrize("known", [True, False], ids=["products kept", "rows alone"])
 def test_a_distance_by_factors_is_that_of_the_products(distance, known):
     """Value, and derivative by the condensed rows and by what they are multiplied with."""
     draw = torch.Generator().manual_seed(0)
@@ -196,8 +196,8 @@ def test_a_distance_by_factors_is_that_of_the_products(distance, known):
 
     left, right, bias = random(6, 11), random(6, 4), random(4)
     rows, into = random(5, 11).requires_grad_(), random(5, 4).requires_grad_()
-    real = {"w1": Outer(left, right, left @ left.t() if known else None), "b1": bias}
-    own = {"w1": Outer(rows, into, rows @ rows.t() if known else None), "b1": bias + 1}
+    real = {"w1": Outer(Factor.of(left) if known else left, right), "b1": bias}
+    own = {"w1": Outer(Factor.of(rows) if known else rows, into), "b1": bias + 1}
     by_factors = matching_distance(real, own, distance)
     products = matching_distance(
         {"w1": left.t() @ right, "b1": bias}, {"w1": rows.t() @ into, "b1": bias + 1}, distance
@@ -214,7 +214,7 @@ def test_a_distance_by_factors_is_that_of_the_products(distance, known):
 def test_columns_of_no_length_count_as_in_the_products():
     """A hidden unit that no condensed node reaches has no gradient: distance one, and no NaN in derivatives."""
     rows, into = torch.randn(3, 5, requires_grad=True), torch.zeros(3, 2, requires_grad=True)
-    real, own = {"w1": Outer(torch.eye(3, 5), torch.ones(3, 2))}, {"w1": Outer(rows, into, rows @ rows.t())}
+    real, own = {"w1": Outer(torch.eye(3, 5), torch.ones(3, 2))}, {"w1": Outer(Factor.of(rows), into)}
     found = matching_distance(real, own, "columns")
     assert float(found) == pytest.approx(2.0)
     assert all(g.isfinite().all() for g in torch.autograd.grad(found, (rows, into)))

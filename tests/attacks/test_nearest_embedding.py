@@ -109,3 +109,70 @@ def test_a_joint_observer_does_not_compare_with_what_its_members_sent(world):
     transcript = told(world, world.members)
     with pytest.raises(InputError, match="no others' embeddings"):
         world.judged(NearestEmbedding(), transcript, "client:0+client:1")
+
+
+def refused(world, change, **settings):
+    """What is said of a transcript whose messages were changed by who wrote the file."""
+    channel = Channel()
+    for message in told(world, world.members).messages:
+        tensors = change(message.kind, message.round, dict(message.tensors))
+        channel.send(message.kind, message.sender, message.receiver, message.round, tensors)
+    with pytest.raises(InputError) as caught:
+        judged(world, channel.transcript, **settings)
+    assert "\n" not in str(caught.value)
+    return str(caught.value)
+
+
+@pytest.mark.parametrize("lost", ["w1", "b1"])
+def test_weights_without_a_first_layer_are_refused_in_one_line(world, lost):
+    def change(kind, round_, tensors):
+        return {n: v for n, v in tensors.items() if kind != GLOBAL_KIND or n != lost}
+
+    assert "first layer" in refused(world, change)
+
+
+def test_weights_that_do_not_fit_each_other_are_refused_in_one_line(world):
+    def change(kind, round_, tensors):
+        return {**tensors, "b1": tensors["b1"][:3]} if kind == GLOBAL_KIND else tensors
+
+    assert "first layer" in refused(world, change)
+
+
+@pytest.mark.parametrize("settings", [EVERY[0], MEANS[0]])
+def test_embeddings_of_another_width_are_refused_in_one_line(world, settings):
+    def change(kind, round_, tensors):
+        if kind == GLOBAL_KIND:
+            return {"w1": tensors["w1"][:, :5], "b1": tensors["b1"][:5]}
+        return tensors
+
+    assert "length 64, the model's 5" in refused(world, change, **settings)
+
+
+def test_widths_that_change_between_rounds_have_no_differences(world):
+    def change(kind, round_, tensors):
+        if round_ == 0:
+            return tensors
+        if kind == GLOBAL_KIND:
+            return {"w1": tensors["w1"][:, :5], "b1": tensors["b1"][:5]}
+        if kind == EMBEDDINGS_KIND:
+            return {**tensors, "embeddings": tensors["embeddings"][:, :5]}
+        return tensors
+
+    assert "changes its width" in refused(world, change, compare="nodes", differences=True)
+
+
+@pytest.mark.parametrize("content", [("norms", "norms"), ("prototype", "prototypes")])
+def test_statistics_of_nothing_are_refused_in_one_line(world, content):
+    name, compare = content
+
+    def change(kind, round_, tensors):
+        return {**tensors, name: tensors[name][:0]} if kind == STATISTICS_KIND else tensors
+
+    assert name in refused(world, change, compare=compare)
+
+
+def test_embeddings_of_no_nodes_tell_nothing(world):
+    def change(kind, round_, tensors):
+        return {n: v[:0] for n, v in tensors.items()} if kind == EMBEDDINGS_KIND else tensors
+
+    assert "sees no others' embeddings" in refused(world, change)

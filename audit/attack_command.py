@@ -163,6 +163,7 @@ def _attack_recorded(
         defense="recorded",
         phrase="in the recorded run",
         guarantee=None,
+        promise=None,
         notes=(
             f"the release of round {result.utility.round}; which defense was in place is not recorded",
             *((f"not recorded but assumed: {settings}",) if settings else ()),

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from ..mechanisms.guarantee import Guarantee
 from ..mechanisms.mechanism import Mechanism
 from ..targets.errors import InputError
+from ..targets.guarantee import Guarantee
 from ..targets.randomness import branch
 from ..targets.registry import find
 from .epsilon import epsilon_lower_bound
@@ -45,8 +45,7 @@ class ClaimCheck:
 
     def json(self) -> str:
         """All of it but the time, the same byte for byte for the same seed."""
-        claim = {**asdict(self.guarantee), "epsilon": float(self.guarantee.epsilon)}
-        found = {"mechanism": self.mechanism, "claim": claim, "measured": asdict(self.measured)}
+        found = {"mechanism": self.mechanism, "claim": self.guarantee.as_dict(), "measured": asdict(self.measured)}
         return json.dumps({**found, "refuted": self.refuted, "sentence": self.sentence()}, indent=2) + "\n"
 
     def sentence(self) -> str:

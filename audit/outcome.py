@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 from typing import Any
 
+from ..targets.guarantee import Guarantee
 from ..targets.transcript import Exposure
 from .finding import Finding
 from .pairs import PRIVATE
@@ -153,6 +154,7 @@ class DefenseOutcome:
         label: its name, with the strength where it ran at several.
         alternative: whether it is a trivial alternative to defenses.
         kept: how much of what a network is used for a published one keeps, by measure; 1: as in the original.
+        promise: the differential privacy of its settings, or None.
     """
 
     defense: str
@@ -173,6 +175,7 @@ class DefenseOutcome:
     label: str = ""
     alternative: bool = False
     kept: dict[str, Finding] = field(default_factory=dict)
+    promise: Guarantee | None = None
 
     @property
     def strength(self) -> float | None:
@@ -187,6 +190,7 @@ class DefenseOutcome:
             "strength": self.strength,
             "settings": self.settings,
             "guarantee": self.guarantee,
+            "promise": None if self.promise is None else self.promise.as_dict(),
             "accuracy": self.accuracy.as_dict(),
             "accuracy_before_tuning": self.before_tuning.as_dict(),
             "accuracy_cost": None if self.cost is None else self.cost.as_dict(),

@@ -85,6 +85,7 @@ def _outcome(trials: list[TrialResult], control: list[TrialResult] | None, fpr: 
         defense.strength,
         first.plan.defense,
         kept={name: _mean(name, [t.kept[name] for t in trials]) for name in first.kept},
+        promise=defense.promise(),
     )
 
 

@@ -8,15 +8,16 @@ from pydantic import Field
 from torch import Tensor
 
 from ..mechanisms.gaussian import distance_of
-from ..mechanisms.guarantee import Guarantee
 from ..mechanisms.mechanism import Mechanism, MechanismSettings
 from ..targets.answers import GRADIENT_KIND
 from ..targets.channel import Channel
 from ..targets.defense import Defense
+from ..targets.guarantee import Guarantee
 from ..targets.party import Client
 from .edge_response import EdgeRandomisedResponse
 from .ldp import LaplaceLDP
 from .upload_noise import GaussianUploads
+from .uploads import of_one_upload
 
 CLIP = 1.0
 
@@ -29,14 +30,7 @@ class EdgeResponse(Mechanism):
 
     @property
     def guarantee(self) -> Guarantee:
-        return Guarantee(
-            "edge",
-            "add/remove",
-            "local",
-            self.settings.epsilon,
-            accountant="randomised response on every pair, once for the whole run; float sampler",
-            public=("the client's nodes, features and labels",),
-        )
+        return EdgeRandomisedResponse(epsilon=self.settings.epsilon).promise()
 
     def inputs(self) -> tuple[Client, Client]:
         """Two nodes, apart and linked."""
@@ -59,18 +53,20 @@ class LaplaceUpload(Mechanism):
 
     @property
     def guarantee(self) -> Guarantee:
-        return _of_one_upload(
-            self.settings.epsilon,
-            0.0,
-            "Laplace noise of scale 2 clip / epsilon on a change of L1 norm at most clip",
-        )
+        promise = self.defense.promise()
+        assert promise is not None
+        return promise
+
+    @property
+    def defense(self) -> LaplaceLDP:
+        return LaplaceLDP(epsilon=self.settings.epsilon, clip=CLIP, norm="l1")
 
     def inputs(self) -> tuple[Tensor, Tensor]:
         """Uploads far beyond the clip, in opposite directions."""
         return torch.tensor([-9.0 * CLIP, 0.0]), torch.tensor([9.0 * CLIP, 0.0])
 
     def release(self, data: Tensor, rng: np.random.Generator) -> Tensor:
-        return _uploaded(LaplaceLDP(epsilon=self.settings.epsilon, clip=CLIP, norm="l1"), data, rng)
+        return _uploaded(self.defense, data, rng)
 
     def score(self, released: Tensor) -> float:
         return float(released[0].clamp(-CLIP, CLIP))  # beyond both inputs the likelihood ratio stays as it is
@@ -99,7 +95,7 @@ class GaussianUpload(Mechanism):
 
     @property
     def guarantee(self) -> Guarantee:
-        return _of_one_upload(
+        return of_one_upload(
             self.settings.epsilon,
             self.settings.delta,
             "Gaussian noise on a change of L2 norm at most clip (Balle and Wang 2018)",
@@ -114,19 +110,6 @@ class GaussianUpload(Mechanism):
 
     def score(self, released: Tensor) -> float:
         return float(0.6 * released[0] + 0.8 * released[1])
-
-
-def _of_one_upload(epsilon: float, delta: float, accountant: str) -> Guarantee:
-    return Guarantee(
-        "client",
-        "replace",
-        "local",
-        epsilon,
-        delta,
-        accountant=f"{accountant}; float sampler",
-        public=("names and shapes of what is uploaded",),
-        composes="rounds add up: this is one upload",
-    )
 
 
 def _uploaded(defense: Defense, change: Tensor, rng: np.random.Generator) -> Tensor:

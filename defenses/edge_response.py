@@ -11,6 +11,7 @@ from torch import Tensor
 
 from ..targets.defense import Defense, SharedModel
 from ..targets.errors import InputError
+from ..targets.guarantee import Guarantee
 from ..targets.pair_codes import codes, ends
 from ..targets.party import Client
 from ..targets.settings import Settings
@@ -59,6 +60,17 @@ class EdgeRandomisedResponse(Defense):
     )
     Settings = EdgeResponseSettings
     settings: EdgeResponseSettings
+
+    def promise(self) -> Guarantee:
+        return Guarantee(
+            "edge",
+            "add/remove",
+            "local",
+            self.settings.epsilon,
+            accountant="randomised response on every pair, once for the whole run; float sampler",
+            public=("the client's nodes, features and labels",),
+            covers="what is computed on the changed edges",
+        )
 
     def on_data(
         self,

@@ -10,6 +10,7 @@ from pydantic import Field
 from torch import Tensor
 
 from ..targets.defense import Defense, SharedModel
+from ..targets.guarantee import Guarantee
 from ..targets.party import Client
 from ..targets.settings import Settings
 
@@ -36,6 +37,17 @@ class LabelNoise(Defense):
     guarantee = "epsilon for the value of one label (local, randomised response); none for membership"
     Settings = LabelNoiseSettings
     settings: LabelNoiseSettings
+
+    def promise(self) -> Guarantee:
+        return Guarantee(
+            "node-label",
+            "replace",
+            "local",
+            self.settings.epsilon,
+            accountant="randomised response on every label that is trained on, once; float sampler",
+            public=("features", "edges", "whose label is trained on"),
+            covers="what is computed of the labels",
+        )
 
     def on_data(
         self,

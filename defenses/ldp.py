@@ -9,8 +9,9 @@ from torch import Tensor
 
 from ..targets.channel import Mod
 from ..targets.defense import Defense
+from ..targets.guarantee import Guarantee
 from ..targets.settings import Settings
-from .uploads import UPLOAD_KINDS, Change, Generators, clipped, on_uploads
+from .uploads import UPLOAD_KINDS, Change, Generators, clipped, of_one_upload, on_uploads
 
 
 class LaplaceSettings(Settings):
@@ -55,6 +56,13 @@ class LaplaceLDP(Defense):
     )
     Settings = LaplaceSettings
     settings: LaplaceSettings
+
+    def promise(self) -> Guarantee | None:
+        """Of one upload where its L1 norm is clipped; for a coordinate there is no unit that anybody has."""
+        if self.settings.norm != "l1" or self.settings.clip is None:
+            return None
+        noise = "Laplace noise of scale 2 clip / epsilon on a change of L1 norm at most clip"
+        return of_one_upload(self.settings.epsilon, 0.0, noise)
 
     def on_message(self, seed: np.random.SeedSequence) -> Mod | None:
         generators = Generators(seed)

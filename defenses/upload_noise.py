@@ -4,10 +4,12 @@ import numpy as np
 import torch
 from pydantic import Field
 
+from ..mechanisms.gaussian import epsilon_of
 from ..targets.channel import Mod
 from ..targets.defense import Defense
+from ..targets.guarantee import Guarantee
 from ..targets.settings import Settings
-from .uploads import UPLOAD_KINDS, Change, Generators, clipped, norm_of, on_uploads
+from .uploads import UPLOAD_KINDS, Change, Generators, clipped, norm_of, of_one_upload, on_uploads
 
 
 class GaussianSettings(Settings):
@@ -22,6 +24,10 @@ class GaussianSettings(Settings):
     def deviation(self) -> float:
         """Of the noise on each coordinate."""
         return self.multiplier * (1.0 if self.clip is None else self.clip)
+
+
+TOLD_AT = 1e-5
+"""Delta at which Gaussian noise is told in epsilons; the noise does not depend on it."""
 
 
 class GaussianUploads(Defense):
@@ -47,6 +53,16 @@ class GaussianUploads(Defense):
     )
     Settings = GaussianSettings
     settings: GaussianSettings
+
+    def promise(self) -> Guarantee | None:
+        """Of one upload, at the delta that is told, where the change is clipped."""
+        if self.settings.clip is None:
+            return None
+        return of_one_upload(
+            epsilon_of(2 / self.settings.multiplier, TOLD_AT),
+            TOLD_AT,
+            "Gaussian noise on a change of L2 norm at most clip (Balle and Wang 2018)",
+        )
 
     def on_message(self, seed: np.random.SeedSequence) -> Mod | None:
         generators, settings = Generators(seed), self.settings

@@ -10,6 +10,7 @@ from torch import Tensor
 from ..targets.answers import GLOBAL_KIND, GRADIENT_KIND, UPDATE_KIND
 from ..targets.channel import Mod
 from ..targets.errors import InputError
+from ..targets.guarantee import Guarantee
 from ..targets.randomness import integer
 from ..targets.transcript import Message
 
@@ -19,6 +20,21 @@ UPLOAD_KINDS = (UPDATE_KIND, GRADIENT_KIND, *OTHER_KINDS)
 
 Change = dict[str, Tensor]
 """What a client adds to what everybody knows: a gradient, or the step of its weights; by name."""
+
+
+def of_one_upload(epsilon: float, delta: float, accountant: str) -> Guarantee:
+    """What noise on a clipped upload promises its client, whatever data it comes from; rounds add up."""
+    return Guarantee(
+        "client",
+        "replace",
+        "local",
+        epsilon,
+        delta,
+        accountant=f"{accountant}; float sampler",
+        public=("names and shapes of what is uploaded",),
+        composes="rounds add up: this is one upload",
+        covers="one upload",
+    )
 
 
 class Generators:

@@ -2,6 +2,7 @@
 
 from ..audit.assemble import named
 from ..audit.audited import Audit, Section
+from ..audit.outcome import DefenseOutcome
 from .tables import Table
 
 CHECKS = {
@@ -11,6 +12,13 @@ CHECKS = {
     "blind baseline": "what the public graph alone tells is known",
 }
 """What each control of an audit says."""
+
+
+def _promised(outcome: DefenseOutcome) -> str:
+    if outcome.promise is None:
+        return outcome.guarantee or "nothing that can be checked"
+    promise, delta = outcome.promise, f", delta {outcome.promise.delta:g}" if outcome.promise.delta else ""
+    return f"epsilon {float(promise.epsilon):.3g}{delta} for one {promise.unit}: {outcome.guarantee}"
 
 
 def claims_table(section: Section) -> Table:
@@ -25,7 +33,7 @@ def claims_table(section: Section) -> Table:
     rows = tuple(
         (
             outcome.label,
-            outcome.guarantee or "nothing that can be checked",
+            _promised(outcome),
             named(attack),
             "not measurable" if found.low is None else f"{found.low:.2f}",
             f"{100 * found.level:g} %",

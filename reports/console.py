@@ -207,6 +207,8 @@ def _remarks(outcomes: Sequence[DefenseOutcome]) -> list[str]:
         remarks += [f"{called}: {note}" for note in outcome.notes]
         if outcome.guarantee is not None:
             remarks.append(f"{outcome.defense} promises: {outcome.guarantee}")
+        if outcome.promise is not None:
+            remarks.append(f"{called}: {outcome.promise.sentence()}")
         remarks += [f"{called}: {w}" for a in outcome.attacks if (w := blind_warning(a))]
         remarks += [f"{called}: {name} not applicable: {why}" for name, why in outcome.refused.items()]
     remarks = list(dict.fromkeys(remarks))

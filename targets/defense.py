@@ -12,6 +12,7 @@ from typing import Any, ClassVar
 import numpy as np
 from torch import Tensor
 
+from .guarantee import Guarantee
 from .network import Network, Verified
 from .party import Client
 from .settings import Configured
@@ -50,7 +51,8 @@ class Defense(Configured):
         sweep: strengths worth a look, from weak to strong.
         alternative: the defense that is its trivial alternative, or None.
         trivial: whether it is one: it gives utility up without an idea, and what does no better is no defense.
-        guarantee: what it promises, with the unit, or None.
+        guarantee: what it promises, with the unit, or None; where that is differential privacy, `promise` has the
+            numbers.
         acts_on: kinds of messages that it changes; none where it acts elsewhere.
     """
 
@@ -74,6 +76,10 @@ class Defense(Configured):
     def strengths_for(cls, nodes: int) -> tuple[float, ...]:
         """Strengths that are worth a look on a graph of some size: groups of k need 2 k nodes to be two."""
         return tuple(value for value in cls.sweep if cls.strength != "k" or 2 * value <= nodes)
+
+    def promise(self) -> Guarantee | None:
+        """The differential privacy that its settings give, or None where there is none."""
+        return None
 
     def on_graph(self, network: Network, seed: np.random.SeedSequence) -> Network:
         """Changes a network before it is published. Nodes that it adds come after those that were there."""

@@ -13,8 +13,9 @@ MAY_IMPORT = {
     "targets": {"targets"},
     "attacks": {"attacks", "targets"},
     "mechanisms": {"mechanisms", "targets"},
+    "private_training": {"private_training", "mechanisms", "targets"},
     "defenses": {"defenses", "mechanisms", "targets"},
-    "audit": {"audit", "attacks", "defenses", "mechanisms", "targets"},
+    "audit": {"audit", "attacks", "defenses", "mechanisms", "private_training", "targets"},
     "reports": {"reports", "audit", "attacks", "defenses", "mechanisms", "targets"},
     "commands": {"commands", "reports", "audit", "attacks", "defenses", "mechanisms", "targets"},
 }

@@ -9,8 +9,8 @@ import numpy as np
 
 from gaudit.defenses.claimed import GaussianSettings
 from gaudit.mechanisms.gaussian import distance_of
-from gaudit.mechanisms.guarantee import Guarantee
 from gaudit.mechanisms.mechanism import Mechanism
+from gaudit.targets.guarantee import Guarantee
 from gaudit.targets.network import Network
 
 CLIP, LEAVES = 1.0, 20

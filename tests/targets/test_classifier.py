@@ -340,6 +340,9 @@ OF_A_GRAPH += (
     "intact-edges",
     "partial-edges",
     "cluster-edges",
+    "dp-1k",
+    "dp-2k",
+    "ldpgen",
 )
 REASONS = {
     "ib": "it needs a model that clients trained together before",

@@ -1,11 +1,11 @@
 """What a private release promises, to which unit, and what came out of it."""
 
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from fractions import Fraction
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
-from ..targets.errors import InputError
-from ..targets.network import Floats, Ints
+from .errors import InputError
+from .network import Floats, Ints
 from .public_inputs import exact_epsilon, whole
 
 Unit = Literal["edge", "node", "node-label", "client"]
@@ -43,6 +43,7 @@ class Guarantee:
         accountant: what the two numbers follow from.
         public: what the release takes as known to everybody and does not protect.
         composes: how guarantees of several releases add up.
+        covers: what is released under it, where that is not all there is.
 
     Raises:
         InputError: an unknown unit, adjacency or model, an epsilon not above 0, a delta out of range.
@@ -56,6 +57,7 @@ class Guarantee:
     accountant: str = "epsilon is a property of the mechanism"
     public: tuple[str, ...] = ()
     composes: str = BASIC
+    covers: str = "what is released"
 
     def __post_init__(self) -> None:
         for name, kinds in (("unit", Unit), ("adjacency", Adjacency), ("model", Model)):
@@ -71,10 +73,14 @@ class Guarantee:
         known = f" Taken as public: {', '.join(self.public)}." if self.public else ""
         who = "who holds all data adds the noise" if self.model == "central" else "each holder adds noise"
         return (
-            f"Between two inputs that {NEIGHBOURS[self.unit, self.adjacency]}, what is released changes in"
+            f"Between two inputs that {NEIGHBOURS[self.unit, self.adjacency]}, {self.covers} changes in"
             f" probability by a factor of at most e^{float(self.epsilon):.6g}{delta}; {who} ({self.unit}-level"
             f" differential privacy, {self.adjacency}, {self.model} model).{known}"
         )
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain JSON types."""
+        return {**asdict(self), "epsilon": float(self.epsilon), "delta": float(self.delta)}
 
     def repeated(self, times: int) -> "Guarantee":
         """What so many releases on the same data promise together, each under this guarantee: basic composition.
@@ -103,6 +109,7 @@ class Guarantee:
             accountant="; ".join(dict.fromkeys((self.accountant, other.accountant))),
             public=tuple(dict.fromkeys(self.public + other.public)),
             composes="; ".join(dict.fromkeys((self.composes, other.composes))),
+            covers=" and ".join(dict.fromkeys((self.covers, other.covers))),
         )
 
     def compares_with(self, unit: Unit) -> bool:

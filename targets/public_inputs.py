@@ -7,8 +7,8 @@ import math
 from fractions import Fraction
 from numbers import Integral
 
-from ..targets.errors import InputError
-from ..targets.network import Network
+from .errors import InputError
+from .network import Network
 
 FINEST = 2**54
 """Denominators that noise is drawn with stay below this, so that whole numbers of 64 bits do."""

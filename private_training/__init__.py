@@ -1,0 +1,1 @@
+"""Node classifiers that are trained with differential privacy, and what they promise."""

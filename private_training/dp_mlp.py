@@ -1,0 +1,58 @@
+"""A perceptron on each node's own features, trained with DP-SGD: what privacy costs without a graph."""
+
+import torch
+
+from ..targets.guarantee import Guarantee
+from ..targets.recipe import Recipe
+from . import accounting
+from .clipped_training import NoisySteps
+from .perceptron import Labelled, made, noisily
+from .private_classifier import PrivateClassifier, PrivateSettings, Trained, Training
+
+
+class DPMLPSettings(PrivateSettings):
+    """Settings of `DPMLP`."""
+
+
+class DPMLP(PrivateClassifier):
+    """DP-SGD on rows that know nothing of each other: the graph-free control of private graph learning.
+
+    Abadi et al. (2016) with Opacus' gradients and accountant. No edge is read, so edges are safe whatever epsilon
+    is; a method that uses edges has to beat it. Neighbours differ by one node with its features and label.
+    """
+
+    name = "dp-mlp"
+    Settings = DPMLPSettings
+    settings: DPMLPSettings
+
+    def recipe(self) -> Recipe:
+        s = self.settings
+        return Recipe(architecture="mlp", hidden=s.hidden, epochs=s.steps, lr=s.lr, weight_decay=0, dropout=0)
+
+    def trained(self, training: Training) -> Trained:
+        s, party = self.settings, training.party
+        noise = accounting.least_noise(s.epsilon, training.delta, lambda z: accounting.sampled(z, s.rate, s.steps))
+        data = Labelled(training.x, party.y_train, party.train.nonzero().flatten(), party.val.nonzero().flatten())
+        model = made(training.x.shape[1], s.hidden, training.classes, training.generator("weights"))
+        how = NoisySteps(s.rate, s.steps, s.clip, noise, s.lr, s.at_once)
+        noisily(model, data, how, training.generator("noise"))
+        guarantee = Guarantee(
+            "node",
+            "add/remove",
+            "central",
+            s.epsilon,
+            training.delta,
+            accountant=f"Opacus' RDP: {s.steps} steps at rate {s.rate:g}, noise {noise:.3g} clips; float sampler",
+            public=("the number of training nodes",),
+            composes="epsilons of further trainings on the same nodes add up",
+            covers="the model",
+        )
+        with torch.no_grad():
+            logits = model(training.x)
+            weights = {
+                "w1": training.first_layer(model.first.weight),
+                "b1": model.first.bias.clone(),
+                "w2": model.second.weight.t().clone(),
+                "b2": model.second.bias.clone(),
+            }
+        return Trained(logits, guarantee, {name: w.detach().cpu() for name, w in weights.items()})

@@ -1,0 +1,78 @@
+"""What a server does with clipped changes of its clients' weights: a noisy sum (McMahan et al. 2018)."""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+Weights = Mapping[str, Tensor]
+
+
+@dataclass(frozen=True)
+class NoisyRound:
+    """How changes become a step; nothing of it depends on who takes part.
+
+    Attributes:
+        clip: L2 norm to which a change is shortened.
+        multiplier: deviation of the noise, in clips.
+        expected: clients of a round on average, which the noisy sum is divided by.
+    """
+
+    clip: float
+    multiplier: float
+    expected: float
+
+    @property
+    def deviation(self) -> float:
+        """Of the noise in each weight of a step."""
+        return self.multiplier * self.clip / self.expected
+
+
+def difference(one: Weights, other: Weights) -> dict[str, Tensor]:
+    """What ``one`` has more than ``other``, in double precision."""
+    return {name: one[name].double() - weight.double() for name, weight in other.items()}
+
+
+def norm_of(change: Weights) -> float:
+    """L2 norm of all tensors together."""
+    parts = [torch.linalg.vector_norm(part, dtype=torch.double) for part in change.values()]
+    return float(torch.linalg.vector_norm(torch.stack(parts)))
+
+
+def clipped(change: Weights, clip: float) -> dict[str, Tensor]:
+    """The same direction with an L2 norm of at most ``clip``; a change that is not finite counts as none."""
+    norm = norm_of(change)
+    if not math.isfinite(norm):
+        return {name: torch.zeros_like(part) for name, part in change.items()}
+    return dict(change) if norm <= clip else {name: part * (clip / norm) for name, part in change.items()}
+
+
+def noisy_step(
+    changes: Sequence[Weights], like: Weights, how: NoisyRound, generator: torch.Generator
+) -> dict[str, Tensor]:
+    """(sum of clipped changes + noise) / expected number of clients, in double precision.
+
+    One client more or less moves the sum by at most the clip. The divisor is fixed, since a mean over those who
+    came would tell how many there were. Changes are clipped here, whatever clients say that they did; the noise is
+    drawn in floating point.
+
+    Args:
+        changes: of those who take part, by name; there may be none.
+        like: weights of the same names and shapes.
+        how: clip, noise, divisor.
+        generator: on the weights' device.
+
+    Source: McMahan, Ramage, Talwar and Zhang 2018, "Learning differentially private recurrent language models",
+    algorithm 1, with the estimator of fixed denominator and one clip for all layers.
+    """
+    total = {name: torch.zeros_like(weight, dtype=torch.double) for name, weight in like.items()}
+    for change in changes:
+        for name, part in clipped(change, how.clip).items():
+            total[name] += part
+    return {name: part / how.expected + how.deviation * _normal(part, generator) for name, part in total.items()}
+
+
+def _normal(like: Tensor, generator: torch.Generator) -> Tensor:
+    return torch.randn(like.shape, dtype=like.dtype, device=like.device, generator=generator)

@@ -1,0 +1,59 @@
+"""DP-SGD on single rows: edges change nothing, the model is what answers, and promises are checked."""
+
+from pathlib import Path
+from runpy import run_path
+
+import pytest
+import torch
+
+from gaudit.targets.errors import InputError
+
+TESTS = Path(__file__).parents[1]
+sixty_nodes = run_path(str(TESTS / "sixty_nodes.py"))["sixty_nodes"]
+ran, told = (run_path(str(TESTS / "private_training.py"))[name] for name in ("ran", "told"))
+
+
+def test_edges_change_nothing():
+    data = sixty_nodes()
+    without = data.clone()
+    without.edge_index = data.edge_index[:, :2]
+    one, other = (told(ran("dp-mlp", d), "model") for d in (data, without))
+    assert all(torch.equal(one[name], other[name]) for name in one)
+
+
+@pytest.mark.parametrize("project", [0, 8])
+def test_answers_are_the_published_models(project):
+    """The public projection is part of the published weights."""
+    data = sixty_nodes()
+    run = ran("dp-mlp", data, project=project)
+    weights, table = told(run, "model"), told(run, "posteriors-full")
+    hidden = torch.relu(data.x @ weights["w1"] + weights["b1"])
+    logits = hidden @ weights["w2"] + weights["b2"]
+    assert torch.allclose(table["posteriors"], logits.softmax(1), atol=1e-5)
+
+
+def test_the_promise_is_in_the_notes():
+    (note,) = (n for n in ran("dp-mlp", sixty_nodes(), epsilon=2.0).notes if "differ in one node" in n)
+    assert "e^2," in note
+
+
+def test_a_delta_that_means_little_is_said():
+    assert any("not below 1 / 60" in note for note in ran("dp-mlp", sixty_nodes(), delta=0.1).notes)
+
+
+def test_an_epsilon_that_no_noise_reaches_is_one_line():
+    with pytest.raises(InputError, match="no noise reaches epsilon") as caught:
+        ran("dp-mlp", sixty_nodes(), epsilon=0.001, delta=1e-6)
+    assert "\n" not in str(caught.value)
+
+
+def test_more_epsilon_less_noise():
+    """Without noise to speak of it learns what the sixty nodes' features say."""
+    accuracies = [ran("dp-mlp", sixty_nodes(), epsilon=e, steps=60).utility.test for e in (0.1, 1e5)]
+    assert accuracies[1] > 0.6
+    assert accuracies[0] < accuracies[1]
+
+
+def test_a_term_in_the_loss_is_refused():
+    with pytest.raises(InputError, match="not be clipped"):
+        ran("dp-mlp", sixty_nodes(), defense="adversarial-regularisation")

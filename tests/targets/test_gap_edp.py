@@ -1,0 +1,33 @@
+"""GAP with promises for edges: nothing but noisy sums knows edges."""
+
+from pathlib import Path
+from runpy import run_path
+
+TESTS = Path(__file__).parents[1]
+sixty_nodes = run_path(str(TESTS / "sixty_nodes.py"))["sixty_nodes"]
+ran, told = (run_path(str(TESTS / "private_training.py"))[name] for name in ("ran", "told"))
+
+
+def test_answers_alone_are_published():
+    kinds = {m.kind for m in ran("gap-edp", sixty_nodes()).transcript.messages}
+    assert kinds == {"posteriors-full"}
+
+
+def test_without_noise_to_speak_of_an_edge_is_read():
+    data = sixty_nodes()
+    one, other = data.edge_index[:, 0].tolist()
+    less, ends = data.clone(), {(one, other), (other, one)}
+    less.edge_index = data.edge_index[:, [tuple(e) not in ends for e in data.edge_index.t().tolist()]]
+    runs = (ran("gap-edp", d, epsilon=1e6, steps=40) for d in (data, less))
+    a, b = (told(run, "posteriors-full")["posteriors"] for run in runs)
+    assert float((a - b).abs()[[one, other]].max()) > 1e-3
+
+
+def test_accuracy_grows_with_epsilon():
+    low, high = (ran("gap-edp", sixty_nodes(), epsilon=e, steps=80).utility.test for e in (0.05, 1e5))
+    assert high > 0.6
+    assert low <= high
+
+
+def test_the_promise_speaks_of_edges():
+    assert any("differ in one edge" in note for note in ran("gap-edp", sixty_nodes()).notes)

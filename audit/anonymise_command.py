@@ -8,6 +8,7 @@ import numpy as np
 
 from ..targets.defense import Defense
 from ..targets.errors import InputError
+from ..targets.guarantee import Guarantee
 from ..targets.network import Verified, changes
 from ..targets.network_file import ReadNetwork, read_network, write_network
 from ..targets.network_utility import Kept, utility_of
@@ -27,7 +28,7 @@ class AnonymiseRequest:
         rename: random numbers instead of the file's ids.
         merge: take a directed graph as an undirected one.
         measure: also what is kept of the structure.
-        seed: root of all randomness.
+        seed: root of all randomness; fresh without one.
     """
 
     source: Path
@@ -37,7 +38,7 @@ class AnonymiseRequest:
     rename: bool = False
     merge: bool = False
     measure: bool = True
-    seed: int = 0
+    seed: int | None = None
 
 
 @dataclass(frozen=True)
@@ -47,6 +48,7 @@ class Anonymised:
     remarks: tuple[str, ...]
     changed: str
     guarantee: str | None
+    promise: Guarantee | None
     verified: Verified | None
     kept: tuple[Kept, ...]
 
@@ -74,7 +76,12 @@ def anonymise(request: AnonymiseRequest) -> Anonymised:
     if request.measure and after.counts is None:
         kept = utility_of(read.network, after, np.random.default_rng(branch(seed, "utility")))
     return Anonymised(
-        tuple(filter(None, [read.dropped.sentence])), changes(read.network, after), made.guarantee, verified, kept
+        tuple(filter(None, [read.dropped.sentence])),
+        changes(read.network, after),
+        made.guarantee,
+        made.promise(),
+        verified,
+        kept,
     )
 
 

@@ -18,7 +18,7 @@ from .terminal import clear_errors, console
 @click.option("--rename", is_flag=True, help="Write random numbers instead of the file's ids.")
 @click.option("--merge-directions", "merge", is_flag=True, help="Take a directed graph as an undirected one.")
 @click.option("--no-utility", is_flag=True, help="Do not measure what is kept (faster).")
-@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Root of all randomness.")
+@click.option("--seed", type=click.IntRange(0), help="Repeats a result; who knows it can undo what was random.")
 @clear_errors
 def anonymise_command(
     source: Path,
@@ -29,12 +29,12 @@ def anonymise_command(
     rename: bool,
     merge: bool,
     no_utility: bool,
-    seed: int,
+    seed: int | None,
 ) -> None:
     """Anonymise a graph file, check the guarantee on the result, and say what changed.
 
     Formats by ending: .txt, .tsv, .csv, .edges (each also .gz), .npz, .graphml. The ids of the file are kept unless
-    --rename is given: rename before you publish.
+    --rename is given: rename before you publish. Without --seed the randomness is fresh each time.
 
     Example: gaudit anonymize graph.txt --defense k-degree --k 10 -o out.txt
     """
@@ -55,10 +55,14 @@ def anonymise_command(
     if done.verified is not None:
         line = f"Verified on the output: {done.verified.guarantee} ({done.verified.detail})"
         screen.print(line, highlight=False, soft_wrap=True, style="bold", markup=False)
+    elif done.promise is not None:
+        screen.print(done.promise.sentence(), highlight=False, soft_wrap=True, style="bold", markup=False)
     else:
         screen.print(f"No guarantee: {name} changes the graph and promises nothing.", highlight=False, markup=False)
     if done.kept:
         screen.print(kept_lines(done.kept))
+    if seed is not None:
+        click.echo("Drawn with a seed: publish without --seed.", err=True)
     if not rename:
         click.echo("The ids of the file were kept: publish with --rename.", err=True)
     click.echo(f"Written to {destination}", err=True)

@@ -13,6 +13,7 @@ from .anonymise import anonymise_command
 from .audit import audit_command
 from .check import baseline_group, check_command
 from .check_claim import check_claim_command
+from .check_training import check_training_command
 from .lint_claim import lint_claim_command
 from .report import report_command
 from .terminal import clear_errors, console, progress
@@ -179,6 +180,7 @@ def list_(what: str) -> None:
 
 for command in (
     check_claim_command,
+    check_training_command,
     lint_claim_command,
     anonymise_command,
     audit_command,

@@ -22,6 +22,7 @@ class DPMLP(PrivateClassifier):
     """
 
     name = "dp-mlp"
+    alone = True
     Settings = DPMLPSettings
     settings: DPMLPSettings
 

@@ -169,8 +169,10 @@ class PrivateClassifier(Target):
         }
         notes = (*training.notes, found.guarantee.sentence())
         utility = Utility(s.steps, val, test, test)
-        tested = int(data.test_mask.sum())
-        return Run(channel.transcript, secrets, (utility,), 0, notes, tested=tested, recipe=self.recipe())
+        tested, sent = int(data.test_mask.sum()), channel.transcript
+        return Run(
+            sent, secrets, (utility,), 0, notes, tested=tested, recipe=self.recipe(), promise=found.guarantee
+        )
 
     def _training(self, party: Client, nodes: int, seed: np.random.SeedSequence, progress: Progress) -> Training:
         s = self.settings

@@ -112,7 +112,9 @@ class FederatedRun:
     """One run; the attributes are what the server and the clients hold while it lasts.
 
     Subclasses change what clients read (`forwards`, `answering`), what they train for (`tasks_of`), what is added
-    to their gradients (`correction`), and what goes along with the weights (`before_round`, `after_round`).
+    to their gradients (`correction`), what goes along with the weights (`before_round`, `after_round`), who trains
+    in a round (`takes_part`), what they send of their weights (`uploaded`) and what the server makes of it
+    (`averaged`).
 
     Attributes:
         settings: of the target.
@@ -165,6 +167,14 @@ class FederatedRun:
     def correction(self, client: Client, received: Mapping[str, Tensor]) -> Correction | None:
         """What a client adds to its gradients in a round that began with ``received``."""
         return None
+
+    def takes_part(self, client: Client, round_: int) -> bool:
+        """Whether a client trains and sends weights in a round; if some do not, `averaged` must allow for it."""
+        return True
+
+    def uploaded(self, received: Mapping[str, Tensor], own: Mapping[str, Tensor]) -> Mapping[str, Tensor]:
+        """What a client sends of its ``own`` weights after a round that began with ``received``."""
+        return own
 
     def members(self) -> Secrets:
         """The truth about whose label was trained on."""
@@ -222,6 +232,8 @@ class FederatedRun:
         s, uploads = self.settings, []
         self.before_round(t, received)
         for client, task in zip(self.clients, self.tasks_of(tasks, received, t), strict=True):
+            if not self.takes_part(client, t):
+                continue
             coins = torch.Generator(s.device).manual_seed(integer(branch(self.seed, "dropout", client.number, t)))
             own = task.trained(
                 received,
@@ -232,7 +244,8 @@ class FederatedRun:
                 drop=dropout(s.dropout, coins),
                 correction=self.correction(client, received),
             )
-            uploads.append(self.channel.send(UPDATE_KIND, client.name, "server", t, own))
+            sent = self.uploaded(received, own)
+            uploads.append(self.channel.send(UPDATE_KIND, client.name, "server", t, sent))
             self.after_round(client, received, own, t)
         return uploads
 

@@ -11,6 +11,7 @@ from torch_geometric.data import Data
 from .channel import Retention
 from .defense import Defense
 from .errors import InputError
+from .guarantee import Guarantee
 from .network import Original
 from .preprocessing import preprocessed
 from .recipe import Recipe
@@ -100,6 +101,7 @@ class Run:
         tested: nodes that the test accuracy is about; the dataset's test nodes where it is None, and none where
             the utility is no accuracy.
         recipe: how the released model was trained, where one is released; an adversary may know it.
+        promise: the differential privacy of what was released, or None.
     """
 
     transcript: Transcript
@@ -111,6 +113,7 @@ class Run:
     kept: dict[str, float] = field(default_factory=dict)
     tested: int | None = None
     recipe: Recipe | None = None
+    promise: Guarantee | None = None
 
     @property
     def utility(self) -> Utility:
@@ -132,6 +135,8 @@ class Target(Configured, ABC):
     """The one graph that it runs on, of a control."""
     matches_gradients: ClassVar[bool] = False
     """Whether it fits a condensed graph to a client's gradients."""
+    alone: ClassVar[bool] = False
+    """Whether no node reads another one, so that a node without a label has no part in what is trained."""
     plain: ClassVar[bool] = False
     """Whether it runs on graphs without features and labels."""
 

@@ -1,0 +1,198 @@
+"""What differential privacy costs in graph learning: accuracy and attacks over epsilon, and time beside none.
+
+    python benchmarks/private_training.py run --dataset Cora --seeds 3 --folder curves
+    python benchmarks/private_training.py show --folder curves
+    python benchmarks/private_training.py cost
+
+`run` trains each method at each epsilon and puts two attacks to what is published: membership by the loss,
+and links by how alike two nodes' answers are. `cost` compares a step of `dp-gnn` with one of a plain GraphSAGE.
+"""
+
+import json
+import time
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import click
+import numpy as np
+from scipy.stats import t as student
+
+EPSILONS = (0.5, 1.0, 2.0, 4.0, 8.0, 16.0)
+ALONE = {
+    "clients": 1,
+    "rounds": 20,
+    "lr": 0.01,
+    "hidden": 16,
+    "answer_with": "defended",
+    "publish": ("posteriors",),
+}
+METHODS: dict[str, tuple[str, dict[str, Any], str]] = {
+    "dp-mlp": ("dp-mlp", {}, "none"),
+    "dp-gnn": ("dp-gnn", {}, "none"),
+    "gap-ndp": ("gap-ndp", {}, "none"),
+    "gap-edp": ("gap-edp", {}, "none"),
+    "randomised response": ("fedavg", ALONE, "edge-randomised-response"),
+    "no noise": ("fedavg", ALONE, "none"),
+}
+UNIT = {"dp-mlp": "node", "dp-gnn": "node", "gap-ndp": "node", "gap-edp": "edge", "randomised response": "edge"}
+DATASETS = ("Cora", "PubMed", "CS")
+FOLDER = click.option("--folder", default="private-curves", type=click.Path(path_type=Path), show_default=True)
+
+
+@click.group()
+def main() -> None:
+    """Private graph learning, measured."""
+
+
+@main.command()
+@click.option("--dataset", type=click.Choice(DATASETS), required=True)
+@click.option("--method", "methods", multiple=True, type=click.Choice(list(METHODS)), default=tuple(METHODS))
+@click.option("--seeds", default=3, show_default=True)
+@FOLDER
+def run(dataset: str, methods: tuple[str, ...], seeds: int, folder: Path) -> None:
+    """Run the trials that the folder does not hold yet, one after another on one thread."""
+    from gaudit.audit.trial import use_one_thread
+    from gaudit.targets.datasets import load_dataset
+
+    use_one_thread()
+    data = load_dataset(dataset)
+    folder.mkdir(parents=True, exist_ok=True)
+    for index in range(seeds):
+        for method in methods:
+            for epsilon in (None,) if method == "no noise" else EPSILONS:
+                file = folder / f"{dataset}-{method.replace(' ', '-')}-{epsilon or 'none'}-{index}.json"
+                if not file.exists():
+                    found = _trial(data, method, epsilon, index)
+                    file.write_text(json.dumps(found))
+                    click.echo(f"{file}: {found}")
+
+
+def _trial(data: Any, method: str, epsilon: float | None, index: int) -> dict[str, Any]:
+    from gaudit.audit.metrics import auc
+    from gaudit.audit.trial import AttackPlan, TrialPlan, run_trial
+    from gaudit.targets.errors import InputError
+
+    target, settings, defense = METHODS[method]
+    asked = {} if epsilon is None else {"epsilon": epsilon}
+    of_defense = asked if defense != "none" else {}
+    attacks = (AttackPlan("loss", {"artefact": "posteriors"}), AttackPlan("link-posterior"))
+    of_target = {**settings, **({} if of_defense else asked)}
+    began = time.process_time()
+    try:
+        result = run_trial(TrialPlan(target, of_target, defense, of_defense, attacks, seed=0, index=index), data)
+    except InputError as error:
+        return {"refused": str(error)}
+    scores = {
+        a.plan.name: (auc(a.judged.truth, a.judged.score), auc(a.blind.truth, a.blind.score))
+        for a in result.attacked
+    }
+    return {"accuracy": result.utility.test, "attacks": scores, "seconds": time.process_time() - began}
+
+
+@main.command()
+@FOLDER
+def show(folder: Path) -> None:
+    """Print what the folder holds as Markdown."""
+    for dataset in DATASETS:
+        every = {path.stem: json.loads(path.read_text()) for path in sorted(folder.glob(f"{dataset}-*.json"))}
+        if not every:
+            continue
+        click.echo(
+            f"### {dataset}\n\n| method | promises for one | what | {' | '.join(f'{e:g}' for e in EPSILONS)} |"
+        )
+        click.echo("|---" * (3 + len(EPSILONS)) + "|")
+        for method in METHODS:
+            for what in ("accuracy", "loss", "link-posterior"):
+                rows = [
+                    _cell(every, f"{dataset}-{method.replace(' ', '-')}-{e or 'none'}", what) for e in _of(method)
+                ]
+                if any(rows):
+                    cells = rows if len(rows) > 1 else rows * len(EPSILONS)
+                    click.echo(f"| {method} | {UNIT.get(method, '')} | {NAMED[what]} | {' | '.join(cells)} |")
+        click.echo("")
+
+
+NAMED = {"accuracy": "accuracy, %", "loss": "membership, AUC % (blind)", "link-posterior": "links, AUC % (blind)"}
+
+
+def _of(method: str) -> tuple[float | None, ...]:
+    return (None,) if method == "no noise" else EPSILONS
+
+
+def _cell(every: dict[str, dict[str, Any]], stem: str, what: str) -> str:
+    trials = [found for name, found in every.items() if name.rsplit("-", 1)[0] == stem]
+    done = [one for one in trials if "refused" not in one]
+    if not done:
+        return "refused" if trials else ""
+    if what == "accuracy":
+        return _interval([one["accuracy"] for one in done])
+    if what not in done[0]["attacks"]:
+        return ""
+    scores, blind = zip(*(one["attacks"][what] for one in done), strict=True)
+    return f"{100 * np.mean(scores):.1f} ({100 * np.mean(blind):.1f})"
+
+
+def _interval(values: list[float]) -> str:
+    """Mean over seeds with Student's 95 % interval."""
+    mean = 100 * float(np.mean(values))
+    if len(values) < 2:
+        return f"{mean:.1f}"
+    half = 100 * float(np.std(values, ddof=1) / len(values) ** 0.5 * student.ppf(0.975, len(values) - 1))
+    return f"{mean:.1f} [{max(mean - half, 0):.1f}, {min(mean + half, 100):.1f}]"
+
+
+@main.command()
+@click.option("--steps", default=5, show_default=True)
+def cost(steps: int) -> None:
+    """CPU seconds of a step over all training nodes, private and plain, in one run; and memory by micro-batch."""
+    import torch
+
+    from gaudit.audit.trial import use_one_thread
+    from gaudit.targets.datasets import load_dataset
+    from gaudit.targets.recipe import Recipe
+    from gaudit.targets.shadow_models import train_models
+    from gaudit.targets.shadow_task import Task
+
+    use_one_thread()
+    click.echo(
+        "| dataset | layers | at once | private step, s | plain step, s | times | model x at once, MB |\n"
+        + "|---" * 7
+        + "|"
+    )
+    for dataset in ("Cora", "PubMed"):
+        data = load_dataset(dataset)
+        everybody = torch.ones((1, data.num_nodes), dtype=torch.bool)
+        recipe = Recipe(architecture="sage", hidden=16, epochs=steps, dropout=0.0)
+        task = Task(data, everybody, recipe, int(data.y.max()) + 1)
+        train_models(task, [], np.random.SeedSequence(0))  # compiles
+        plain = _seconds(partial(train_models, task, [], np.random.SeedSequence(0))) / steps
+        for layers in (1, 2):
+            for at_once in (64, 256, 1024):
+                asked = {"layers": layers, "at_once": at_once, "project": 0}
+                step = (
+                    _private(data, {**asked, "steps": 1 + steps}) - _private(data, {**asked, "steps": 1})
+                ) / steps
+                weights = 2 * data.num_features * 16 + 16 * task.classes * layers
+                click.echo(
+                    f"| {dataset} | {layers} | {at_once} | {step:.3f} | {plain:.3f} | {step / plain:.1f} "
+                    f"| {4e-6 * weights * at_once:.0f} |"
+                )
+
+
+def _private(data: Any, settings: dict[str, Any]) -> float:
+    from gaudit.targets.defense import Defense
+    from gaudit.targets.registry import find
+
+    target = find("targets", "dp-gnn")(**settings)
+    return _seconds(lambda: target(data, Defense(), np.random.SeedSequence(0), lambda message: False))
+
+
+def _seconds(work: Any) -> float:
+    began = time.process_time()
+    work()
+    return time.process_time() - began
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,60 @@
+"""`gaudit check-training`: one run of a private training, against its promise."""
+
+import sys
+from pathlib import Path
+
+import click
+
+from ..audit.files import check_writable, write
+from ..targets.written_settings import read_pairs
+from .terminal import clear_errors, console, counted
+
+
+@click.command(name="check-training")
+@click.argument("target")
+@click.option("--dataset", default="citations", show_default=True, help="Graph to train on (gaudit list datasets).")
+@click.option("--set", "settings", multiple=True, metavar="KEY=VALUE", help="A setting of the target, repeatable.")
+@click.option(
+    "--canaries", default=500, show_default=True, help="Training nodes that a coin puts in or leaves out."
+)
+@click.option("--guesses", default=100, show_default=True, help="Canaries that are guessed, half in and half out.")
+@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of coins and training.")
+@click.option("--level", default=0.95, show_default=True, help="Confidence of the bound.")
+@click.option("--json", "json_file", type=click.Path(path_type=Path), metavar="FILE", help="Write the result.")
+@clear_errors
+def check_training_command(
+    target: str,
+    dataset: str,
+    settings: tuple[str, ...],
+    canaries: int,
+    guesses: int,
+    seed: int,
+    level: float,
+    json_file: Path | None,
+) -> None:
+    """Put the promise of a private training to the test, in one run with many canaries.
+
+    TARGET is one that promises differential privacy for nodes (dp-mlp, dp-gnn, gap-ndp). A coin says of each canary
+    whether it is trained on; who guesses more of them right than the promise allows refutes it. Exit codes: 0 not
+    refuted; 1 refuted; 2 something in the command is wrong.
+
+    Example: gaudit check-training dp-mlp --set epsilon=2
+    """
+    from ..audit.asked_for import graph_of, target_of
+    from ..audit.one_run import check_training
+    from ..reports.claim_console import claim_table
+
+    if json_file is not None:
+        check_writable(json_file)
+    data = graph_of(dataset, False)
+    made = target_of(target, "quick", data, {**read_pairs(settings), "split": "dataset"})
+    with counted("training", 1) as step:
+        found = check_training(made, data, canaries, guesses, seed, level=level)
+        step(made.name)
+    screen = console()
+    screen.print(claim_table(found))
+    screen.print(found.guarantee.sentence())
+    screen.print(found.sentence())
+    if json_file is not None:
+        write(json_file, found.json())
+    sys.exit(1 if found.refuted else 0)

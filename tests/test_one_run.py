@@ -1,0 +1,102 @@
+"""One run with many canaries: a training that lies about its noise is found out, honest ones are not accused."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+from scipy.stats import binom
+from torch.nn import functional as F
+from torch_geometric.data import Data
+
+from gaudit.audit.one_run import check_training
+from gaudit.private_training.dp_mlp import DPMLP
+from gaudit.targets.errors import InputError
+from gaudit.targets.graph import check_graph
+from gaudit.targets.registry import find
+
+NODES, CLASSES = 400, 4
+LONG = {"split": "dataset", "steps": 120, "hidden": 64, "project": 0, "lr": 0.01, "clip": 10.0}
+QUICK = {**LONG, "steps": 8}
+
+
+class Boastful(DPMLP):
+    """Promises epsilon 0.5 whatever it does."""
+
+    name = "boastful"
+
+    def trained(self, training):
+        found = super().trained(training)
+        return replace(found, guarantee=replace(found.guarantee, epsilon=0.5))
+
+
+@pytest.fixture(scope="module")
+def graph():
+    """Features that tell every node from every other, so that labels can be learned by heart."""
+    torch.manual_seed(0)
+    y = torch.arange(NODES) % CLASSES
+    x = F.normalize(torch.randn(NODES, 300), dim=1) * 3
+    edges = torch.randint(NODES, (2, 800))
+    masks = {name: torch.arange(NODES) % 3 == k for k, name in enumerate(("train_mask", "val_mask", "test_mask"))}
+    return check_graph(Data(x=x, y=y, edge_index=edges, **masks), "heart")
+
+
+def checked(data, target, seed=0, canaries=200, guesses=80, **asked):
+    return check_training(target, data, canaries, guesses, seed, **asked)
+
+
+def test_planted_lie_about_the_noise_is_refuted(graph):
+    found = checked(graph, Boastful(**LONG, epsilon=1e6))
+    assert found.refuted
+    assert found.measured.low > 1
+    assert found.measured.validity == "valid"
+
+
+def test_honest_trainings_are_not_accused(graph):
+    """40 checks at 95 %: more than six of them are false alarms once in a thousand times."""
+    target = DPMLP(**QUICK, epsilon=0.5)
+    refuted = sum(checked(graph, target, seed, canaries=100, guesses=40).refuted for seed in range(40))
+    assert refuted <= binom.ppf(0.999, 40, 0.05)
+
+
+def test_without_noise_to_speak_of_much_is_measured(graph):
+    measured = [checked(graph, DPMLP(**LONG, epsilon=e)).measured.low for e in (0.1, 1e6)]
+    assert measured[0] < 0.5
+    assert measured[1] > 1
+
+
+@pytest.mark.parametrize(("name", "twice"), [("dp-mlp", False), ("dp-gnn", True), ("gap-ndp", True)])
+def test_a_promise_to_nodes_covers_labels_at_twice_epsilon_where_edges_are_read(graph, name, twice):
+    target = find("targets", name)(split="dataset", steps=3, hidden=4, epsilon=1.0)
+    found = checked(graph, target)
+    assert float(found.guarantee.epsilon) == (2.0 if twice else 1.0)
+    assert found.guarantee.unit == ("node-label" if twice else "node")
+    if twice:
+        assert found.guarantee.delta == pytest.approx((1 + np.e) * 1e-4)
+
+
+def test_the_same_seed_says_the_same(graph):
+    target = DPMLP(**QUICK, epsilon=2.0)
+    assert checked(graph, target, 3).json() == checked(graph, target, 3).json()
+    assert checked(graph, target, 3).json() != checked(graph, target, 4).json()
+
+
+@pytest.mark.parametrize(
+    ("name", "settings", "asked", "said"),
+    [
+        ("gap-edp", {}, {}, "promises no differential privacy for nodes"),
+        ("fedavg", {"clients": 1, "rounds": 1}, {}, "promises no differential privacy for nodes"),
+        ("gcond", {}, {}, "split=dataset"),
+        ("dp-mlp", {}, {"canaries": 10, "guesses": 20}, "no more than canaries"),
+        ("dp-mlp", {}, {"canaries": 300}, "more than the 240 training nodes"),
+        ("dp-mlp", {"split": "60/20/20"}, {}, "split=dataset"),
+    ],
+)
+def test_what_cannot_be_checked_is_one_line(graph, name, settings, asked, said):
+    own = {} if name == "gcond" else {"split": "dataset", **settings}
+    with pytest.raises(InputError) as caught:
+        checked(graph, find("targets", name)(**own), **asked)
+    assert said in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+

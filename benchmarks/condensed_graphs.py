@@ -268,7 +268,7 @@ def _interval(values: list[float]) -> str:
     if len(values) < 2:
         return f"{mean:.1f}"
     half = t.ppf(0.975, len(values) - 1) * 100 * np.std(values, ddof=1) / len(values) ** 0.5
-    return f"{mean:.1f} [{mean - half:.1f}, {mean + half:.1f}]"
+    return f"{mean:.1f} [{max(mean - half, 0):.1f}, {min(mean + half, 100):.1f}]"
 
 
 @main.command()

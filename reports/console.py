@@ -111,7 +111,7 @@ def _group_table(outcomes: Sequence[DefenseOutcome]) -> Table:
     for outcome in outcomes:
         for attack in outcome.attacks:
             for name, finding in attack.groups.items():
-                table.add_row(outcome.defense, attack.plan.name, name, finding.text(3))
+                table.add_row(outcome.label or outcome.defense, attack.plan.name, name, finding.text(3))
     return table
 
 
@@ -180,7 +180,7 @@ def kept_lines(kept: Sequence[Kept]) -> Table:
 
 
 def _timeline_table(outcome: DefenseOutcome) -> Table:
-    table = Table(title=f"Over rounds: {outcome.defense}", title_justify="left")
+    table = Table(title=f"Over rounds: {outcome.label or outcome.defense}", title_justify="left")
     for column in ("round", "accuracy %", "attack", "AUC"):
         table.add_column(column)
     for attack in sorted(outcome.timeline, key=lambda a: (a.round or 0, a.plan.name)):
@@ -196,7 +196,7 @@ def _transfer_table(outcomes: Sequence[DefenseOutcome]) -> Table:
     for name in names:
         table.add_column(name)
     for outcome in outcomes:
-        table.add_row(outcome.defense, *(outcome.transfer[n].text(1, percent=True) for n in names))
+        table.add_row(outcome.label or outcome.defense, *(outcome.transfer[n].text(1, percent=True) for n in names))
     return table
 
 

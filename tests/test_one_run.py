@@ -98,5 +98,3 @@ def test_what_cannot_be_checked_is_one_line(graph, name, settings, asked, said):
         checked(graph, find("targets", name)(**own), **asked)
     assert said in str(caught.value)
     assert "\n" not in str(caught.value)
-
-

@@ -36,11 +36,27 @@ def test_the_result_is_anonymous_and_keeps_the_ids(gaudit, karate, tmp_path):
 
 def test_settings_can_be_written_with_the_name(gaudit, karate, tmp_path):
     one, other = tmp_path / "one.txt", tmp_path / "other.txt"
-    assert gaudit("anonymize", karate, "--defense", "k-degree:k=5", "--no-utility", "-o", one).exit_code == 0
-    assert (
-        gaudit("anonymize", karate, "--defense", "k-degree", "--k", 5, "--no-utility", "-o", other).exit_code == 0
-    )
+    seeded = ("--no-utility", "--seed", 3, "-o")
+    assert gaudit("anonymize", karate, "--defense", "k-degree:k=5", *seeded, one).exit_code == 0
+    assert gaudit("anonymize", karate, "--defense", "k-degree", "--k", 5, *seeded, other).exit_code == 0
     assert one.read_text() == other.read_text()
+
+
+def test_without_a_seed_randomness_is_fresh(gaudit, karate, tmp_path):
+    """Two of some 10^50 ways to rewire: they agree never. With a seed a warning says that it can be undone."""
+    files = [tmp_path / f"{i}.txt" for i in range(2)]
+    results = [gaudit("anonymize", karate, "--defense", "random-switch", "--no-utility", "-o", f) for f in files]
+    assert files[0].read_text() != files[1].read_text()
+    assert "publish without --seed" not in results[0].stderr
+    seeded = gaudit("anonymize", karate, "--defense", "random-switch", "--seed", 0, "--no-utility", "-o", files[0])
+    assert "publish without --seed" in seeded.stderr
+
+
+def test_a_promise_is_printed(gaudit, karate, tmp_path):
+    result = gaudit("anonymize", karate, "--defense", "dp-1k", "--no-utility", "-o", tmp_path / "out.txt")
+    assert result.exit_code == 0, result.output
+    assert "differ in one edge" in result.output
+    assert "No guarantee" not in result.output
 
 
 def test_names_can_be_dropped(gaudit, karate, tmp_path):

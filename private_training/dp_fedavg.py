@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
-from functools import lru_cache
 from typing import Any, Literal
 
 import numpy as np
@@ -13,7 +12,6 @@ from torch_geometric.data import Data
 
 from ..targets.federated import Federated, FederatedRun, FederatedSettings
 from ..targets.guarantee import Guarantee
-from ..targets.network import Floats
 from ..targets.party import Client
 from ..targets.randomness import branch, integer
 from ..targets.target import Run
@@ -142,24 +140,13 @@ class DPFedAvg(Federated):
         return {"rounds": 20, "lr": 5e-3} if preset == "quick" else {}
 
 
-@lru_cache
 def least_noise(epsilon: float, delta: float, rate: float, rounds: int) -> float:
-    """Noise multiplier of rounds that clients take part in at some rate; kept, since it may take seconds.
-
-    Rounds in which everybody takes part promise less. Where even they promise enough, which is quickly seen, the
-    series of sampled rounds need not be summed up; they converge slowly where noise is large.
+    """Noise multiplier of rounds that clients take part in at some rate.
 
     Raises:
         InputError: no noise reaches epsilon.
     """
-
-    def divergence(multiplier: float) -> Floats:
-        most = accounting.whole(multiplier, rounds)
-        if rate == 1 or accounting.epsilon_of(most, delta) <= epsilon:
-            return most
-        return accounting.sampled(multiplier, rate, rounds)
-
-    return accounting.least_noise(epsilon, delta, divergence)
+    return accounting.least_noise(epsilon, delta, lambda noise: accounting.sampled(noise, rate, rounds))
 
 
 def said(settings: DPFedAvgSettings, how: NoisyRound) -> list[str]:

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from opacus.accountants import RDPAccountant
+from opacus.accountants.analysis.rdp import compute_rdp
 from scipy.stats import binom, norm
 
 from gaudit.mechanisms.gaussian import delta_of
@@ -26,7 +27,13 @@ def test_single_records_are_opacus(noise, rate, steps):
     theirs = RDPAccountant()
     theirs.history = [(noise, rate, steps)]
     expected = theirs.get_epsilon(1e-5, alphas=ORDERS.tolist())
-    assert epsilon_of(sampled(noise, rate, steps), 1e-5) == pytest.approx(expected, rel=1e-9)
+    found = sampled(noise, rate, steps)
+    assert expected * (1 - 1e-9) <= epsilon_of(found, 1e-5) <= expected * 1.01
+    for order, ours in zip(ORDERS, found, strict=True):
+        theirs_here = compute_rdp(q=rate, noise_multiplier=noise, steps=steps, orders=float(order))
+        assert ours >= theirs_here * (1 - 1e-9)
+        if order % 1 == 0:
+            assert ours == pytest.approx(theirs_here, rel=1e-9)
 
 
 @given(noise=st.floats(0.5, 50), times=st.integers(1, 50))

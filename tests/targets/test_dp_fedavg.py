@@ -212,7 +212,7 @@ def test_noise_agrees_with_opacus(epsilon, delta, rate, rounds):
         epsilon_tolerance=1e-4,
     )
     assert multiplier == pytest.approx(theirs, rel=0.01)
-    assert multiplier <= theirs * 1.001  # more orders: never more noise
+    assert multiplier <= theirs * 1.005  # chords between whole orders cost that much
     assert opacus_epsilon(multiplier, rate, rounds, delta) == pytest.approx(epsilon, rel=0.01)
 
 

@@ -162,10 +162,15 @@ def one_run_epsilon(
     as_low = np.searchsorted(ranks, values, side="right")
     correct = int(truth[as_high <= k_plus].sum() + (~truth[as_low <= k_minus]).sum())
     bound = _largest_rejected(correct, guesses, len(truth), delta, level)
-    ceiling = _largest_rejected(guesses, guesses, len(truth), delta, level)
+    ceiling = one_run_ceiling(guesses, len(truth), delta, level)
     note = _note(validity, f"{correct} of {guesses} guesses right; all right would show {ceiling:.2f}")
     method = "one run, guesses fixed beforehand, binomial with delta"
     return Finding(METRIC, bound, bound, None, level, method, validity, note, int(truth.sum()), int((~truth).sum()))
+
+
+def one_run_ceiling(guesses: int, canaries: int, delta: float, level: float) -> float:
+    """The epsilon that one run shows if every guess is right: more than that it cannot refute."""
+    return _largest_rejected(guesses, guesses, canaries, delta, level)
 
 
 def one_run_p_value(correct: int, guesses: int, canaries: int, epsilon: float, delta: float = 0.0) -> float:

@@ -1,9 +1,6 @@
 """One run of a private training with many canaries, each put in by a fair coin, against what it promises."""
 
-import math
 import time
-from dataclasses import replace
-from fractions import Fraction
 
 import numpy as np
 import torch
@@ -12,12 +9,11 @@ from torch_geometric.data import Data
 from ..targets.answers import posteriors_kind
 from ..targets.defense import Defense
 from ..targets.errors import InputError
-from ..targets.guarantee import Guarantee
 from ..targets.randomness import branch
 from ..targets.splits import split_of_all
 from ..targets.target import Progress, Target, no_progress
 from .claims import ClaimCheck
-from .epsilon import one_run_epsilon
+from .epsilon import one_run_ceiling, one_run_epsilon
 
 SHARES = (0.6, 0.2)
 """Of all nodes, for training and validation."""
@@ -38,11 +34,8 @@ def check_training(
 
     Canaries are training nodes drawn at random, with wrong labels that only who saw them would repeat; a fair coin
     says of each whether its label is trained on. The nodes with the highest confidence in their wrong labels are
-    guessed to be in, those with the lowest out, so many as were fixed before.
-
-    A node without a label is no record where edges are not read (`Target.alone`). Elsewhere it still has its part
-    in others' answers, and a promise to nodes covers the label at twice epsilon: the node goes, and comes again
-    without it.
+    guessed to be in, those with the lowest out, so many as were fixed before. A label that is in or out is one
+    record of these trainings (`Target.one_record`): their noise hides it at the epsilon that is promised to nodes.
 
     Args:
         target: with ``split="dataset"``, so that it trains on who is said to be trained on.
@@ -54,27 +47,31 @@ def check_training(
         progress: see `Progress`.
 
     Raises:
-        InputError: the target promises nothing for nodes or their labels, draws a split of its own, publishes no
-            answers; or there are too few training nodes.
+        InputError: the target promises nothing for nodes, draws a split of its own or publishes no answers; there
+            are too few training nodes, or too few guesses to refute what it promises; answers are no numbers.
 
     Source: Steinke, Nasr and Jagielski (NeurIPS 2023, Algorithm 1).
     """
-    if getattr(target.settings, "split", None) != "dataset":
-        raise InputError(f"'{target.name}' must train on given nodes: it needs the setting split=dataset")
-    if not 2 <= guesses <= canaries:
-        raise InputError(
-            f"{guesses} guesses about {canaries} canaries: expected 2 at least, and no more than canaries"
-        )
+    _must_be_fit(target, canaries, guesses, level)
     began, root = time.process_time(), branch(np.random.SeedSequence(seed), "one run")
     planted, chosen, inside = _planted(data, canaries, root)
+    if inside.all() or not inside.any():
+        raise InputError("all coins fell on one side: use more canaries")
     run = target(planted, Defense(), branch(root, "training"), lambda message: message.kind == KIND, progress)
-    tables = [m.tensors for m in run.transcript.messages if m.kind == KIND]
-    if run.promise is None or run.promise.unit not in ("node", "node-label"):
-        raise InputError(f"'{target.name}' promises no differential privacy for nodes or their labels")
+    promise, tables = run.promise, [m.tensors for m in run.transcript.messages if m.kind == KIND]
+    if promise is None or promise.unit != "node" or promise.adjacency != "add/remove":
+        raise InputError(f"'{target.name}' promises no differential privacy for nodes")
+    ceiling = one_run_ceiling(guesses, canaries, float(promise.delta), level)
+    if ceiling <= float(promise.epsilon):
+        raise InputError(
+            f"{guesses} guesses, all of them right, would show epsilon {ceiling:.2f}, and "
+            f"{float(promise.epsilon):g} is promised: use more guesses, or a smaller epsilon"
+        )
     if not tables:
         raise InputError(f"'{target.name}' publishes no answers ('{KIND}') to guess from")
     score = tables[-1]["posteriors"][chosen, planted.y[chosen]].double().clamp_min(1e-300).log().numpy()
-    promise = run.promise if target.alone or run.promise.unit == "node-label" else _of_labels(run.promise)
+    if np.isnan(score).any():
+        raise InputError(f"'{target.name}' answers with NaN: nothing can be guessed from it")
     found = one_run_epsilon(
         inside,
         score,
@@ -85,6 +82,18 @@ def check_training(
         validity="valid",
     )
     return ClaimCheck(target.name, promise, found, time.process_time() - began)
+
+
+def _must_be_fit(target: Target, canaries: int, guesses: int, level: float) -> None:
+    """Raises InputError for what could not be checked after a training."""
+    if not target.one_record:
+        raise InputError(f"'{target.name}' promises no differential privacy for nodes: use dp-mlp or gap-ndp")
+    if getattr(target.settings, "split", None) != "dataset":
+        raise InputError(f"'{target.name}' must train on given nodes: it needs the setting split=dataset")
+    if not 2 <= guesses <= canaries:
+        raise InputError(f"{guesses} guesses about {canaries} canaries: expected 2 or more, no more than canaries")
+    if not 0 < level < 1:
+        raise InputError(f"the level of confidence is {level:g}: expected one above 0 and below 1, such as 0.95")
 
 
 def _planted(data: Data, canaries: int, root: np.random.SeedSequence) -> tuple[Data, torch.Tensor, np.ndarray]:
@@ -103,11 +112,3 @@ def _planted(data: Data, canaries: int, root: np.random.SeedSequence) -> tuple[D
     inside = rng.integers(2, size=canaries).astype(bool)
     data.train_mask[chosen] = torch.from_numpy(inside)
     return data, chosen, inside
-
-
-def _of_labels(promise: Guarantee) -> Guarantee:
-    """What a promise to nodes says of a label alone: group privacy for two."""
-    epsilon = Fraction(promise.epsilon)
-    delta = min(float(promise.delta) * (1 + math.exp(min(float(epsilon), 700.0))), 0.999)
-    said = f"{promise.accountant}; twice, for a label that goes while the node stays"
-    return replace(promise, unit="node-label", epsilon=2 * epsilon, delta=delta, accountant=said)

@@ -17,7 +17,7 @@ from .terminal import clear_errors, console, counted
 @click.option(
     "--canaries", default=500, show_default=True, help="Training nodes that a coin puts in or leaves out."
 )
-@click.option("--guesses", default=100, show_default=True, help="Canaries that are guessed, half in and half out.")
+@click.option("--guesses", default=300, show_default=True, help="Canaries that are guessed, half in and half out.")
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of coins and training.")
 @click.option("--level", default=0.95, show_default=True, help="Confidence of the bound.")
 @click.option("--json", "json_file", type=click.Path(path_type=Path), metavar="FILE", help="Write the result.")

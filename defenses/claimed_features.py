@@ -19,7 +19,7 @@ class RandomisedFeatures(Mechanism):
     What is released of the features that were drawn is as likely for either as it is extreme, or not at all.
     """
 
-    differ_in = "node"
+    differ_in = "node-features"
     differ_by = "replace"
     defense: ClassVar[type[FeatureResponse]]
 

@@ -61,6 +61,7 @@ class FeatureResponse(Defense):
         worth: epsilon that one report should have; as many are made as there are such parts.
     """
 
+    node_wise = True
     strength = "epsilon"
     sweep = (16.0, 8.0, 4.0, 1.0)
     alternative = "no-features"
@@ -79,7 +80,7 @@ class FeatureResponse(Defense):
     def promise(self) -> Guarantee:
         """The guarantee with its epsilon; it does not depend on the features."""
         return Guarantee(
-            "node",
+            "node-features",
             "replace",
             "local",
             self.settings.epsilon,

@@ -34,6 +34,7 @@ class LabelNoise(Defense):
     strength = "epsilon"
     sweep = (4.0, 2.0, 1.0)
     alternative = "fewer-labels"
+    node_wise = True
     guarantee = "epsilon for the value of one label (local, randomised response); none for membership"
     Settings = LabelNoiseSettings
     settings: LabelNoiseSettings

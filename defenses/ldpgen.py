@@ -202,4 +202,4 @@ def nearest_with_sum(values: Floats, total: float) -> Floats:
 
 def noise_variance(scale: float) -> float:
     """Variance of discrete Laplace noise."""
-    return 1 / (math.cosh(min(1 / scale, 700.0)) - 1)
+    return 1 / (2 * math.sinh(min(1 / scale, 700.0) / 2) ** 2)  # cosh(x) - 1, which is 0 in floats for small x

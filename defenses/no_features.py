@@ -30,6 +30,7 @@ class NoFeatures(Defense):
     name = "no-features"
     phrase = "trained without features"
     trivial = True
+    node_wise = True
     guarantee = "nothing of any node's features is used (of edges and labels all is)"
     Settings = NoFeaturesSettings
     settings: NoFeaturesSettings

@@ -60,6 +60,8 @@ def sampled_terms(multiplier: float, rate: float, steps: int, terms: int) -> Flo
     which is Theorem 1 of Daigavane et al. (2021) with each node drawn alone in place of a fixed number of them
     (there r is hypergeometric). It does not fall with the square of the rate, as for single records.
     """
+    if rate == 1:
+        return whole(multiplier / (2 * terms), steps)
     drawn = np.arange(terms + 1)
     chance = gammaln(terms + 1) - gammaln(drawn + 1) - gammaln(terms - drawn + 1)
     chance = chance + xlogy(drawn, rate) + xlog1py(terms - drawn, -rate)
@@ -76,6 +78,8 @@ def epsilon_of(divergence: Floats, delta: float) -> float:
     """
     if not 0 < delta < 1:
         raise InputError(f"delta is {delta:g}: expected one above 0 and below 1, and below 1 / nodes to mean much")
+    if bool(np.isnan(divergence).any()):
+        raise InputError("the accountant has no number for these settings: take a larger epsilon or another rate")
     price = np.log1p(-1 / ORDERS) - (math.log(delta) + np.log(ORDERS)) / (ORDERS - 1)
     return max(0.0, float(np.min(divergence + price)))
 

@@ -39,7 +39,7 @@ def bounded(edges: Tensor, nodes: int, most: int) -> Bounded:
 
     Which edges are kept follows from the edges alone. A graph that keeps the bound loses none; if one does not,
     a node that goes may let its neighbours keep other edges, and a promise to nodes *with their edges* no longer
-    covers that. (Features and labels are covered anyway: no edge is chosen by them.)
+    covers that. (No edge is chosen by features or labels: what noise hides of these alone, it hides anyway.)
 
     Args:
         edges: both directions [2, e], no loops.
@@ -61,12 +61,12 @@ def bounded(edges: Tensor, nodes: int, most: int) -> Bounded:
     )
 
 
-def what_was_dropped(graph: Bounded, most: int, edges: int) -> str:
-    """A sentence for who reads the result; ``edges`` is how many there were."""
+def what_was_dropped(graph: Bounded, most: int) -> str:
+    """A sentence for who owns the graph."""
     return (
-        f"{graph.above} nodes have more than {most} neighbours: {graph.dropped} of {edges} edges were left out of "
-        "training; of nodes with their edges the promise holds between graphs that keep the bound, of their "
-        "features and labels in any case"
+        f"{graph.above} nodes have more than {most} neighbours, and {graph.dropped} edges were left out of training"
+        " (exact numbers, for the owner alone); of nodes with their edges the promise holds between graphs that"
+        " keep the bound"
     )
 
 

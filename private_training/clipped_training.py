@@ -10,6 +10,8 @@ from torch.nn import functional as F
 Inputs = Callable[[Tensor], tuple[Tensor, ...]]
 """What a model reads of some records, given their ids [b]: tensors whose first length is b."""
 TINY = 1e-12
+FINEST = 2.0**-25
+"""Half a step of the coins' numbers, so that none comes up more often than is accounted for."""
 
 
 @dataclass(frozen=True)
@@ -59,7 +61,7 @@ def train_noisily(
     adam = torch.optim.Adam(model.parameters(), lr=how.lr)
     expected = max(how.rate * len(records), 1.0)
     for step in range(how.steps):
-        drawn = torch.rand(len(records), generator=generator, device=records.device) < how.rate
+        drawn = torch.rand(len(records), generator=generator, device=records.device) < how.rate - FINEST
         total = clipped_sum(watched, inputs, labels, records[drawn], how)
         for weight, found in zip(model.parameters(), total, strict=True):
             noise = torch.randn(found.shape, generator=generator, device=found.device)
@@ -89,8 +91,11 @@ def clipped_sum(
         loss.backward()  # type: ignore[no-untyped-call]
         samples: list[Tensor] = [weight.grad_sample for weight in weights]  # type: ignore[attr-defined]
         squares = torch.stack([sample.flatten(1).square().sum(1) for sample in samples])
-        share = (how.clip / squares.sum(0).sqrt().clamp(min=TINY)).clamp(max=1.0)
+        length = squares.sum(0).sqrt()
+        finite = length.isfinite()  # what overflows counts as none: no clip would bound it
+        share = torch.where(finite, (how.clip / length.clamp(min=TINY)).clamp(max=1.0), 0.0)
         for into, sample in zip(total, samples, strict=True):
-            into.add_(torch.einsum("b,b...->...", share, sample))
+            known = sample if bool(finite.all()) else torch.nan_to_num(sample, posinf=0.0, neginf=0.0)
+            into.add_(torch.einsum("b,b...->...", share, known))
     watched.zero_grad(set_to_none=True)
     return total

@@ -15,7 +15,7 @@ from ..targets.shadow_task import Query, Task
 from . import accounting
 from .bounded_neighbours import Bounded, bounded, what_was_dropped
 from .clipped_training import NoisySteps, train_noisily
-from .private_classifier import PrivateClassifier, PrivateSettings, Trained, Training
+from .private_classifier import COMPOSES, PUBLIC, PrivateClassifier, PrivateSettings, Trained, Training
 
 
 class DPGNNSettings(PrivateSettings):
@@ -23,7 +23,7 @@ class DPGNNSettings(PrivateSettings):
 
     layers: Literal[1, 2] = Field(1, description="hops that an answer reads")
     max_degree: int = Field(
-        5, ge=1, description="public bound of the neighbours of a node; further ones are dropped"
+        5, ge=1, le=100, description="public bound of the neighbours of a node; further ones are dropped"
     )
 
 
@@ -65,7 +65,9 @@ class DPGNN(PrivateClassifier):
         noise = accounting.least_noise(s.epsilon, training.delta, divergence)
         graph = bounded(party.edges, nodes, s.max_degree)
         if graph.dropped:
-            training.notes.append(what_was_dropped(graph, s.max_degree, party.edges.shape[1] // 2))
+            training.notes.append(
+                f"{what_was_dropped(graph, s.max_degree)}, and of their features and labels in any case"
+            )
         reading = Reading(training.x, graph, s.max_degree, s.layers)
         model = made(training.x.shape[1], s.hidden, training.classes, s.layers, training.generator("weights"))
         how = NoisySteps(s.rate, s.steps, s.clip, noise, s.lr, s.at_once)
@@ -92,8 +94,8 @@ class DPGNN(PrivateClassifier):
             training.delta,
             accountant=f"Daigavane et al. 2021, Theorem 1: {s.steps} steps at rate {s.rate:g}, noise {noise:.3g} "
             f"clips for {self.terms} terms per node; float sampler",
-            public=("the number of training nodes", f"that no node has more than {s.max_degree} neighbours"),
-            composes="epsilons of further trainings on the same nodes add up",
+            public=(*PUBLIC, f"that no node has more than {s.max_degree} neighbours"),
+            composes=COMPOSES,
             covers="the model",
         )
 

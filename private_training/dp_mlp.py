@@ -7,7 +7,7 @@ from ..targets.recipe import Recipe
 from . import accounting
 from .clipped_training import NoisySteps
 from .perceptron import Labelled, made, noisily
-from .private_classifier import PrivateClassifier, PrivateSettings, Trained, Training
+from .private_classifier import COMPOSES, PUBLIC, PrivateClassifier, PrivateSettings, Trained, Training
 
 
 class DPMLPSettings(PrivateSettings):
@@ -22,7 +22,6 @@ class DPMLP(PrivateClassifier):
     """
 
     name = "dp-mlp"
-    alone = True
     Settings = DPMLPSettings
     settings: DPMLPSettings
 
@@ -44,8 +43,8 @@ class DPMLP(PrivateClassifier):
             s.epsilon,
             training.delta,
             accountant=f"Opacus' RDP: {s.steps} steps at rate {s.rate:g}, noise {noise:.3g} clips; float sampler",
-            public=("the number of training nodes",),
-            composes="epsilons of further trainings on the same nodes add up",
+            public=PUBLIC,
+            composes=COMPOSES,
             covers="the model",
         )
         with torch.no_grad():

@@ -17,7 +17,7 @@ from .bounded_neighbours import Bounded, bounded, what_was_dropped
 from .clipped_training import NoisySteps
 from .noisy_aggregates import noisy_hops
 from .perceptron import Labelled, Perceptron, made, noisily, plainly
-from .private_classifier import PrivateClassifier, PrivateSettings, Trained, Training
+from .private_classifier import COMPOSES, PUBLIC, PrivateClassifier, PrivateSettings, Trained, Training
 
 
 class GAPSettings(PrivateSettings):
@@ -110,7 +110,7 @@ class GAPEdge(GAP):
             accountant=f"RDP of {self.settings.hops} hops under exact discrete Gaussian noise of {noise:.3g} times "
             "sqrt(2), what one edge moves (Sajadmanesh et al. 2023, Theorem 1)",
             public=("features", "labels", "the number of nodes"),
-            composes="epsilons of further hops or trainings on the same edges add up; answers cost nothing more",
+            composes=f"{COMPOSES}; answers cost nothing more",
         )
 
 
@@ -142,7 +142,7 @@ class GAPNode(GAP):
         s, party = self.settings, training.party
         found: Bounded = bounded(party.edges, len(party.x), s.max_degree)
         if found.dropped:
-            training.notes.append(what_was_dropped(found, s.max_degree, party.edges.shape[1] // 2))
+            training.notes.append(what_was_dropped(found, s.max_degree))
         return found.edges, math.sqrt(s.max_degree)
 
     def fit(self, model: Perceptron, data: Labelled, noise: float, training: Training, what: str) -> None:
@@ -161,7 +161,7 @@ class GAPNode(GAP):
             accountant=f"RDP of {s.hops} hops under exact discrete Gaussian noise of {noise:.3g} times "
             f"sqrt({s.max_degree}), and of two trainings of {s.steps} steps at rate {s.rate:g}, noise {noise:.3g} "
             "clips, by Opacus, float sampler (Sajadmanesh et al. 2023, Theorem 2)",
-            public=("the number of training nodes", f"that no node has more than {s.max_degree} neighbours"),
-            composes="epsilons of further trainings on the same nodes add up",
+            public=(*PUBLIC, f"that no node has more than {s.max_degree} neighbours"),
+            composes=COMPOSES,
             covers="what is answered about other nodes",
         )

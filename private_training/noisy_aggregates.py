@@ -10,13 +10,14 @@ from torch.nn import functional as F
 
 from ..mechanisms.exact_noise import discrete_gaussian
 
+LONGEST = 1e12
 GRID = 1024
 """Steps per unit: rows are whole numbers of steps, so that sums and noise are exact."""
 
 
 def unit_rows(rows: Tensor) -> Tensor:
     """Rows of length 1; rows of zeros stay."""
-    return F.normalize(rows, dim=1)
+    return F.normalize(torch.nan_to_num(rows).clamp(-LONGEST, LONGEST), dim=1)
 
 
 def noisy_sums(rows: Tensor, edges: Tensor, deviation: float, rng: np.random.Generator) -> Tensor:

@@ -3,7 +3,7 @@
 from abc import abstractmethod
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar
 
 import numpy as np
 import torch
@@ -28,7 +28,10 @@ from ..targets.splits import SPLIT, SplitName, divided
 from ..targets.target import Progress, Run, Target, Utility, no_progress
 
 POSTERIORS_KIND = posteriors_kind("full")
-What = Literal["model", "posteriors"]
+LARGEST = 1e6
+"""Features beyond it become it: sums of squares stay numbers."""
+PUBLIC = ("the number of training nodes", "the numbers of nodes, features and classes")
+COMPOSES = "epsilons of further trainings on the same data, with seeds of their own, add up"
 
 
 class PrivateSettings(FeatureSettings):
@@ -119,6 +122,7 @@ class PrivateClassifier(Target):
     release = POSTERIORS_KIND
     release_phrase = "what is published of the privately trained model"
     sends: ClassVar[tuple[str, ...]] = (MODEL_KIND, POSTERIORS_KIND)
+    one_record = True
     Settings = PrivateSettings
     settings: PrivateSettings
 
@@ -141,6 +145,8 @@ class PrivateClassifier(Target):
             return "it needs a model that clients trained together before"
         if type(defense).on_training is not Defense.on_training:
             return "it adds a term to the loss, which would not be clipped"
+        if "on_data" in defense.sockets() and not defense.node_wise:
+            return "it chooses what is trained on from several nodes at once, and what is promised would not follow"
         return super().why_not(defense)
 
     def run(
@@ -185,7 +191,7 @@ class PrivateClassifier(Target):
                 f"delta {delta:g} is not below 1 / {nodes} nodes: publishing everything about one node in "
                 f"{max(1, round(1 / delta))}, drawn at random, would keep such a promise; ask for a smaller one"
             )
-        x, projection = party.x.float(), None
+        x, projection = torch.nan_to_num(party.x.float()).clamp(-LARGEST, LARGEST), None  # each node's own matter
         if 0 < s.project < x.shape[1]:
             projection = public_projection(x.shape[1], s.project).to(x.device)
             x = x @ projection

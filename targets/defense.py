@@ -53,6 +53,8 @@ class Defense(Configured):
         trivial: whether it is one: it gives utility up without an idea, and what does no better is no defense.
         guarantee: what it promises, with the unit, or None; where that is differential privacy, `promise` has the
             numbers.
+        node_wise: whether what it makes of a node follows from that node alone, by coins of its own: a private
+            training on the result keeps its promise then.
         acts_on: kinds of messages that it changes; none where it acts elsewhere.
     """
 
@@ -65,6 +67,7 @@ class Defense(Configured):
     alternative: ClassVar[str | None] = None
     trivial: ClassVar[bool] = False
     guarantee: ClassVar[str | None] = None
+    node_wise: ClassVar[bool] = False
     acts_on: ClassVar[tuple[str, ...]] = ()
 
     @classmethod

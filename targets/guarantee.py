@@ -8,7 +8,7 @@ from .errors import InputError
 from .network import Floats, Ints
 from .public_inputs import exact_epsilon, whole
 
-Unit = Literal["edge", "node", "node-label", "client"]
+Unit = Literal["edge", "node", "node-label", "node-features", "client"]
 Adjacency = Literal["add/remove", "replace"]
 Model = Literal["central", "local"]
 
@@ -22,6 +22,8 @@ NEIGHBOURS: dict[tuple[Unit, Adjacency], str] = {
     ("node", "replace"): "have the same nodes and differ in all that belongs to one of them, its edges too",
     ("node-label", "add/remove"): "differ in one node's label, which one of them lacks",
     ("node-label", "replace"): "differ in one node's label, which is another one in the other",
+    ("node-features", "add/remove"): "differ in one node's features, which one of them lacks",
+    ("node-features", "replace"): "differ in one node's features, which are others in the other",
     ("client", "add/remove"): "differ in one client with all its data, whom one of them lacks",
     ("client", "replace"): "differ in all the data of one client",
 }

@@ -135,8 +135,8 @@ class Target(Configured, ABC):
     """The one graph that it runs on, of a control."""
     matches_gradients: ClassVar[bool] = False
     """Whether it fits a condensed graph to a client's gradients."""
-    alone: ClassVar[bool] = False
-    """Whether no node reads another one, so that a node without a label has no part in what is trained."""
+    one_record: ClassVar[bool] = False
+    """Whether it trains privately, and a node's label is one record: what noise hides a node hides its label."""
     plain: ClassVar[bool] = False
     """Whether it runs on graphs without features and labels."""
 

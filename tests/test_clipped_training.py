@@ -97,3 +97,17 @@ def test_without_noise_it_learns():
     how = NoisySteps(rate=1.0, steps=150, clip=10.0, multiplier=0.0, lr=0.05, at_once=64)
     train_noisily(network, lambda some: (rows[some],), labels, torch.arange(200), how, torch.Generator())
     assert float((network(rows).argmax(1) == labels).float().mean()) > 0.95
+
+
+def test_a_record_whose_gradient_overflows_counts_as_none():
+    """No clip bounds what is no number; the others' parts stay as they are."""
+    (rows, labels), network = data(), model()
+    rows[3] = 3e38
+    watched = GradSampleModule(network, loss_reduction="sum")
+    others = torch.arange(10)[torch.arange(10) != 3]
+    whole, without = (
+        clipped_sum(watched, lambda some: (rows[some],), labels, who, STILL) for who in (torch.arange(10), others)
+    )
+    for one, other in zip(whole, without, strict=True):
+        assert one.isfinite().all()
+        assert torch.allclose(one, other, atol=1e-5)

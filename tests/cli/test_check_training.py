@@ -2,7 +2,7 @@
 
 import json
 
-QUICK = ("--set", "steps=3", "--set", "hidden=4", "--canaries", "200", "--guesses", "40")
+QUICK = ("--set", "steps=3", "--set", "hidden=4", "--canaries", "200", "--guesses", "100")
 
 
 def test_an_honest_training_is_not_refuted(gaudit, tmp_path):

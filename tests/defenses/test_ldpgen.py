@@ -270,3 +270,9 @@ def test_too_few_nodes_are_refused(nodes):
 def test_settings_are_checked(settings):
     with pytest.raises(InputError, match=next(iter(settings))):
         LDPGen(**settings)
+
+
+@given(st.floats(1, 1e15))
+def test_variance_of_the_noise_is_a_number_at_any_scale(scale):
+    """Twice the squared scale, or a little less."""
+    assert noise_variance(scale) == pytest.approx(2 * scale**2, rel=0.1)

@@ -135,7 +135,7 @@ def test_noise_is_drawn_in_parts_for_large_graphs(monkeypatch):
 
 def test_promise_says_what_is_public():
     promise = OneBitFeatures(epsilon=2, low=-1, high=3).promise()
-    assert (promise.unit, promise.adjacency, promise.model) == ("node", "replace", "local")
+    assert (promise.unit, promise.adjacency, promise.model) == ("node-features", "replace", "local")
     assert (float(promise.epsilon), promise.delta) == (2, 0)
     assert {"edges", "labels"} < set(promise.public)
     assert "features range from -1 to 3" in promise.sentence()

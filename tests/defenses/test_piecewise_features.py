@@ -120,7 +120,7 @@ def test_as_many_features_are_reported_of_as_the_paper_says(epsilon, reports):
 
 def test_promise_is_for_one_nodes_features():
     promise = PiecewiseFeatures(epsilon=2).promise()
-    assert (promise.unit, promise.adjacency, promise.model) == ("node", "replace", "local")
+    assert (promise.unit, promise.adjacency, promise.model) == ("node-features", "replace", "local")
     assert {"edges", "labels"} < set(promise.public)
 
 

@@ -57,3 +57,22 @@ def test_more_epsilon_less_noise():
 def test_a_term_in_the_loss_is_refused():
     with pytest.raises(InputError, match="not be clipped"):
         ran("dp-mlp", sixty_nodes(), defense="adversarial-regularisation")
+
+
+@pytest.mark.parametrize("defense", ["ib-subgraph", "fewer-edges", "edge-randomised-response"])
+def test_a_defense_that_chooses_from_many_nodes_at_once_is_refused(defense):
+    with pytest.raises(InputError, match="would not follow"):
+        ran("dp-mlp", sixty_nodes(), defense=defense)
+
+
+@pytest.mark.parametrize("defense", ["label-noise", "one-bit-features", "no-features"])
+def test_a_defense_of_each_node_alone_has_its_place(defense):
+    assert ran("dp-mlp", sixty_nodes(), defense=defense).promise is not None
+
+
+@pytest.mark.parametrize("name", ["dp-mlp", "dp-gnn", "gap-ndp", "gap-edp"])
+def test_huge_features_do_not_undo_the_noise(name):
+    data = sixty_nodes()
+    data.x[0] = 3e38
+    for message in ran(name, data).transcript.messages:
+        assert all(value.isfinite().all() for value in message.tensors.values())

@@ -7,17 +7,17 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..mechanisms.gaussian import distance_of
-from ..targets.network import Floats
-from .claim_divergences import (
+from ..mechanisms.renyi import (
     ORDERS,
     epsilon_of_renyi,
-    exact_epsilon,
-    renyi_of_coupled,
     renyi_of_laplace,
     renyi_of_pure,
     renyi_of_sampled,
+    terms_of,
 )
-from .claim_sensitivity import couples, occurrences
+from ..targets.network import Floats
+from .claim_divergences import exact_epsilon, renyi_of_coupled
+from .claim_sensitivity import couples
 from .claim_statement import Claim, Noise, Release, Statement, Training
 
 PRV_ERROR = 0.01
@@ -72,7 +72,7 @@ def _terms(training: Training, claim: Claim) -> int | None:
         return training.examples_per_unit or 1
     if training.neighbour_bound is None or training.layers is None or unit == "edge":
         return None
-    return occurrences(training.neighbour_bound, training.layers)
+    return terms_of(training.neighbour_bound, training.layers)
 
 
 def rate_of(training: Training) -> float | None:

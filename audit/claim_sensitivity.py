@@ -2,6 +2,7 @@
 
 import math
 
+from ..mechanisms.renyi import terms_of
 from .claim_statement import Claim, Training, Unit
 
 OWNS: dict[Unit, frozenset[str]] = {
@@ -10,14 +11,6 @@ OWNS: dict[Unit, frozenset[str]] = {
     "client": frozenset({"node", "edge", "graph"}),
 }
 """Of which kinds of examples one unit can have many."""
-
-
-def occurrences(bound: int, layers: int) -> int:
-    """In how many nodes' terms one node occurs, if at most ``bound`` nodes read it in each layer.
-
-    1 + K + ... + K^r = (K^(r+1) - 1) / (K - 1); K + 1 for one layer (Daigavane et al. 2021).
-    """
-    return sum(bound**layer for layer in range(layers + 1))
 
 
 def couples(training: Training, unit: Unit) -> bool | None:
@@ -56,9 +49,9 @@ def clips_needed(training: Training, claim: Claim) -> float | None:
         if training.neighbour_bound is None or training.bound_on != "readers" or training.layers is None:
             return None
         if unit == "edge":
-            return parts * 4 * occurrences(training.neighbour_bound, training.layers - 1)
+            return parts * 4 * terms_of(training.neighbour_bound, training.layers - 1)
         spared = 1 if gone == 1 and training.sampling in {"poisson", "full batch"} else 0
-        return parts * (2 * occurrences(training.neighbour_bound, training.layers) - spared)
+        return parts * (2 * terms_of(training.neighbour_bound, training.layers) - spared)
     if owns_many(training, unit):
         return None if training.examples_per_unit is None else parts * gone * training.examples_per_unit
     return parts * gone

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Iterator
 
+from ..mechanisms.renyi import epsilon_of_renyi, terms_of
 from .claim_accounts import (
     PRV_ERROR,
     delta_of,
@@ -11,9 +12,8 @@ from .claim_accounts import (
     renyi_of_training,
     unsampled_epsilon,
 )
-from .claim_divergences import epsilon_of_renyi
 from .claim_remark import ROUNDING, Remark, Severity, where
-from .claim_sensitivity import clips_needed, couples, occurrences, owns_many
+from .claim_sensitivity import clips_needed, couples, owns_many
 from .claim_statement import Noise, Statement, Training
 
 DAIGAVANE = "Daigavane et al. 2021 (arXiv 2111.15521)"
@@ -67,7 +67,7 @@ def _too_few_clips(training: Training, statement: Statement) -> tuple[str, str] 
     if training.sensitivity >= needed * (1 - ROUNDING):
         return None
     unit = training.unit or statement.claim.unit
-    terms = 2 * occurrences(bound, layers - 1) if unit == "edge" else occurrences(bound, layers)
+    terms = 2 * terms_of(bound, layers - 1) if unit == "edge" else terms_of(bound, layers)
     says = (
         f"with at most {bound} readers and {layers} layers one {unit} changes up to {terms} terms, the sum by up "
         f"to {needed:g} clips; the noise is for {training.sensitivity:g}"

@@ -9,9 +9,10 @@ from torch_geometric.data import Data
 from ..targets.answers import posteriors_kind
 from ..targets.defense import Defense
 from ..targets.errors import InputError
+from ..targets.guarantee import Guarantee
 from ..targets.randomness import branch
 from ..targets.splits import split_of_all
-from ..targets.target import Progress, Target, no_progress
+from ..targets.target import Progress, Run, Target, no_progress
 from .claims import ClaimCheck
 from .epsilon import one_run_ceiling, one_run_epsilon
 
@@ -58,30 +59,44 @@ def check_training(
     if inside.all() or not inside.any():
         raise InputError("all coins fell on one side: use more canaries")
     run = target(planted, Defense(), branch(root, "training"), lambda message: message.kind == KIND, progress)
-    promise, tables = run.promise, [m.tensors for m in run.transcript.messages if m.kind == KIND]
-    if promise is None or promise.unit != "node" or promise.adjacency != "add/remove":
-        raise InputError(f"'{target.name}' promises no differential privacy for nodes")
-    ceiling = one_run_ceiling(guesses, canaries, float(promise.delta), level)
-    if ceiling <= float(promise.epsilon):
-        raise InputError(
-            f"{guesses} guesses, all of them right, would show epsilon {ceiling:.2f}, and "
-            f"{float(promise.epsilon):g} is promised: use more guesses, or a smaller epsilon"
-        )
-    if not tables:
-        raise InputError(f"'{target.name}' publishes no answers ('{KIND}') to guess from")
-    score = tables[-1]["posteriors"][chosen, planted.y[chosen]].double().clamp_min(1e-300).log().numpy()
-    if np.isnan(score).any():
-        raise InputError(f"'{target.name}' answers with NaN: nothing can be guessed from it")
-    found = one_run_epsilon(
-        inside,
-        score,
-        guesses // 2,
-        guesses - guesses // 2,
-        delta=float(promise.delta),
-        level=level,
-        validity="valid",
-    )
+    promise = _promised(run, target.name, canaries, guesses, level)
+    delta, score = float(promise.delta), _confidence(run, target.name, chosen, planted.y[chosen])
+    half = guesses // 2
+    found = one_run_epsilon(inside, score, half, guesses - half, delta=delta, level=level, validity="valid")
     return ClaimCheck(target.name, promise, found, time.process_time() - began)
+
+
+def _promised(run: Run, name: str, canaries: int, guesses: int, level: float) -> Guarantee:
+    """What a run promises to nodes.
+
+    Raises:
+        InputError: nothing, or more than so many guesses could refute.
+    """
+    promise = run.promise
+    if promise is None or promise.unit != "node" or promise.adjacency != "add/remove":
+        raise InputError(f"'{name}' promises no differential privacy for nodes")
+    ceiling, epsilon = one_run_ceiling(guesses, canaries, float(promise.delta), level), float(promise.epsilon)
+    if ceiling <= epsilon:
+        raise InputError(
+            f"{guesses} guesses, all of them right, would show epsilon {ceiling:.2f}, and {epsilon:g} is promised: "
+            "use more guesses, or a smaller epsilon"
+        )
+    return promise
+
+
+def _confidence(run: Run, name: str, nodes: torch.Tensor, labels: torch.Tensor) -> np.ndarray:
+    """Logarithm of what the published answers give to each of these labels, [m].
+
+    Raises:
+        InputError: there are no answers, or they are no numbers.
+    """
+    tables = [message.tensors for message in run.transcript.messages if message.kind == KIND]
+    if not tables:
+        raise InputError(f"'{name}' publishes no answers ('{KIND}') to guess from")
+    found: np.ndarray = tables[-1]["posteriors"][nodes, labels].double().clamp_min(1e-300).log().numpy()
+    if np.isnan(found).any():
+        raise InputError(f"'{name}' answers with NaN: nothing can be guessed from it")
+    return found
 
 
 def _must_be_fit(target: Target, canaries: int, guesses: int, level: float) -> None:

@@ -178,6 +178,11 @@ class DefenseOutcome:
     promise: Guarantee | None = None
 
     @property
+    def called(self) -> str:
+        """Its label, or its name where it has none."""
+        return self.label or self.defense
+
+    @property
     def strength(self) -> float | None:
         """The value of its knob."""
         return None if self.knob is None else float(self.settings[self.knob])

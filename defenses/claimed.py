@@ -14,6 +14,7 @@ from ..targets.channel import Channel
 from ..targets.defense import Defense
 from ..targets.guarantee import Guarantee
 from ..targets.party import Client
+from ..targets.randomness import drawn_seed
 from .edge_response import EdgeRandomisedResponse
 from .ldp import LaplaceLDP
 from .upload_noise import GaussianUploads
@@ -38,7 +39,7 @@ class EdgeResponse(Mechanism):
 
     def release(self, data: Client, rng: np.random.Generator) -> Tensor:
         defense = EdgeRandomisedResponse(epsilon=self.settings.epsilon)
-        return defense.on_data(data, None, _seed(rng), lambda kind, tensors: None).edges
+        return defense.on_data(data, None, drawn_seed(rng), lambda kind, tensors: None).edges
 
     def score(self, released: Tensor) -> float:
         return float(released.shape[1])
@@ -114,15 +115,11 @@ class GaussianUpload(Mechanism):
 
 def _uploaded(defense: Defense, change: Tensor, rng: np.random.Generator) -> Tensor:
     """What a server gets of one gradient in two tensors, so that clipping each alone would show."""
-    mod = defense.on_message(_seed(rng))
+    mod = defense.on_message(drawn_seed(rng))
     channel = Channel(retain=lambda message: False, mods=() if mod is None else (mod,))
     parts: dict[str, Any] = {str(i): value[None] for i, value in enumerate(change)}
     sent = channel.send(GRADIENT_KIND, "client:0", "server", 0, parts)
     return torch.cat([sent[name] for name in parts])
-
-
-def _seed(rng: np.random.Generator) -> np.random.SeedSequence:
-    return np.random.SeedSequence(rng.integers(2**63, size=2).tolist())
 
 
 def _pair(edges: Tensor) -> Client:

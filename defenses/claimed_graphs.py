@@ -8,6 +8,7 @@ from pydantic import Field
 from ..mechanisms.mechanism import Mechanism, MechanismSettings
 from ..targets.guarantee import Guarantee
 from ..targets.network import Network
+from ..targets.randomness import drawn_seed
 from .dp_1k import DP1K
 from .dp_2k import DP2K
 from .ldpgen import LDPGen
@@ -38,7 +39,7 @@ class PublishedGraph(Mechanism):
         return Network.of(2, [], []), Network.of(2, [0], [1])
 
     def release(self, data: Network, rng: np.random.Generator) -> Network:
-        return self.made().on_graph(data, np.random.SeedSequence(rng.integers(2**63, size=2).tolist()))
+        return self.made().on_graph(data, drawn_seed(rng))
 
     def score(self, released: Network) -> float:
         return float(released.size)

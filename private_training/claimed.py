@@ -18,7 +18,6 @@ from torch import Tensor, nn
 from ..mechanisms.mechanism import Mechanism, MechanismSettings
 from ..targets.guarantee import Guarantee
 from ..targets.network import Floats
-from ..targets.randomness import integer
 from . import accounting
 from .bounded_neighbours import bounded
 from .clipped_training import NoisySteps, clipped_sum, train_noisily
@@ -52,8 +51,8 @@ class Records:
         return (self.rows[some],)
 
 
-class _Claim(Mechanism):
-    """Base: the score is a log likelihood ratio, up to a constant, added up while it is released."""
+class GaussianClaim(Mechanism):
+    """Base: noise for an epsilon, and a score that is a log likelihood ratio, up to a constant."""
 
     gaussian: ClassVar[bool] = True
     Settings = TrainingSettings
@@ -71,19 +70,20 @@ class _Claim(Mechanism):
     def score(self, released: Any) -> float:
         return float(released)
 
-    def _promise(self, unit: Any, accountant: str, public: tuple[str, ...]) -> Guarantee:
+    def promised(self, unit: Any, accountant: str, public: tuple[str, ...]) -> Guarantee:
+        """Its guarantee by that accountant."""
         s = self.settings
         return Guarantee(unit, "add/remove", "central", s.epsilon, s.delta, accountant=accountant, public=public)
 
 
-class NoisyTraining(_Claim):
+class NoisyTraining(GaussianClaim):
     """Base of trainings: both inputs are known, and which one it was is to be told from the noisy gradients."""
 
     differ_in = "node"
 
     @property
     def guarantee(self) -> Guarantee:
-        return self._promise(
+        return self.promised(
             "node", f"RDP of {STEPS} noisy steps; float sampler", ("the number of training nodes",)
         )
 
@@ -124,7 +124,7 @@ class NeighbourhoodSGD(NoisyTraining):
         return _star(False), _star(True)
 
 
-class NoisySums(_Claim):
+class NoisySums(GaussianClaim):
     """Base of sums over neighbours: the same nodes, with some edges more."""
 
     most: ClassVar[float]
@@ -153,7 +153,7 @@ class EdgeSums(NoisySums):
 
     @property
     def guarantee(self) -> Guarantee:
-        return self._promise("edge", f"RDP of {HOPS} hops under exact discrete Gaussian noise", ("features",))
+        return self.promised("edge", f"RDP of {HOPS} hops under exact discrete Gaussian noise", ("features",))
 
     def inputs(self) -> tuple[Tensor, Tensor]:
         """No edge, and one, in both directions."""
@@ -173,7 +173,7 @@ class NodeSums(NoisySums):
     @property
     def guarantee(self) -> Guarantee:
         known = ("the number of training nodes", f"that no node has more than {DEGREE} neighbours")
-        return self._promise("node", f"RDP of {HOPS} noisy hops and {STEPS} noisy steps; float sampler", known)
+        return self.promised("node", f"RDP of {HOPS} noisy hops and {STEPS} noisy steps; float sampler", known)
 
     def inputs(self) -> tuple[Tensor, Tensor]:
         """A node without neighbours, which is as good as none to the others, and one with as many as it may have.
@@ -203,8 +203,7 @@ def told_by_training(data: Records, moved: Tensor, noise: float, rng: np.random.
         told += float((expected * model.weight.grad * moved).sum()) / noise**2
 
     labels = torch.zeros(len(data.rows), dtype=torch.long)
-    seed = integer(np.random.SeedSequence(rng.integers(2**63, size=2).tolist()))
-    train_noisily(model, data.of, labels, data.train, _how(noise), torch.Generator().manual_seed(seed), look)
+    train_noisily(model, data.of, labels, data.train, _how(noise), rng, look)
     return told
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
@@ -10,8 +11,6 @@ from torch.nn import functional as F
 Inputs = Callable[[Tensor], tuple[Tensor, ...]]
 """What a model reads of some records, given their ids [b]: tensors whose first length is b."""
 TINY = 1e-12
-FINEST = 2.0**-25
-"""Half a step of the coins' numbers, so that none comes up more often than is accounted for."""
 
 
 @dataclass(frozen=True)
@@ -41,7 +40,7 @@ def train_noisily(
     labels: Tensor,
     records: Tensor,
     how: NoisySteps,
-    generator: torch.Generator,
+    rng: np.random.Generator,
     progress: Callable[[int], None] = lambda done: None,
 ) -> None:
     """Trains a model in place; gradients of single records are Opacus', the noise is drawn in floating point.
@@ -52,7 +51,7 @@ def train_noisily(
         labels: of all ids.
         records: ids of those that are trained on; their number is public.
         how: rate, steps, clip, noise.
-        generator: on the model's device.
+        rng: of coins and noise.
         progress: called with the steps done.
     """
     from opacus import GradSampleModule
@@ -61,14 +60,31 @@ def train_noisily(
     adam = torch.optim.Adam(model.parameters(), lr=how.lr)
     expected = max(how.rate * len(records), 1.0)
     for step in range(how.steps):
-        drawn = torch.rand(len(records), generator=generator, device=records.device) < how.rate - FINEST
+        drawn = torch.from_numpy(rng.random(len(records)) < how.rate).to(records.device)
         total = clipped_sum(watched, inputs, labels, records[drawn], how)
         for weight, found in zip(model.parameters(), total, strict=True):
-            noise = torch.randn(found.shape, generator=generator, device=found.device)
-            weight.grad = (found + how.multiplier * how.clip * noise) / expected
+            weight.grad = (found + how.multiplier * how.clip * normal(found, rng)) / expected
         adam.step()
         progress(step + 1)
     watched.to_standard_module()
+
+
+def normal(like: Tensor, rng: np.random.Generator) -> Tensor:
+    """Standard normal numbers of the same shape, kind and place.
+
+    Drawn by numpy, whose seeds have 128 bits: torch's generator on a CPU has 2^32 streams, few enough to try.
+    """
+    return torch.from_numpy(rng.standard_normal(like.shape)).to(like)
+
+
+def draw_first_weights(model: nn.Module, rng: np.random.Generator) -> None:
+    """First weights of linear layers, uniform within 1 / sqrt(fan in) as torch draws them, from a generator."""
+    with torch.no_grad():
+        for layer in model.modules():
+            if isinstance(layer, nn.Linear):
+                for weight in layer.parameters():
+                    drawn = rng.uniform(-1, 1, weight.shape) / layer.in_features**0.5
+                    weight.copy_(torch.from_numpy(drawn))
 
 
 def clipped_sum(

@@ -5,7 +5,6 @@ from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
-import torch
 from pydantic import Field
 from torch import Tensor
 from torch_geometric.data import Data
@@ -13,11 +12,10 @@ from torch_geometric.data import Data
 from ..targets.federated import Federated, FederatedRun, FederatedSettings
 from ..targets.guarantee import Guarantee
 from ..targets.party import Client
-from ..targets.randomness import branch, integer
+from ..targets.randomness import branch
 from ..targets.target import Run
 from . import accounting
 from .noisy_rounds import NoisyRound, clipped, difference, noisy_step, norm_of
-from .private_classifier import default_delta
 
 
 class DPFedAvgSettings(FederatedSettings):
@@ -41,7 +39,7 @@ class DPFedAvgSettings(FederatedSettings):
 
     def told_delta(self) -> float:
         """The delta that is promised; the number of clients is public."""
-        return default_delta(self.clients) if self.delta is None else self.delta
+        return accounting.default_delta(self.clients) if self.delta is None else self.delta
 
     def round_(self) -> NoisyRound:
         """Clip, noise and divisor of each round.
@@ -51,7 +49,9 @@ class DPFedAvgSettings(FederatedSettings):
         """
         multiplier = 0.0
         if self.epsilon is not None:
-            multiplier = least_noise(self.epsilon, self.told_delta(), self.rate, self.rounds)
+            multiplier = accounting.least_noise(
+                self.epsilon, self.told_delta(), lambda noise: accounting.sampled(noise, self.rate, self.rounds)
+            )
         return NoisyRound(self.clip, multiplier, self.rate * self.clients)
 
     def promise(self, how: NoisyRound) -> Guarantee | None:
@@ -71,7 +71,7 @@ class DPFedAvgSettings(FederatedSettings):
                 "the partition of nodes among them",
                 "the number of features and of classes",
             ),
-            composes="epsilons of further trainings with the same clients add up",
+            composes="epsilons of further trainings with the same clients, with seeds of their own, add up",
             covers="what other clients and the public see of the common weights, all rounds together,",
         )
 
@@ -107,9 +107,8 @@ class _PrivateRun(FederatedRun):
     def averaged(self, uploads: list[Mapping[str, Tensor]]) -> dict[str, Tensor]:
         """The common weights and the noisy step; there may be no uploads."""
         changes = [difference(upload, self.common) for upload in uploads]
-        device = next(iter(self.common.values())).device
-        generator = torch.Generator(device).manual_seed(integer(branch(self.seed, "noise", self.round)))
-        return _moved(self.common, noisy_step(changes, self.common, self.how, generator))
+        rng = np.random.default_rng(branch(self.seed, "noise", self.round))
+        return _moved(self.common, noisy_step(changes, self.common, self.how, rng))
 
 
 class DPFedAvg(Federated):
@@ -140,15 +139,6 @@ class DPFedAvg(Federated):
         return {"rounds": 20, "lr": 5e-3} if preset == "quick" else {}
 
 
-def least_noise(epsilon: float, delta: float, rate: float, rounds: int) -> float:
-    """Noise multiplier of rounds that clients take part in at some rate.
-
-    Raises:
-        InputError: no noise reaches epsilon.
-    """
-    return accounting.least_noise(epsilon, delta, lambda noise: accounting.sampled(noise, rate, rounds))
-
-
 def said(settings: DPFedAvgSettings, how: NoisyRound) -> list[str]:
     """What a reader of the result must know about the promise."""
     promise = settings.promise(how)
@@ -159,12 +149,7 @@ def said(settings: DPFedAvgSettings, how: NoisyRound) -> list[str]:
         "the server is trusted: it sees each upload before noise, and an observer who is the server, or has it "
         "among its members, is outside of the promise",
     ]
-    if promise.delta >= 1 / settings.clients:
-        notes.append(
-            f"delta {promise.delta:g} is not below 1 / {settings.clients} clients: publishing everything about one "
-            f"client in {max(1, round(1 / promise.delta))}, drawn at random, would keep such a promise; ask for a "
-            "smaller one"
-        )
+    notes += accounting.what_delta_means(promise.delta, settings.clients, "client")
     if "posteriors" in settings.publish:
         notes.append("published posteriors are clients' answers on their own graphs: outside of the promise")
     return notes

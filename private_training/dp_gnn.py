@@ -6,6 +6,7 @@ import torch
 from pydantic import Field
 from torch import Tensor, nn
 
+from ..mechanisms.renyi import terms_of
 from ..targets.guarantee import Guarantee
 from ..targets.network import Floats
 from ..targets.propagation import mean_operator
@@ -14,7 +15,7 @@ from ..targets.shadow_models import ask_models
 from ..targets.shadow_task import Query, Task
 from . import accounting
 from .bounded_neighbours import Bounded, bounded, what_was_dropped
-from .clipped_training import NoisySteps, train_noisily
+from .clipped_training import draw_first_weights, train_noisily
 from .private_classifier import COMPOSES, PUBLIC, PrivateClassifier, PrivateSettings, Trained, Training
 
 
@@ -50,7 +51,7 @@ class DPGNN(PrivateClassifier):
     @property
     def terms(self) -> int:
         """Loss terms that one node has a part in, at most: 1 + K + ... + K^r (Daigavane et al. 2021, Lemma 1)."""
-        return sum(self.settings.max_degree**hops for hops in range(self.settings.layers + 1))
+        return terms_of(self.settings.max_degree, self.settings.layers)
 
     def recipe(self) -> Recipe:
         s = self.settings
@@ -69,17 +70,17 @@ class DPGNN(PrivateClassifier):
                 f"{what_was_dropped(graph, s.max_degree)}, and of their features and labels in any case"
             )
         reading = Reading(training.x, graph, s.max_degree, s.layers)
-        model = made(training.x.shape[1], s.hidden, training.classes, s.layers, training.generator("weights"))
-        how = NoisySteps(s.rate, s.steps, s.clip, noise, s.lr, s.at_once)
+        model = Sage(training.x.shape[1], s.hidden, training.classes, s.layers).to(training.x.device)
+        draw_first_weights(model, training.rng("weights"))
         records = party.train.nonzero().flatten()
         train_noisily(
             model,
             reading.of,
             party.y_train,
             records,
-            how,
-            training.generator("noise"),
-            lambda done: training.progress("training", done, s.steps),
+            s.noisy_steps(noise),
+            training.rng("noise"),
+            training.steps_done("training the model", s.steps),
         )
         weights = model.published(training)
         return Trained(self._answers(training, weights), self._guarantee(training, noise), weights)
@@ -161,13 +162,3 @@ class Sage(nn.Module):
             "b2": self.own2.bias,
         }
         return {name: weight.detach().clone().contiguous().cpu() for name, weight in weights.items()}
-
-
-def made(width: int, hidden: int, classes: int, layers: int, generator: torch.Generator) -> Sage:
-    """First weights, uniform within 1 / sqrt(fan in), from a generator."""
-    model = Sage(width, hidden, classes, layers).to(generator.device)
-    with torch.no_grad():
-        for weight in model.parameters():
-            bound = weight.shape[-1] ** -0.5
-            weight.copy_((2 * torch.rand(weight.shape, generator=generator, device=weight.device) - 1) * bound)
-    return model

@@ -5,13 +5,8 @@ import torch
 from ..targets.guarantee import Guarantee
 from ..targets.recipe import Recipe
 from . import accounting
-from .clipped_training import NoisySteps
-from .perceptron import Labelled, made, noisily
-from .private_classifier import COMPOSES, PUBLIC, PrivateClassifier, PrivateSettings, Trained, Training
-
-
-class DPMLPSettings(PrivateSettings):
-    """Settings of `DPMLP`."""
+from .perceptron import Labelled, noisily
+from .private_classifier import COMPOSES, PUBLIC, PrivateClassifier, Trained, Training
 
 
 class DPMLP(PrivateClassifier):
@@ -22,20 +17,17 @@ class DPMLP(PrivateClassifier):
     """
 
     name = "dp-mlp"
-    Settings = DPMLPSettings
-    settings: DPMLPSettings
 
     def recipe(self) -> Recipe:
         s = self.settings
         return Recipe(architecture="mlp", hidden=s.hidden, epochs=s.steps, lr=s.lr, weight_decay=0, dropout=0)
 
     def trained(self, training: Training) -> Trained:
-        s, party = self.settings, training.party
+        s = self.settings
         noise = accounting.least_noise(s.epsilon, training.delta, lambda z: accounting.sampled(z, s.rate, s.steps))
-        data = Labelled(training.x, party.y_train, party.train.nonzero().flatten(), party.val.nonzero().flatten())
-        model = made(training.x.shape[1], s.hidden, training.classes, training.generator("weights"))
-        how = NoisySteps(s.rate, s.steps, s.clip, noise, s.lr, s.at_once)
-        noisily(model, data, how, training.generator("noise"))
+        data = Labelled.of(training.x, training)
+        model = data.model(s.hidden, training.classes, training.rng("weights"))
+        noisily(model, data, s.noisy_steps(noise), training, "model")
         guarantee = Guarantee(
             "node",
             "add/remove",

@@ -3,20 +3,17 @@
 import math
 from abc import abstractmethod
 
-import numpy as np
 import torch
 from pydantic import Field
 from torch import Tensor
 
 from ..targets.guarantee import Guarantee
 from ..targets.network import Floats
-from ..targets.randomness import branch
 from ..targets.recipe import Recipe
 from . import accounting
 from .bounded_neighbours import Bounded, bounded, what_was_dropped
-from .clipped_training import NoisySteps
 from .noisy_aggregates import noisy_hops
-from .perceptron import Labelled, Perceptron, made, noisily, plainly
+from .perceptron import Labelled, Perceptron, noisily, plainly
 from .private_classifier import COMPOSES, PUBLIC, PrivateClassifier, PrivateSettings, Trained, Training
 
 
@@ -60,24 +57,20 @@ class GAP(PrivateClassifier):
         return Recipe(architecture="gcn", hidden=s.hidden, epochs=s.steps, lr=s.lr, weight_decay=0, dropout=0)
 
     def trained(self, training: Training) -> Trained:
-        s, party = self.settings, training.party
+        s = self.settings
         noise = accounting.least_noise(s.epsilon, training.delta, self.divergence)
         edges, most = self.graph(training)
-        y, train, val = party.y_train, party.train.nonzero().flatten(), party.val.nonzero().flatten()
-        encoder = self._fitted(Labelled(training.x, y, train, val), noise, training, "encoder")
+        encoder = self._fitted(Labelled.of(training.x, training), noise, training, "encoder")
         with torch.no_grad():
             encoded = encoder.hidden(training.x)
-        rng = np.random.default_rng(branch(training.seed, "sums"))
-        read = torch.cat(noisy_hops(encoded, edges, s.hops, noise * most, rng), 1)
-        classifier = self._fitted(Labelled(read, y, train, val), noise, training, "classifier")
+        read = torch.cat(noisy_hops(encoded, edges, s.hops, noise * most, training.rng("sums")), 1)
+        classifier = self._fitted(Labelled.of(read, training), noise, training, "classifier")
         with torch.no_grad():
             logits = classifier(read)
         return Trained(logits, self.guarantee(noise, training))
 
     def _fitted(self, data: Labelled, noise: float, training: Training, what: str) -> Perceptron:
-        model = made(
-            data.rows.shape[1], self.settings.hidden, training.classes, training.generator("weights", what)
-        )
+        model = data.model(self.settings.hidden, training.classes, training.rng("weights", what))
         self.fit(model, data, noise, training, what)
         return model
 
@@ -146,9 +139,7 @@ class GAPNode(GAP):
         return found.edges, math.sqrt(s.max_degree)
 
     def fit(self, model: Perceptron, data: Labelled, noise: float, training: Training, what: str) -> None:
-        s = self.settings
-        how = NoisySteps(s.rate, s.steps, s.clip, noise, s.lr, s.at_once)
-        noisily(model, data, how, training.generator("noise", what))
+        noisily(model, data, self.settings.noisy_steps(noise), training, what)
 
     def guarantee(self, noise: float, training: Training) -> Guarantee:
         s = self.settings

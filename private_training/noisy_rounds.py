@@ -4,8 +4,11 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+import numpy as np
 import torch
 from torch import Tensor
+
+from .clipped_training import normal
 
 Weights = Mapping[str, Tensor]
 
@@ -50,7 +53,7 @@ def clipped(change: Weights, clip: float) -> dict[str, Tensor]:
 
 
 def noisy_step(
-    changes: Sequence[Weights], like: Weights, how: NoisyRound, generator: torch.Generator
+    changes: Sequence[Weights], like: Weights, how: NoisyRound, rng: np.random.Generator
 ) -> dict[str, Tensor]:
     """(sum of clipped changes + noise) / expected number of clients, in double precision.
 
@@ -62,7 +65,7 @@ def noisy_step(
         changes: of those who take part, by name; there may be none.
         like: weights of the same names and shapes.
         how: clip, noise, divisor.
-        generator: on the weights' device.
+        rng: of the noise.
 
     Source: McMahan, Ramage, Talwar and Zhang 2018, "Learning differentially private recurrent language models",
     algorithm 1, with the estimator of fixed denominator and one clip for all layers.
@@ -71,8 +74,4 @@ def noisy_step(
     for change in changes:
         for name, part in clipped(change, how.clip).items():
             total[name] += part
-    return {name: part / how.expected + how.deviation * _normal(part, generator) for name, part in total.items()}
-
-
-def _normal(like: Tensor, generator: torch.Generator) -> Tensor:
-    return torch.randn(like.shape, dtype=like.dtype, device=like.device, generator=generator)
+    return {name: part / how.expected + how.deviation * normal(part, rng) for name, part in total.items()}

@@ -2,11 +2,13 @@
 
 from dataclasses import dataclass
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from .clipped_training import NoisySteps, train_noisily
+from .clipped_training import NoisySteps, draw_first_weights, train_noisily
+from .private_classifier import Training
 
 WATCHED = 10
 """Steps between two looks at validation nodes, where training is not private."""
@@ -44,21 +46,27 @@ class Labelled:
     train: Tensor
     val: Tensor
 
+    @classmethod
+    def of(cls, rows: Tensor, training: Training) -> "Labelled":
+        """Rows of the party's nodes."""
+        party = training.party
+        return cls(rows, party.y_train, party.train.nonzero().flatten(), party.val.nonzero().flatten())
 
-def made(width: int, hidden: int, classes: int, generator: torch.Generator) -> Perceptron:
-    """First weights, uniform within 1 / sqrt(fan in) as torch draws them, from a generator."""
-    model = Perceptron(width, hidden, classes).to(generator.device)
-    with torch.no_grad():
-        for layer in (model.first, model.second):
-            bound = layer.in_features**-0.5
-            for weight in (layer.weight, layer.bias):
-                weight.copy_((2 * torch.rand(weight.shape, generator=generator, device=weight.device) - 1) * bound)
-    return model
+    def model(self, hidden: int, classes: int, rng: np.random.Generator) -> Perceptron:
+        """A perceptron that fits, with first weights."""
+        made = Perceptron(self.rows.shape[1], hidden, classes).to(self.rows.device)
+        draw_first_weights(made, rng)
+        return made
 
 
-def noisily(model: Perceptron, data: Labelled, how: NoisySteps, generator: torch.Generator) -> None:
+def noisily(model: Perceptron, data: Labelled, how: NoisySteps, training: Training, what: str) -> None:
     """Trains it with differential privacy of each row and label."""
-    train_noisily(model, lambda some: (data.rows[some],), data.y, data.train, how, generator)
+
+    def inputs(some: Tensor) -> tuple[Tensor]:
+        return (data.rows[some],)
+
+    done = training.steps_done(f"training the {what}", how.steps)
+    train_noisily(model, inputs, data.y, data.train, how, training.rng("noise", what), done)
 
 
 def plainly(model: Perceptron, data: Labelled, steps: int, lr: float) -> None:

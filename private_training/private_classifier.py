@@ -1,8 +1,8 @@
 """What all targets share that train a node classifier of one owner with differential privacy."""
 
 from abc import abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -21,11 +21,13 @@ from ..targets.links import NON_EDGES, link_secrets
 from ..targets.partition import Partition
 from ..targets.party import Client, clients_of
 from ..targets.preprocessing import FeatureSettings
-from ..targets.randomness import branch, integer
+from ..targets.randomness import branch
 from ..targets.recipe import Recipe
 from ..targets.released import label_membership
 from ..targets.splits import SPLIT, SplitName, divided
 from ..targets.target import Progress, Run, Target, Utility, no_progress
+from .accounting import default_delta, what_delta_means
+from .clipped_training import NoisySteps
 
 POSTERIORS_KIND = posteriors_kind("full")
 LARGEST = 1e6
@@ -61,6 +63,10 @@ class PrivateSettings(FeatureSettings):
     def _device_is_here(cls, device: str) -> str:
         return usable_device(device)
 
+    def noisy_steps(self, noise: float) -> NoisySteps:
+        """How a model is trained with so much noise."""
+        return NoisySteps(self.rate, self.steps, self.clip, noise, self.lr, self.at_once)
+
 
 @dataclass
 class Training:
@@ -86,9 +92,13 @@ class Training:
     progress: Progress
     notes: list[str]
 
-    def generator(self, *name: str | int) -> torch.Generator:
+    def rng(self, *name: str) -> np.random.Generator:
         """A generator of its own for each use."""
-        return torch.Generator(self.x.device).manual_seed(integer(branch(self.seed, *name)))
+        return np.random.default_rng(branch(self.seed, *name))
+
+    def steps_done(self, stage: str, total: int) -> Callable[[int], None]:
+        """To be called with the number of steps done."""
+        return lambda done: self.progress(stage, done, total)
 
     def first_layer(self, weight: Tensor) -> Tensor:
         """A layer's weights [h, p] as a published model has them, [d, h]: the projection is part of it."""
@@ -163,7 +173,7 @@ class PrivateClassifier(Target):
         whole = Partition.undivided(nodes)
         data = divided(data, whole.owner, s.split, branch(seed, "split"))
         (owner,) = clients_of(data, whole)
-        party = defense.on_data(owner, None, branch(seed, "defense", 0), partial(_hold, channel, owner))
+        party = defense.on_data(owner, None, branch(seed, "defense", 0), channel.holder(owner.name))
         training = self._training(party, nodes, seed, progress)
         found = self.trained(training)
         self._publish(found, channel)
@@ -182,15 +192,11 @@ class PrivateClassifier(Target):
 
     def _training(self, party: Client, nodes: int, seed: np.random.SeedSequence, progress: Progress) -> Training:
         s = self.settings
-        party, notes = party.to(s.device), list[str]()
+        party = party.to(s.device)
         if not bool(party.train.any()):
             raise InputError("the defense leaves no label to train on: use a weaker one")
         delta = default_delta(nodes) if s.delta is None else s.delta
-        if delta >= 1 / nodes:
-            notes.append(
-                f"delta {delta:g} is not below 1 / {nodes} nodes: publishing everything about one node in "
-                f"{max(1, round(1 / delta))}, drawn at random, would keep such a promise; ask for a smaller one"
-            )
+        notes = what_delta_means(delta, nodes, "node")
         x, projection = torch.nan_to_num(party.x.float()).clamp(-LARGEST, LARGEST), None  # each node's own matter
         if 0 < s.project < x.shape[1]:
             projection = public_projection(x.shape[1], s.project).to(x.device)
@@ -204,11 +210,6 @@ class PrivateClassifier(Target):
         channel.send(POSTERIORS_KIND, "server", "public", self.settings.steps, table)
 
 
-def default_delta(nodes: int) -> float:
-    """The largest power of ten that is at most a tenth of 1 / nodes."""
-    return float(10.0 ** np.floor(np.log10(1 / (10 * nodes)) + 1e-9))
-
-
 def public_projection(features: int, width: int) -> Tensor:
     """A matrix [d, p] of Gaussian numbers of variance 1 / p that anybody can draw, and that no data had a part in.
 
@@ -217,7 +218,3 @@ def public_projection(features: int, width: int) -> Tensor:
     drawn = torch.randn(features, width, generator=torch.Generator().manual_seed(features * 100_003 + width))
     scaled: Tensor = drawn / width**0.5
     return scaled
-
-
-def _hold(channel: Channel, client: Client, kind: str, tensors: dict[str, Tensor]) -> None:
-    channel.hold(kind, client.name, -1, tensors)

@@ -58,7 +58,7 @@ def _main_table(outcomes: Sequence[DefenseOutcome]) -> Table:
     table.add_column("TPR at 1 % FPR")
     table.add_column("epsilon (indicative)")
     for outcome in outcomes:
-        head = (outcome.label or outcome.defense, outcome.accuracy.text(1, percent=True))
+        head = (outcome.called, outcome.accuracy.text(1, percent=True))
         for i, attack in enumerate(outcome.attacks):
             table.add_row(*(head if i == 0 else ("", "")), *_cells(attack))
         if not outcome.attacks:
@@ -111,7 +111,7 @@ def _group_table(outcomes: Sequence[DefenseOutcome]) -> Table:
     for outcome in outcomes:
         for attack in outcome.attacks:
             for name, finding in attack.groups.items():
-                table.add_row(outcome.label or outcome.defense, attack.plan.name, name, finding.text(3))
+                table.add_row(outcome.called, attack.plan.name, name, finding.text(3))
     return table
 
 
@@ -149,7 +149,7 @@ def _identity_table(outcomes: Sequence[DefenseOutcome]) -> Table:
             sure = attack.more[NAMED].text(1, percent=True)
             bits = attack.more["entropy"].estimate
             left = "" if bits is None else f"{bits:.1f}"
-            head = (outcome.label or outcome.defense, attack.plan.name, sure, f"{alone} ({persons:,})")
+            head = (outcome.called, attack.plan.name, sure, f"{alone} ({persons:,})")
             table.add_row(*head, *crowds, left)
     return table
 
@@ -163,7 +163,7 @@ def _kept_table(outcomes: Sequence[DefenseOutcome]) -> Table:
     told = [o for o in outcomes if o.kept]
     table.add_column("measure")
     for outcome in told:
-        table.add_column(outcome.label or outcome.defense)
+        table.add_column(outcome.called)
     for name in told[0].kept:
         table.add_row(name, *(_percent(o.kept[name]) if name in o.kept else "" for o in told))
     return table
@@ -180,7 +180,7 @@ def kept_lines(kept: Sequence[Kept]) -> Table:
 
 
 def _timeline_table(outcome: DefenseOutcome) -> Table:
-    table = Table(title=f"Over rounds: {outcome.label or outcome.defense}", title_justify="left")
+    table = Table(title=f"Over rounds: {outcome.called}", title_justify="left")
     for column in ("round", "accuracy %", "attack", "AUC"):
         table.add_column(column)
     for attack in sorted(outcome.timeline, key=lambda a: (a.round or 0, a.plan.name)):
@@ -196,14 +196,14 @@ def _transfer_table(outcomes: Sequence[DefenseOutcome]) -> Table:
     for name in names:
         table.add_column(name)
     for outcome in outcomes:
-        table.add_row(outcome.label or outcome.defense, *(outcome.transfer[n].text(1, percent=True) for n in names))
+        table.add_row(outcome.called, *(outcome.transfer[n].text(1, percent=True) for n in names))
     return table
 
 
 def _remarks(outcomes: Sequence[DefenseOutcome]) -> list[str]:
     remarks = []
     for outcome in outcomes:
-        called = outcome.label or outcome.defense
+        called = outcome.called
         remarks += [f"{called}: {note}" for note in outcome.notes]
         if outcome.guarantee is not None:
             remarks.append(f"{outcome.defense} promises: {outcome.guarantee}")

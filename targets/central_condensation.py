@@ -2,7 +2,6 @@
 
 from abc import abstractmethod
 from collections.abc import Iterator
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -165,8 +164,7 @@ class OwnGraph:
         whole = Partition.undivided(nodes)
         (client,) = clients_of(data, whole)
         client = client.to(settings.device)
-        hold = partial(_hold, channel, client)
-        owner = defense.on_data(client, None, branch(seed, "defense", 0), hold)
+        owner = defense.on_data(client, None, branch(seed, "defense", 0), channel.holder(client.name))
         (near,) = exchange([owner], 0, nodes, channel, False)
         size = condensed_size(settings.ratio, settings.ratio_of, nodes, int(client.train.sum()))
         allocate_labels(owner.class_counts().cpu(), size)  # or say that a class would be empty
@@ -182,7 +180,3 @@ class OwnGraph:
         copied = np.zeros(len(train), dtype=bool)
         copied[self.copied.cpu().numpy()] = True
         return channels_of_leakage(train, copied)
-
-
-def _hold(channel: Channel, client: Client, kind: str, tensors: dict[str, Any]) -> None:
-    channel.hold(kind, client.name, -1, tensors)

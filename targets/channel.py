@@ -83,6 +83,10 @@ class Channel:
             message = replace(message, tensors={name: t.detach().clone() for name, t in tensors.items()})
         self.transcript.record(message, keep)
 
+    def holder(self, party: str) -> Callable[[str, Mapping[str, Tensor]], None]:
+        """For a defense to note what a party keeps before the first round: called with a kind and tensors."""
+        return lambda kind, tensors: self.hold(kind, party, -1, tensors)
+
 
 def on_kinds(kinds: tuple[str, ...], change: Callable[[Tensor], Tensor]) -> Mod:
     """The mod that changes every tensor of some message kinds and lets all others pass."""

@@ -226,6 +226,6 @@ def _defended(task: Task, defense: Defense, seed: np.random.SeedSequence, channe
     for mask in ("val_mask", "test_mask"):
         data[mask] = torch.zeros_like(task.members[0])
     (party,) = clients_of(data, Partition.undivided(data.num_nodes))
-    party = defense.on_data(party, None, seed, lambda kind, tensors: channel.hold(kind, party.name, -1, tensors))
+    party = defense.on_data(party, None, seed, channel.holder(party.name))
     trained_on = Data(x=party.x, edge_index=party.edges, y=party.y_train)
     return Task(trained_on, party.train[None], task.recipe, task.classes, task.induced)

@@ -1,7 +1,6 @@
 """Training one node classifier by several clients who upload weights or gradients: what all such targets share."""
 
 from collections.abc import Mapping
-from functools import partial
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -274,7 +273,7 @@ class FederatedRun:
 
     def _defended(self, client: Client) -> Client:
         seed = branch(self.seed, "defense", client.number)
-        defended = self.defense.on_data(client, None, seed, partial(self._hold, client))
+        defended = self.defense.on_data(client, None, seed, self.channel.holder(client.name))
         if not bool(defended.train.any()):
             raise InputError(
                 f"the defense '{self.defense.name}' leaves {client.name} no label to train on: use a weaker one or "
@@ -282,9 +281,6 @@ class FederatedRun:
             )
         self.progress("preparing local graphs", client.number + 1, self.settings.clients)
         return defended
-
-    def _hold(self, client: Client, kind: str, tensors: dict[str, Tensor]) -> None:
-        self.channel.hold(kind, client.name, -1, tensors)
 
     def _answers(self, weights: Mapping[str, Tensor]) -> Tensor:
         """Logits of all nodes [N, C]: each client answers for its own."""

@@ -1,7 +1,6 @@
 """FedGC: federated graph condensation with information bottleneck principles (arXiv 2405.03911)."""
 
 from dataclasses import replace
-from functools import partial
 from typing import Any, Literal
 
 import numpy as np
@@ -199,14 +198,11 @@ class _FedGCRun:
     def _defended(self) -> list[Client]:
         defended = []
         for client in self.clients:
-            hold = partial(self._hold, client)
+            hold = self.channel.holder(client.name)
             seed = branch(self.seed, "defense", client.number)
             defended.append(self.defense.on_data(client, self.shared, seed, hold))
             self.progress("transforming local graphs", client.number + 1, len(self.clients))
         return defended
-
-    def _hold(self, client: Client, kind: str, tensors: dict[str, Tensor]) -> None:
-        self.channel.hold(kind, client.name, -1, tensors)
 
     def _condense(self, near: list[Neighbourhood]) -> list[tuple[int, CondensedGraph]]:
         s, seed = self.settings, branch(self.seed, "condense")

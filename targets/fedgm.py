@@ -1,7 +1,6 @@
 """FedGM: clients condense alone and upload once; the server joins what they sent and refines it (IJCAI 2025)."""
 
 from dataclasses import replace
-from functools import partial
 from typing import Any, Literal
 
 import numpy as np
@@ -165,7 +164,7 @@ class _FedGMRun:
         self.channel = Channel(retain=retain, mods=() if mod is None else (mod,))
         self.original = [c.to(s.device) for c in clients_of(self.data, parts)]
         self.clients = [
-            defense.on_data(c, None, branch(seed, "defense", c.number), partial(self._hold, c))
+            defense.on_data(c, None, branch(seed, "defense", c.number), self.channel.holder(c.name))
             for c in self.original
         ]
         self.terms = [defense.on_training(c, branch(seed, "term", c.number)) for c in self.clients]
@@ -235,6 +234,3 @@ class _FedGMRun:
     def _released(self, graph: CondensedGraph, round_: int) -> CondensedGraph:
         self.channel.send(KIND, "server", "public", round_, graph.tensors())
         return graph
-
-    def _hold(self, client: Client, kind: str, tensors: dict[str, Tensor]) -> None:
-        self.channel.hold(kind, client.name, -1, tensors)

@@ -18,6 +18,11 @@ def _number(name: str) -> int:
     return int.from_bytes(hashlib.blake2b(name.encode(), digest_size=8).digest(), "big")
 
 
+def drawn_seed(rng: np.random.Generator) -> np.random.SeedSequence:
+    """A root of its own, drawn from a generator."""
+    return np.random.SeedSequence(rng.integers(2**63, size=2).tolist())
+
+
 def integer(seed: np.random.SeedSequence) -> int:
     """A 63-bit integer for libraries that want one."""
     return int(seed.generate_state(1, np.uint64)[0] >> 1)

@@ -11,12 +11,13 @@ from opacus.accountants.analysis.rdp import compute_rdp
 from scipy.stats import binom, norm
 
 from gaudit.mechanisms.gaussian import delta_of
+from gaudit.mechanisms.renyi import ORDERS, epsilon_of_renyi
 from gaudit.private_training.accounting import (
-    ORDERS,
-    epsilon_of,
+    default_delta,
     least_noise,
     sampled,
     sampled_terms,
+    what_delta_means,
     whole,
 )
 from gaudit.targets.errors import InputError
@@ -28,7 +29,7 @@ def test_single_records_are_opacus(noise, rate, steps):
     theirs.history = [(noise, rate, steps)]
     expected = theirs.get_epsilon(1e-5, alphas=ORDERS.tolist())
     found = sampled(noise, rate, steps)
-    assert expected * (1 - 1e-9) <= epsilon_of(found, 1e-5) <= expected * 1.01
+    assert expected * (1 - 1e-9) <= epsilon_of_renyi(found, 1e-5) <= expected * 1.01
     for order, ours in zip(ORDERS, found, strict=True):
         theirs_here = compute_rdp(q=rate, noise_multiplier=noise, steps=steps, orders=float(order))
         assert ours >= theirs_here * (1 - 1e-9)
@@ -39,7 +40,7 @@ def test_single_records_are_opacus(noise, rate, steps):
 @given(noise=st.floats(0.5, 50), times=st.integers(1, 50))
 def test_whole_steps_add_up_and_never_promise_more_than_is_true(noise, times):
     """T Gaussians are one of sqrt(T) times the distance, of which the exact epsilon is known."""
-    found = epsilon_of(whole(noise, times), 1e-5)
+    found = epsilon_of_renyi(whole(noise, times), 1e-5)
     assert delta_of(math.sqrt(times) / noise, found) <= 1e-5 * (1 + 1e-9)
     assert np.allclose(whole(noise, times), sampled(noise, 1.0, times))
 
@@ -67,7 +68,7 @@ def test_all_terms_at_once_are_one_large_step():
 @given(epsilon=st.floats(0.1, 16), steps=st.integers(1, 50), terms=st.integers(1, 12))
 def test_the_least_noise_keeps_the_promise_and_a_little_less_does_not(epsilon, steps, terms):
     def spent(noise):
-        return epsilon_of(sampled_terms(noise, 0.5, steps, terms), 1e-5)
+        return epsilon_of_renyi(sampled_terms(noise, 0.5, steps, terms), 1e-5)
 
     noise = least_noise(epsilon, 1e-5, lambda z: sampled_terms(z, 0.5, steps, terms))
     assert spent(noise) <= epsilon < spent(noise * 0.999)
@@ -84,4 +85,23 @@ def test_what_no_noise_reaches_is_said_in_one_line(epsilon, delta, said):
 @pytest.mark.parametrize("delta", [0, 1, -1])
 def test_a_delta_out_of_range_is_refused(delta):
     with pytest.raises(InputError, match="delta is"):
-        epsilon_of(whole(1.0), delta)
+        epsilon_of_renyi(whole(1.0), delta)
+
+
+def test_orders_without_a_number_are_left_out_and_none_at_all_is_said():
+    known = whole(3.0)
+    part = np.where(ORDERS < 2, np.nan, known)
+    assert epsilon_of_renyi(part, 1e-5) == epsilon_of_renyi(known, 1e-5)
+    with pytest.raises(InputError, match="has no number"):
+        epsilon_of_renyi(np.full_like(ORDERS, np.nan), 1e-5)
+
+
+@pytest.mark.parametrize(("units", "expected"), [(4, 1e-2), (10, 1e-2), (11, 1e-3), (2708, 1e-5), (100_000, 1e-6)])
+def test_the_default_delta_is_a_tenth_of_one_over_the_units_or_less(units, expected):
+    assert default_delta(units) == pytest.approx(expected)
+    assert not what_delta_means(default_delta(units), units, "node")
+
+
+def test_a_delta_that_means_little_is_said():
+    (said,) = what_delta_means(0.1, 10, "client")
+    assert "one client in 10" in said

@@ -17,17 +17,18 @@ from scipy.special import logsumexp
 from scipy.stats import hypergeom, laplace, norm
 
 from gaudit.audit.claim_accounts import prv_epsilon, renyi_of_training, spent, together, unsampled_epsilon
-from gaudit.audit.claim_divergences import (
+from gaudit.audit.claim_divergences import renyi_of_coupled
+from gaudit.audit.claim_sensitivity import clips_needed
+from gaudit.audit.claim_statement import Statement
+from gaudit.mechanisms.gaussian import epsilon_of
+from gaudit.mechanisms.renyi import (
     ORDERS,
     epsilon_of_renyi,
-    renyi_of_coupled,
     renyi_of_laplace,
     renyi_of_pure,
     renyi_of_sampled,
+    terms_of,
 )
-from gaudit.audit.claim_sensitivity import clips_needed, occurrences
-from gaudit.audit.claim_statement import Statement
-from gaudit.mechanisms.gaussian import epsilon_of
 
 made = run_path(str(Path(__file__).parent / "claim_statements.py"))
 RIGHT, changed = made["RIGHT"], made["changed"]
@@ -131,7 +132,7 @@ def test_smaller_batches_and_fewer_terms_cost_less():
 @given(bound=st.integers(1, 40), layers=st.integers(0, 4))
 def test_occurrences_are_the_geometric_sum(bound, layers):
     closed = layers + 1 if bound == 1 else (bound ** (layers + 1) - 1) // (bound - 1)
-    assert occurrences(bound, layers) == closed
+    assert terms_of(bound, layers) == closed
 
 
 def test_clips_that_noise_must_hide():
@@ -165,8 +166,8 @@ def test_removing_a_node_changes_no_more_terms_than_reckoned():
         reached = np.eye(nodes, dtype=bool)
         for _ in range(layers):
             reached |= reads @ reached
-        assert reached.sum(0).max() <= occurrences(bound, layers)
-        most = max(most, reached.sum(0).max() / occurrences(bound, layers))
+        assert reached.sum(0).max() <= terms_of(bound, layers)
+        most = max(most, reached.sum(0).max() / terms_of(bound, layers))
     assert most == 1  # and so many there are
 
 

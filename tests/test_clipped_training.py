@@ -69,7 +69,9 @@ def test_noise_on_the_sum_has_the_deviation_that_the_accountant_was_told():
         seen.append(torch.cat([p.grad.flatten() for p in network.parameters()]))
 
     nobody = torch.arange(0)
-    train_noisily(network, lambda some: (torch.zeros(len(some), 5),), nobody, nobody, how, torch.Generator(), look)
+    train_noisily(
+        network, lambda some: (torch.zeros(len(some), 5),), nobody, nobody, how, np.random.default_rng(0), look
+    )
     scaled = torch.stack(seen).double() / (how.multiplier * how.clip)
     low, high = chi2.ppf([5e-7, 1 - 5e-7], scaled.numel())
     assert low < float(scaled.square().sum()) < high
@@ -85,7 +87,7 @@ def test_each_record_is_drawn_alone_with_the_rate():
         return (rows[some],)
 
     how = NoisySteps(rate=0.3, steps=400, clip=1.0, multiplier=1.0, lr=1e-9, at_once=100)
-    train_noisily(network, inputs, labels, torch.arange(10), how, torch.Generator().manual_seed(0))
+    train_noisily(network, inputs, labels, torch.arange(10), how, np.random.default_rng(0))
     shares = np.bincount(drawn, minlength=10) / 400
     assert abs(shares.mean() - 0.3) < 5 * np.sqrt(0.3 * 0.7 / 4000)
     assert (np.abs(shares - 0.3) < 5 * np.sqrt(0.3 * 0.7 / 400)).all()
@@ -95,7 +97,7 @@ def test_without_noise_it_learns():
     (rows, _), network = data(200), model()
     labels = (rows[:, 0] > 0).long()
     how = NoisySteps(rate=1.0, steps=150, clip=10.0, multiplier=0.0, lr=0.05, at_once=64)
-    train_noisily(network, lambda some: (rows[some],), labels, torch.arange(200), how, torch.Generator())
+    train_noisily(network, lambda some: (rows[some],), labels, torch.arange(200), how, np.random.default_rng(0))
     assert float((network(rows).argmax(1) == labels).float().mean()) > 0.95
 
 

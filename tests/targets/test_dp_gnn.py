@@ -4,6 +4,7 @@ from pathlib import Path
 from runpy import run_path
 
 import networkx as nx
+import numpy as np
 import pytest
 import torch
 from hypothesis import given, settings
@@ -11,8 +12,8 @@ from hypothesis import strategies as st
 from opacus import GradSampleModule
 
 from gaudit.private_training.bounded_neighbours import bounded
-from gaudit.private_training.clipped_training import NoisySteps, clipped_sum
-from gaudit.private_training.dp_gnn import DPGNN, Reading, made
+from gaudit.private_training.clipped_training import NoisySteps, clipped_sum, draw_first_weights
+from gaudit.private_training.dp_gnn import DPGNN, Reading, Sage
 
 TESTS = Path(__file__).parents[1]
 sixty_nodes = run_path(str(TESTS / "sixty_nodes.py"))["sixty_nodes"]
@@ -32,7 +33,8 @@ def test_a_node_moves_the_clipped_sum_by_no_more_than_its_terms_allow(layers, se
     graph = nx.random_regular_graph(2, nodes, seed=seed)
     x = torch.randn(nodes, 4, generator=torch.Generator().manual_seed(seed)) * 3
     labels = torch.arange(nodes) % 3
-    model = made(4, 3, 3, layers, torch.Generator().manual_seed(seed))
+    model = Sage(4, 3, 3, layers)
+    draw_first_weights(model, np.random.default_rng(seed))
     watched = GradSampleModule(model, loss_reduction="sum", strict=False)
     how = NoisySteps(1.0, 1, clip, 1.0, 1e-9, 64)
     terms = DPGNN(layers=layers, max_degree=most).terms
@@ -61,7 +63,7 @@ def test_the_published_model_is_the_one_that_was_trained(layers):
     run = ran("dp-gnn", data, layers=layers, max_degree=most, project=0, epsilon=1e4)
     weights, table = told(run, "model"), told(run, "posteriors-full")
     reading = Reading(data.x, bounded(data.edge_index, 60, most), most, layers)
-    model = made(data.x.shape[1], 4, 3, layers, torch.Generator())
+    model = Sage(data.x.shape[1], 4, 3, layers)
     with torch.no_grad():
         model.near1.weight.copy_(weights["w1"].t())
         model.own1.weight.copy_(weights["r1"].t())

@@ -33,9 +33,11 @@ METHODS: dict[str, tuple[str, dict[str, Any], str]] = {
     "gap-ndp": ("gap-ndp", {}, "none"),
     "gap-edp": ("gap-edp", {}, "none"),
     "randomised response": ("fedavg", ALONE, "edge-randomised-response"),
+    "degree-preserving response": ("fedavg", ALONE, "degree-preserving-response"),
     "no noise": ("fedavg", ALONE, "none"),
 }
-UNIT = {"dp-mlp": "node", "dp-gnn": "node", "gap-ndp": "node", "gap-edp": "edge", "randomised response": "edge"}
+UNIT = {"dp-mlp": "node", "dp-gnn": "node", "gap-ndp": "node", "gap-edp": "edge"}
+UNIT |= {"randomised response": "edge", "degree-preserving response": "edge"}
 DATASETS = ("Cora", "PubMed", "CS")
 FOLDER = click.option("--folder", default="private-curves", type=click.Path(path_type=Path), show_default=True)
 

@@ -1,6 +1,6 @@
 """Defenses that promise differential privacy, as mechanisms whose claims are checked."""
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import torch
@@ -15,6 +15,7 @@ from ..targets.defense import Defense
 from ..targets.guarantee import Guarantee
 from ..targets.party import Client
 from ..targets.randomness import drawn_seed
+from .degree_preserving_response import DegreePreservingResponse
 from .edge_response import EdgeRandomisedResponse
 from .ldp import LaplaceLDP
 from .upload_noise import GaussianUploads
@@ -28,21 +29,29 @@ class EdgeResponse(Mechanism):
 
     name = "edge-randomised-response"
     differ_in = "edge"
+    defense: ClassVar[type[EdgeRandomisedResponse]] = EdgeRandomisedResponse
 
     @property
     def guarantee(self) -> Guarantee:
-        return EdgeRandomisedResponse(epsilon=self.settings.epsilon).promise()
+        return self.defense(epsilon=self.settings.epsilon).promise()
 
     def inputs(self) -> tuple[Client, Client]:
         """Two nodes, apart and linked."""
         return _pair(torch.empty((2, 0), dtype=torch.long)), _pair(torch.tensor([[0, 1], [1, 0]]))
 
     def release(self, data: Client, rng: np.random.Generator) -> Tensor:
-        defense = EdgeRandomisedResponse(epsilon=self.settings.epsilon)
+        defense = self.defense(epsilon=self.settings.epsilon)
         return defense.on_data(data, None, drawn_seed(rng), lambda kind, tensors: None).edges
 
     def score(self, released: Tensor) -> float:
         return float(released.shape[1])
+
+
+class ClaimedDegreePreserving(EdgeResponse):
+    """The defense `degree-preserving-response`; two nodes show less than the degrees that they are drawn from."""
+
+    name = "degree-preserving-response"
+    defense = DegreePreservingResponse
 
 
 class LaplaceUpload(Mechanism):

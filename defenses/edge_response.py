@@ -5,19 +5,24 @@ from dataclasses import replace
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from pydantic import Field
 from torch import Tensor
 
 from ..targets.defense import Defense, SharedModel
 from ..targets.errors import InputError
 from ..targets.guarantee import Guarantee
+from ..targets.network import Ints
 from ..targets.pair_codes import codes, ends
 from ..targets.party import Client
 from ..targets.settings import Settings
 
 MOST_FLIPS = 20_000_000
 """Of pairs of one client, expected; a graph of that many edges is refused rather than trained on for hours."""
+
+
+def flip_chance(epsilon: float) -> float:
+    """Probability 1 / (1 + e^epsilon) that an answer is changed (Warner 1965)."""
+    return float(np.exp(-np.logaddexp(0.0, epsilon)))
 
 
 class EdgeResponseSettings(Settings):
@@ -28,7 +33,7 @@ class EdgeResponseSettings(Settings):
     @property
     def flip(self) -> float:
         """Probability that a pair changes sides."""
-        return float(np.exp(-np.logaddexp(0.0, self.epsilon)))
+        return flip_chance(self.epsilon)
 
 
 class EdgeRandomisedResponse(Defense):
@@ -45,7 +50,7 @@ class EdgeRandomisedResponse(Defense):
     the two do not agree on; dropped, they leave no trace and need no epsilon.
 
     The noise is what makes it costly: among n nodes about n^2 / (2 e^epsilon) edges appear that were none, as
-    many as there were at an epsilon of about ln(n / average degree).
+    many as there were at an epsilon of about ln(n / average degree). `DegreePreservingResponse` keeps few of them.
     """
 
     name = "edge-randomised-response"
@@ -79,21 +84,27 @@ class EdgeRandomisedResponse(Defense):
         seed: np.random.SeedSequence,
         hold: Callable[[str, dict[str, Tensor]], None],
     ) -> Client:
-        size, flip = len(client.nodes), self.settings.flip
+        size = len(client.nodes)
+        row, col = client.edges.cpu().numpy()
+        before = np.unique(codes(row, col, size)[row != col])
+        after = self.answered(before, size, client.name, np.random.default_rng(seed))
+        return replace(client, edges=undirected(after, size).to(client.edges.device), cut=client.cut[:, :0])
+
+    def answered(self, edges: Ints, size: int, owner: str, rng: np.random.Generator) -> Ints:
+        """Codes of the pairs that are edges afterwards, ascending, from those that are; of ``size`` nodes."""
+        flip = self.settings.flip
         expected = flip * size * (size - 1) / 2
         if expected > MOST_FLIPS:
             raise InputError(
                 f"'{self.name}' with epsilon {self.settings.epsilon:g} flips about {expected:.2g} pairs among the "
-                f"{size} nodes of '{client.name}': raise epsilon or divide the graph among more clients"
+                f"{size} nodes of '{owner}': raise epsilon, divide the graph among more clients, or take "
+                "'degree-preserving-response', which keeps few of them"
             )
-        row, col = client.edges.cpu().numpy()
-        before = np.unique(codes(row, col, size)[row != col])
-        flipped = pairs_at(successes(size * (size - 1) // 2, flip, np.random.default_rng(seed)), size)
-        after = np.setxor1d(before, flipped, assume_unique=True)
-        return replace(client, edges=undirected(after, size).to(client.edges.device), cut=client.cut[:, :0])
+        flipped = pairs_at(successes(size * (size - 1) // 2, flip, rng), size)
+        return np.setxor1d(edges, flipped, assume_unique=True)
 
 
-def successes(trials: int, chance: float, rng: np.random.Generator) -> NDArray[np.int64]:
+def successes(trials: int, chance: float, rng: np.random.Generator) -> Ints:
     """Which of ``trials`` independent coins come up, ascending.
 
     Their number is binomial; given it, the places are drawn by their gaps, which are geometric: memory and
@@ -110,7 +121,7 @@ def successes(trials: int, chance: float, rng: np.random.Generator) -> NDArray[n
     return np.concatenate(found) if found else np.empty(0, dtype=np.int64)
 
 
-def pairs_at(places: NDArray[np.int64], size: int) -> NDArray[np.int64]:
+def pairs_at(places: Ints, size: int) -> Ints:
     """Codes (`pair_codes.codes`) of the pairs at some places of the list (0, 1), (0, 2), ..., (1, 2), ..."""
     low = np.arange(size, dtype=np.int64)
     starts = low * (size - 1) - low * (low - 1) // 2  # first place of each smaller node
@@ -118,7 +129,7 @@ def pairs_at(places: NDArray[np.int64], size: int) -> NDArray[np.int64]:
     return codes(first, first + 1 + places - starts[first], size)
 
 
-def undirected(coded: NDArray[np.int64], size: int) -> Tensor:
+def undirected(coded: Ints, size: int) -> Tensor:
     """Edges in both directions [2, e] from codes of pairs."""
     low, high = (torch.from_numpy(part) for part in ends(coded, size))
     return torch.stack([torch.cat([low, high]), torch.cat([high, low])])

@@ -325,7 +325,13 @@ def test_unusable_settings_are_refused(graph, changes, message):
 # --- defenses
 
 PLACED = {"none", "fewer-labels", "label-noise", "rounded-posteriors"}
-PLACED |= {"ib-subgraph", "random-subgraph", "edge-randomised-response", "fewer-edges"}
+PLACED |= {
+    "ib-subgraph",
+    "random-subgraph",
+    "edge-randomised-response",
+    "degree-preserving-response",
+    "fewer-edges",
+}
 PLACED |= {"one-bit-features", "piecewise-features", "no-features"}
 NO_UPLOADS = (
     "it changes update and gradient and class-gradients and self-training-gradients and control-variate and "

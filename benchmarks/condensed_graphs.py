@@ -1,23 +1,24 @@
 """Condensed graphs by every method: accuracy beside membership, measured beside published.
 
-Each trial (dataset, method, first features, seed) is written to a folder when it is done:
+Each trial (dataset, method, first features, seed) is recorded when it is done, and not run again:
 
-    python benchmarks/condensed_graphs.py run --dataset Cora --seeds 3 --folder results
-    python benchmarks/condensed_graphs.py run --dataset Cora --method "fedgc, ib" --transfer --folder transfer
-    python benchmarks/condensed_graphs.py show --folder results
-    python benchmarks/condensed_graphs.py figure --dataset Cora --folder results --to cora.svg
+    python benchmarks/condensed_graphs.py run --dataset Cora --seeds 3
+    python benchmarks/condensed_graphs.py run --dataset Cora --method "fedgc, ib" --transfer
+    python benchmarks/condensed_graphs.py show
+    python benchmarks/condensed_graphs.py figure --dataset Cora --to cora.svg
 
 Attacks hold the released graph and the features of the nodes in question. ``nearest`` is told for all members, and
 for those whose rows a release starts from and the others apart; its blind baseline compares with other nodes' rows.
 """
 
-import json
 import time
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import click
 import numpy as np
+from trial_records import TrialRecords, records_option
 
 ALONGSIDE: dict[str, Any] = {  # FedGM, section 4.1, and OpenFGL's defaults for what it does not say
     "clients": 10,
@@ -110,7 +111,8 @@ TRANSFERRED = {  # accuracy % by architecture: FedGC, Table 3
         "fedgc, ib": {"MLP": 66.1, "APPNP": 71.2, "Cheby": 70.5, "GCN": 70.5, "SAGE": 71.1, "SGC": 70.2},
     },
 }
-FOLDER = click.option("--folder", type=click.Path(path_type=Path), default=Path("results"), show_default=True)
+TRANSFER = ", transfer"
+RECORDS = records_option("condensed_graphs")
 
 
 @click.group()
@@ -124,24 +126,21 @@ def main() -> None:
 @click.option("--seeds", default=3, show_default=True)
 @click.option("--first-seed", default=0, show_default=True)
 @click.option("--transfer", is_flag=True, help="Also train other architectures; without attacks.")
-@FOLDER
-def run(dataset: str, methods: tuple[str, ...], seeds: int, first_seed: int, transfer: bool, folder: Path) -> None:
-    """Run the trials that the folder does not hold yet, one after another on one thread."""
+@RECORDS
+def run(
+    dataset: str, methods: tuple[str, ...], seeds: int, first_seed: int, transfer: bool, records: TrialRecords
+) -> None:
+    """Run the trials that are not recorded yet, one after another on one thread."""
     from gaudit.audit.trial import use_one_thread
     from gaudit.targets.datasets import load_dataset
 
     use_one_thread()
     data = load_dataset(dataset)
     data.name = dataset
-    folder.mkdir(parents=True, exist_ok=True)
     for index in range(first_seed, seeds):
         for method in methods:
-            file = folder / f"condensed-{dataset}-{method.replace(', ', '+')}-{index}.json"
-            if not file.exists():
-                found = _trial(data, method, index, transfer)
-                file.with_suffix(".part").write_text(json.dumps(found))
-                file.with_suffix(".part").rename(file)
-                click.echo(f"{file} written: {found['accuracy']:.3f}")
+            name = f"{dataset}{TRANSFER if transfer else ''}: {method}: {index}"
+            records.make(name, partial(_trial, data, method, index, transfer))
 
 
 def _trial(data: Any, method: str, index: int, transfer: bool) -> dict[str, Any]:
@@ -205,24 +204,24 @@ def _named_at_one_percent(judged: Any) -> float:
 
 
 @main.command()
-@FOLDER
-def show(folder: Path) -> None:
-    """Print what the folder holds as Markdown."""
+@RECORDS
+def show(records: TrialRecords) -> None:
+    """Print what is recorded as Markdown."""
     for dataset, published in PUBLISHED.items():
-        found = _read(folder, dataset)
-        if not found:
-            continue
-        if any(trials[0].get("transfer") for trials in found.values()):
+        found = _read(records, dataset)
+        if found:
+            click.echo(
+                f"### {dataset}\n\n| method | seeds | accuracy % | published | nearest, AUC % (blind) "
+                "| copied first | never copied | TPR % at 1 % FPR | mia (fedc4: nearest-embedding), AUC % (blind) "
+                "| TPR % at 1 % FPR | CPU s |\n" + "|---" * 11 + "|"
+            )
+            for method, trials in found.items():
+                click.echo(f"| {_row(method, trials, published.get(method))} |")
+            click.echo("")
+    for dataset in TRANSFERRED:
+        found = _read(records, dataset + TRANSFER)
+        if found:
             _show_transfer(dataset, found)
-            continue
-        click.echo(
-            f"### {dataset}\n\n| method | seeds | accuracy % | published | nearest, AUC % (blind) | copied first "
-            "| never copied | TPR % at 1 % FPR | mia (fedc4: nearest-embedding), AUC % (blind) "
-            "| TPR % at 1 % FPR | CPU s |\n" + "|---" * 11 + "|"
-        )
-        for method, trials in found.items():
-            click.echo(f"| {_row(method, trials, published.get(method))} |")
-        click.echo("")
 
 
 def _show_transfer(dataset: str, found: dict[str, list[dict[str, Any]]]) -> None:
@@ -245,7 +244,7 @@ def _row(method: str, trials: list[dict[str, Any]], published: float | None) -> 
         return [value for value in every if value is not None and np.isfinite(value)]
 
     cells = [method, len(trials), _interval([t["accuracy"] for t in trials]), published or ""]
-    if method in NO_CONDENSED_GRAPH:
+    if not trials[0]["attacks"]:  # nothing condensed was seen by anybody
         return " | ".join(map(str, [*cells, *[""] * 6, f"{np.mean([t['seconds'] for t in trials]):.0f}"]))
     cells += [f"{_interval(attack('nearest', 'auc'))} ({_mean(attack('nearest', 'blind'))})"]
     cells += [_mean(group("members copied at first")), _mean(group("members never copied"))]
@@ -274,8 +273,8 @@ def _interval(values: list[float]) -> str:
 @main.command()
 @click.option("--dataset", type=click.Choice(list(PUBLISHED)), required=True)
 @click.option("--to", type=click.Path(path_type=Path), required=True)
-@FOLDER
-def figure(dataset: str, to: Path, folder: Path) -> None:
+@RECORDS
+def figure(dataset: str, to: Path, records: TrialRecords) -> None:
     """Draw accuracy against membership, one point for each seed."""
     import matplotlib
 
@@ -283,7 +282,7 @@ def figure(dataset: str, to: Path, folder: Path) -> None:
     from matplotlib import pyplot
 
     sheet, panes = pyplot.subplots(1, 2, figsize=(11, 4.5), sharey=True, layout="constrained")
-    every = {name: trials for name, trials in _read(folder, dataset).items() if name not in NO_CONDENSED_GRAPH}
+    every = {name: trials for name, trials in _read(records, dataset).items() if trials[0]["attacks"]}
     for number, (method, trials) in enumerate(every.items()):
         colour, marker = pyplot.get_cmap("tab20")(number % 20), "o" if "noise" in method else "s"
         for pane, key in zip(panes, ("auc", "tpr"), strict=True):
@@ -302,14 +301,14 @@ def figure(dataset: str, to: Path, folder: Path) -> None:
     sheet.savefig(to, dpi=110)
 
 
-def _read(folder: Path, dataset: str) -> dict[str, list[dict[str, Any]]]:
+def _read(records: TrialRecords, dataset: str) -> dict[str, list[dict[str, Any]]]:
+    """Trials by method, in the order of `METHODS`."""
     found: dict[str, list[dict[str, Any]]] = {}
     for method in METHODS:
-        for file in sorted(folder.glob(f"condensed-{dataset}-{method.replace(', ', '+')}-*.json")):
-            if file.stem.rsplit("-", 1)[0] == f"condensed-{dataset}-{method.replace(', ', '+')}":
-                found.setdefault(method, []).append(json.loads(file.read_text()))
-        if method in found and found[method][0].get("stage 1"):
-            found[method + ", stage 1"] = [{**trial, **trial["stage 1"]} for trial in found[method]]
+        if trials := records.seeds(f"{dataset}: {method}:"):
+            found[method] = trials
+            if trials[0].get("stage 1"):
+                found[method + ", stage 1"] = [{**trial, **trial["stage 1"]} for trial in trials]
     return found
 
 

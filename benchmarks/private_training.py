@@ -1,22 +1,21 @@
 """What differential privacy costs in graph learning: accuracy and attacks over epsilon, and time beside none.
 
-    python benchmarks/private_training.py run --dataset Cora --seeds 3 --folder curves
-    python benchmarks/private_training.py show --folder curves
+    python benchmarks/private_training.py run --dataset Cora --seeds 3
+    python benchmarks/private_training.py show
     python benchmarks/private_training.py cost
 
 `run` trains each method at each epsilon and puts two attacks to what is published: membership by the loss,
 and links by how alike two nodes' answers are. `cost` compares a step of `dp-gnn` with one of a plain GraphSAGE.
 """
 
-import json
 import time
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import click
 import numpy as np
 from scipy.stats import t as student
+from trial_records import TrialRecords, records_option
 
 EPSILONS = (0.5, 1.0, 2.0, 4.0, 8.0, 16.0)
 ALONE = {
@@ -39,7 +38,7 @@ METHODS: dict[str, tuple[str, dict[str, Any], str]] = {
 UNIT = {"dp-mlp": "node", "dp-gnn": "node", "gap-ndp": "node", "gap-edp": "edge"}
 UNIT |= {"randomised response": "edge", "degree-preserving response": "edge"}
 DATASETS = ("Cora", "PubMed", "CS")
-FOLDER = click.option("--folder", default="private-curves", type=click.Path(path_type=Path), show_default=True)
+RECORDS = records_option("private_training")
 
 
 @click.group()
@@ -51,23 +50,25 @@ def main() -> None:
 @click.option("--dataset", type=click.Choice(DATASETS), required=True)
 @click.option("--method", "methods", multiple=True, type=click.Choice(list(METHODS)), default=tuple(METHODS))
 @click.option("--seeds", default=3, show_default=True)
-@FOLDER
-def run(dataset: str, methods: tuple[str, ...], seeds: int, folder: Path) -> None:
-    """Run the trials that the folder does not hold yet, one after another on one thread."""
+@RECORDS
+def run(dataset: str, methods: tuple[str, ...], seeds: int, records: TrialRecords) -> None:
+    """Run the trials that are not recorded yet, one after another on one thread."""
     from gaudit.audit.trial import use_one_thread
     from gaudit.targets.datasets import load_dataset
 
     use_one_thread()
     data = load_dataset(dataset)
-    folder.mkdir(parents=True, exist_ok=True)
     for index in range(seeds):
         for method in methods:
-            for epsilon in (None,) if method == "no noise" else EPSILONS:
-                file = folder / f"{dataset}-{method.replace(' ', '-')}-{epsilon or 'none'}-{index}.json"
-                if not file.exists():
-                    found = _trial(data, method, epsilon, index)
-                    file.write_text(json.dumps(found))
-                    click.echo(f"{file}: {found}")
+            for epsilon in _of(method):
+                records.make(
+                    f"{_name(dataset, method, epsilon)} {index}", partial(_trial, data, method, epsilon, index)
+                )
+
+
+def _name(dataset: str, method: str, epsilon: float | None) -> str:
+    """A trial's name, less its seed."""
+    return f"{dataset}: {method}: {'none' if epsilon is None else epsilon}:"
 
 
 def _trial(data: Any, method: str, epsilon: float | None, index: int) -> dict[str, Any]:
@@ -93,25 +94,24 @@ def _trial(data: Any, method: str, epsilon: float | None, index: int) -> dict[st
 
 
 @main.command()
-@FOLDER
-def show(folder: Path) -> None:
-    """Print what the folder holds as Markdown."""
+@RECORDS
+def show(records: TrialRecords) -> None:
+    """Print what is recorded as Markdown."""
+    every = records.trials
     for dataset in DATASETS:
-        every = {path.stem: json.loads(path.read_text()) for path in sorted(folder.glob(f"{dataset}-*.json"))}
-        if not every:
+        if not any(name.startswith(f"{dataset}:") for name in every):
             continue
         click.echo(
             f"### {dataset}\n\n| method | promises for one | what | {' | '.join(f'{e:g}' for e in EPSILONS)} |"
         )
         click.echo("|---" * (3 + len(EPSILONS)) + "|")
         for method in METHODS:
-            for what in ("accuracy", "loss", "link-posterior"):
-                rows = [
-                    _cell(every, f"{dataset}-{method.replace(' ', '-')}-{e or 'none'}", what) for e in _of(method)
-                ]
-                if any(rows):
-                    cells = rows if len(rows) > 1 else rows * len(EPSILONS)
-                    click.echo(f"| {method} | {UNIT.get(method, '')} | {NAMED[what]} | {' | '.join(cells)} |")
+            trials = [records.seeds(_name(dataset, method, epsilon)) for epsilon in _of(method)]
+            for what, named in NAMED.items():
+                cells = [_cell(ran, what) for ran in trials]
+                if any(cells):
+                    cells = cells if len(cells) > 1 else cells * len(EPSILONS)
+                    click.echo(f"| {method} | {UNIT.get(method, '')} | {named} | {' | '.join(cells)} |")
         click.echo("")
 
 
@@ -122,8 +122,7 @@ def _of(method: str) -> tuple[float | None, ...]:
     return (None,) if method == "no noise" else EPSILONS
 
 
-def _cell(every: dict[str, dict[str, Any]], stem: str, what: str) -> str:
-    trials = [found for name, found in every.items() if name.rsplit("-", 1)[0] == stem]
+def _cell(trials: list[dict[str, Any]], what: str) -> str:
     done = [one for one in trials if "refused" not in one]
     if not done:
         return "refused" if trials else ""

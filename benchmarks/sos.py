@@ -1,22 +1,22 @@
 """SOS, Tables 2 and 3 and Figure 7: accuracy, and GraphMI against each client, measured beside published.
 
-Each trial (dataset, method, number of clients, seed) is written to a folder when it is done:
+Each trial (dataset, method, number of clients, seed) is recorded when it is done, and not run again:
 
-    python benchmarks/sos.py run --dataset Cora --seeds 5 --folder results
-    python benchmarks/sos.py show --folder results
+    python benchmarks/sos.py run --dataset Cora --seeds 5
+    python benchmarks/sos.py show
 
 The attack is mounted where the paper mounts it, with four clients. AUC is over all pairs of a client's nodes (a
 uniform sample of those without an edge); average precision is told for as many edges as non-edges, as the paper's
 is, and at the true prevalence.
 """
 
-import json
 import time
-from pathlib import Path
+from functools import partial
 from typing import Any
 
 import click
 import numpy as np
+from trial_records import TrialRecords, records_option
 
 DATASETS = ("Cora", "CiteSeer", "PubMed")
 METHODS: dict[str, tuple[str, dict[str, Any], str, dict[str, Any]]] = {  # target, settings, defense, settings
@@ -73,7 +73,7 @@ TABLE_3 = {  # accuracy % by number of clients, for Cora, CiteSeer, PubMed
         "SOS": (78.4, 74.4, 84.2),
     },
 }
-FOLDER = click.option("--folder", type=click.Path(path_type=Path), default=Path("results"), show_default=True)
+RECORDS = records_option("sos")
 
 
 @click.group()
@@ -88,7 +88,7 @@ def main() -> None:
 @click.option("--seeds", default=5, show_default=True)
 @click.option("--first-seed", default=0, show_default=True)
 @click.option("--iterations", default=100, show_default=True, help="of GraphMI's descent")
-@FOLDER
+@RECORDS
 def run(
     dataset: str,
     methods: tuple[str, ...],
@@ -96,29 +96,29 @@ def run(
     seeds: int,
     first_seed: int,
     iterations: int,
-    folder: Path,
+    records: TrialRecords,
 ) -> None:
-    """Run the trials that the folder does not hold yet, one after another on one thread."""
+    """Run the trials that are not recorded yet, one after another on one thread."""
     from gaudit.audit.trial import use_one_thread
     from gaudit.targets.datasets import load_dataset
-    from gaudit.targets.errors import InputError
 
     use_one_thread()
     data = load_dataset(dataset)
     data.name = dataset
-    folder.mkdir(parents=True, exist_ok=True)
     for index in range(first_seed, seeds):
         for count in clients:
             for method in methods:
-                file = folder / f"sos-{dataset}-{method}-{count}-{index}.json"
-                if not file.exists():
-                    try:
-                        found = _trial(data, method, count, index, iterations)
-                    except InputError as error:  # SOS-HCW may keep nobody, as the paper says
-                        found = {"failed": str(error), "attacks": []}
-                    file.with_suffix(".part").write_text(json.dumps(found))
-                    file.with_suffix(".part").rename(file)
-                    click.echo(f"{file} written: {found.get('failed') or found['accuracy']}")
+                name = f"{dataset}: {method}: {count}: {index}"
+                records.make(name, partial(_trial_or_refusal, data, method, count, index, iterations))
+
+
+def _trial_or_refusal(data: Any, method: str, count: int, index: int, iterations: int) -> dict[str, Any]:
+    from gaudit.targets.errors import InputError
+
+    try:
+        return _trial(data, method, count, index, iterations)
+    except InputError as error:  # SOS-HCW may keep nobody, as the paper says
+        return {"failed": str(error), "attacks": []}
 
 
 def _trial(data: Any, method: str, count: int, index: int, iterations: int) -> dict[str, Any]:
@@ -167,22 +167,23 @@ def _metrics(judged: Any) -> dict[str, float]:
 
 
 @main.command()
-@FOLDER
-def show(folder: Path) -> None:
-    """Print what the folder holds as Markdown, measured beside published."""
+@RECORDS
+def show(records: TrialRecords) -> None:
+    """Print what is recorded as Markdown, measured beside published."""
     for dataset in DATASETS:
-        found = _read(folder, dataset)
+        found = _read(records, dataset)
         if found:
             click.echo(f"### {dataset}\n")
             _show_accuracy(dataset, found)
             _show_attack(dataset, found)
 
 
-def _read(folder: Path, dataset: str) -> dict[tuple[str, int], list[dict[str, Any]]]:
+def _read(records: TrialRecords, dataset: str) -> dict[tuple[str, int], list[dict[str, Any]]]:
     found: dict[tuple[str, int], list[dict[str, Any]]] = {}
-    for file in sorted(folder.glob(f"sos-{dataset}-*.json")):
-        method, count, _ = file.stem.removeprefix(f"sos-{dataset}-").rsplit("-", 2)
-        found.setdefault((method, int(count)), []).append(json.loads(file.read_text()))
+    for name, trial in records.trials.items():
+        of, method, count, _ = name.split(": ")
+        if of == dataset:
+            found.setdefault((method, int(count)), []).append(trial)
     return found
 
 

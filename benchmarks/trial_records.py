@@ -1,0 +1,53 @@
+"""Trials of a benchmark, one line of JSON each: added when they are done, kept beside the benchmark, shown later.
+
+A trial is made once: what the file holds already is not run again, on whatever machine it ran.
+"""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import click
+
+RECORDED = Path(__file__).parent / "recorded"
+
+
+class TrialRecords:
+    """The file; a trial's name says all that makes it another one: dataset, method, seed, and so on."""
+
+    def __init__(self, file: Path) -> None:
+        self.file = file
+
+    @property
+    def trials(self) -> dict[str, dict[str, Any]]:
+        """Every trial by its name, in the order of names; of two with one name, the later."""
+        lines = self.file.read_text().splitlines() if self.file.exists() else []
+        found = {one.pop("trial"): one for one in map(json.loads, lines)}
+        return dict(sorted(found.items()))
+
+    def make(self, name: str, run: Callable[[], dict[str, Any]]) -> None:
+        """Run the trial, unless the file holds it, and add its line at once."""
+        if name in self.trials:
+            return
+        found = run()
+        self.file.parent.mkdir(parents=True, exist_ok=True)
+        with self.file.open("a") as file:
+            file.write(json.dumps({"trial": name, **found}) + "\n")
+        click.echo(f"{name} recorded: {found.get('accuracy', found)}")
+
+    def seeds(self, name: str) -> list[dict[str, Any]]:
+        """The trials of this name with each of the seeds that follow it."""
+        return [found for trial, found in self.trials.items() if trial.rsplit(" ", 1)[0] == name]
+
+
+def records_option(benchmark: str) -> Callable[..., Any]:
+    """The option ``--records`` of a benchmark, whose file lies in ``recorded`` unless another one is named."""
+    return click.option(
+        "--records",
+        type=click.Path(path_type=Path),
+        default=RECORDED / f"{benchmark}.jsonl",
+        show_default=f"recorded/{benchmark}.jsonl",
+        callback=lambda context, parameter, file: TrialRecords(file),
+        help="Where trials are kept; those that it holds are not run again.",
+    )

@@ -13,7 +13,7 @@ from ..targets.pair_codes import codes, distinct, ends, listed
 from ..targets.public_inputs import drawable_epsilon
 from .edge_response import EdgeRandomisedResponse, EdgeResponseSettings, flip_chance, pairs_at, successes
 
-ROUNDS = 200
+ROUNDS, CLOSE = 200, 1e-9
 LEAST_WEIGHT = 2.0**-40
 
 
@@ -108,7 +108,9 @@ def weights_for(degrees: Floats, flip: float) -> Floats:
         near = float(degrees @ found / degrees.sum())
         each = flip * (found.sum() - found) + (1 - 2 * flip) * degrees * near
         wanted = np.divide(degrees, each, out=np.zeros_like(degrees), where=each > 0)
-        found = np.minimum(np.sqrt(found * wanted), 1.0)
+        last, found = found, np.minimum(np.sqrt(found * wanted), 1.0)
+        if np.abs(found - last).max() < CLOSE * found.max():
+            break
     found[found < LEAST_WEIGHT] = 0.0
     return found
 

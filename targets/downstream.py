@@ -3,7 +3,8 @@
 PyG's layers as they are: the six of FedGC's Table 3, and GAT.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from copy import deepcopy
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,11 +14,14 @@ from torch.nn import functional as F
 from torch_geometric.nn import APPNP, ChebConv, GATConv, GCNConv, SAGEConv, SGConv
 
 from .condensed import CondensedGraph
+from .evaluation import TestPhase
 from .randomness import branch, seeded
 from .training import fit
 
 HEADS = 8
 STRONG_LINK = 0.5
+Answers = tuple[Tensor, Tensor]
+"""Nodes by id and their labels, [k] each."""
 
 
 @dataclass(frozen=True)
@@ -94,52 +98,84 @@ def links_of(release: CondensedGraph, weighted: bool) -> Links:
 
 
 @dataclass(frozen=True)
+class Share:
+    """One holder's nodes of the whole graph, by id, with labels [k]: to tune on, to choose by, to be tested on."""
+
+    train: Answers
+    val: Answers
+    test: Answers
+
+
+@dataclass(frozen=True)
 class WholeGraph:
-    """The undivided test graph: features, edges, labels and who selects and who is tested."""
+    """The undivided graph [N nodes] that models are tested on, and whose node is which."""
 
     x: Tensor
     edges: Tensor
-    y: Tensor
-    val: Tensor
-    test: Tensor
+    shares: tuple[Share, ...]
 
-    def accuracy(self, model: Downstream, mask: Tensor) -> float:
-        """Share of right answers among some nodes."""
+    def logits(self, model: Downstream) -> Tensor:
+        """Logits of all nodes, [N, C]."""
+        out: Tensor = model(self.x, Links(self.edges, torch.ones(self.edges.shape[1]).to(self.x)))
+        return out
+
+    def right(self, model: Downstream, asked: Iterable[Answers]) -> int:
+        """How many of some nodes a model gets right."""
         with torch.no_grad():
-            right = model(self.x, Links(self.edges, torch.ones(self.edges.shape[1]).to(self.x))).argmax(1) == self.y
-        return float(right[mask].float().mean())
+            told = self.logits(model).argmax(1)
+        return sum(int((told[nodes] == y).sum()) for nodes, y in asked)
 
 
 def transfer(
     release: CondensedGraph,
     graph: WholeGraph,
     classes: int,
-    *,
-    hidden: int,
-    epochs: int,
-    lr: float,
-    weight_decay: float,
+    phase: TestPhase,
     seed: np.random.SeedSequence,
     progress: Callable[[int], None],
 ) -> dict[str, float]:
-    """Test accuracy of each architecture trained on a release, without local tuning.
+    """Test accuracy of each architecture trained on a release, and tuned by each holder if the phase says so.
 
-    The epoch with the best validation accuracy is kept.
+    The epoch with the best validation accuracy is kept, of tuning that of the holder's own validation nodes. Of the
+    phase's models one is trained; dropout is half.
     """
     found = {}
     for done, (name, build) in enumerate(ARCHITECTURES.items()):
         with seeded(branch(seed, name)):
-            model = build(release.x.shape[1], hidden, classes).to(release.x.device)
+            model = build(release.x.shape[1], phase.hidden, classes).to(release.x.device)
             links = links_of(release, model.weighted)
             fit(
                 model,
                 lambda model=model, links=links: F.cross_entropy(model(release.x, links), release.y),  # type: ignore[misc]
-                epochs=epochs,
-                lr=lr,
-                weight_decay=weight_decay,
+                epochs=phase.epochs,
+                lr=phase.lr,
+                weight_decay=phase.weight_decay,
                 drop_lr_at=0.5,
-                check=lambda model=model: graph.accuracy(model, graph.val),  # type: ignore[misc]
+                check=lambda model=model: graph.right(model, (s.val for s in graph.shares)),  # type: ignore[misc]
             )
-        found[name] = graph.accuracy(model, graph.test)
+            right = (
+                _tuned(model, graph, phase)
+                if phase.fine_tune
+                else graph.right(model, (s.test for s in graph.shares))
+            )
+        found[name] = right / sum(len(s.test[1]) for s in graph.shares)
         progress(done + 1)
     return found
+
+
+def _tuned(model: Downstream, graph: WholeGraph, phase: TestPhase) -> int:
+    """Right answers at test nodes, each by a copy of the model that its holder tuned."""
+    right = 0
+    for share in graph.shares:
+        own, (nodes, y) = deepcopy(model), share.train
+        fit(
+            own,
+            lambda own=own, nodes=nodes, y=y: F.cross_entropy(graph.logits(own)[nodes], y),  # type: ignore[misc]
+            epochs=phase.tune_epochs,
+            lr=phase.lr,
+            weight_decay=phase.weight_decay,
+            check=(lambda own=own, share=share: graph.right(own, [share.val])) if len(share.val[1]) else None,  # type: ignore[misc]
+            every=5,
+        )
+        right += graph.right(own, [share.test])
+    return right

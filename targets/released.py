@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 import torch
+from torch import Tensor
 from torch_geometric.data import Data
 
 from .condensed import CondensedGraph
@@ -65,24 +66,27 @@ def transferred(
 ) -> dict[str, float]:
     """Test accuracy of other architectures on the whole graph, with the features that the clients hold.
 
+    Each client tunes them on its own labels if the test phase has it so, as FedGC's does (section 3.1).
+
     Edges between clients count only if what they condensed from knew them (``across``).
     """
-    from .downstream import ARCHITECTURES, WholeGraph, transfer
+    from .downstream import ARCHITECTURES, Share, WholeGraph, transfer
 
-    here = clients[0].x.device  # the graph itself stays where it was read
-    x, edges = torch.empty(data.x.shape, device=here), data.edge_index.to(here)
+    x, edges = torch.empty(data.x.shape, device=clients[0].x.device), data.edge_index
     for client in clients:
         x[client.nodes] = client.x
     if not across:
         edges = torch.cat([c.nodes[c.edges] for c in clients], dim=1)
+
+    def told(client: Client, mask: Tensor, labels: Tensor) -> tuple[Tensor, Tensor]:
+        return client.nodes[mask], labels[mask]
+
+    shares = [Share(told(c, c.train, c.y_train), told(c, c.val, c.y), told(c, c.test, c.y)) for c in clients]
     return transfer(
         release,
-        WholeGraph(x, edges, *(part.to(here) for part in (data.y, data.val_mask, data.test_mask))),
+        WholeGraph(x, edges.to(x.device), tuple(shares)),
         clients[0].classes,
-        hidden=phase.hidden,
-        epochs=phase.epochs,
-        lr=phase.lr,
-        weight_decay=phase.weight_decay,
-        seed=seed,
+        phase,
+        seed,
         progress=lambda done: progress("training other architectures", done, len(ARCHITECTURES)),
     )

@@ -136,46 +136,48 @@ def transfer(
 ) -> dict[str, float]:
     """Test accuracy of each architecture trained on a release, and tuned by each holder if the phase says so.
 
-    The epoch with the best validation accuracy is kept, of tuning that of the holder's own validation nodes. Of the
-    phase's models one is trained; dropout is half.
+    The mean of as many models as the phase has. The epoch with the best validation accuracy is kept, of tuning
+    that on the holder's own validation nodes. Dropout is half.
     """
-    found = {}
+    found, tested = {}, sum(len(share.test[1]) for share in graph.shares)
     for done, (name, build) in enumerate(ARCHITECTURES.items()):
-        with seeded(branch(seed, name)):
-            model = build(release.x.shape[1], phase.hidden, classes).to(release.x.device)
-            links = links_of(release, model.weighted)
-            fit(
-                model,
-                lambda model=model, links=links: F.cross_entropy(model(release.x, links), release.y),  # type: ignore[misc]
-                epochs=phase.epochs,
-                lr=phase.lr,
-                weight_decay=phase.weight_decay,
-                drop_lr_at=0.5,
-                check=lambda model=model: graph.right(model, (s.val for s in graph.shares)),  # type: ignore[misc]
-            )
-            right = (
-                _tuned(model, graph, phase)
-                if phase.fine_tune
-                else graph.right(model, (s.test for s in graph.shares))
-            )
-        found[name] = right / sum(len(s.test[1]) for s in graph.shares)
+        counts = []
+        for number in range(phase.models):
+            with seeded(branch(seed, name, number)):
+                model = build(release.x.shape[1], phase.hidden, classes).to(release.x.device)
+                counts.append(_right_after_training(model, release, graph, phase))
+        found[name] = float(np.mean(counts)) / tested
         progress(done + 1)
     return found
 
 
-def _tuned(model: Downstream, graph: WholeGraph, phase: TestPhase) -> int:
-    """Right answers at test nodes, each by a copy of the model that its holder tuned."""
-    right = 0
-    for share in graph.shares:
-        own, (nodes, y) = deepcopy(model), share.train
-        fit(
-            own,
-            lambda own=own, nodes=nodes, y=y: F.cross_entropy(graph.logits(own)[nodes], y),  # type: ignore[misc]
-            epochs=phase.tune_epochs,
-            lr=phase.lr,
-            weight_decay=phase.weight_decay,
-            check=(lambda own=own, share=share: graph.right(own, [share.val])) if len(share.val[1]) else None,  # type: ignore[misc]
-            every=5,
-        )
-        right += graph.right(own, [share.test])
-    return right
+def _right_after_training(model: Downstream, release: CondensedGraph, graph: WholeGraph, phase: TestPhase) -> int:
+    """Right answers at test nodes of a model trained on a release."""
+    links = links_of(release, model.weighted)
+    fit(
+        model,
+        lambda: F.cross_entropy(model(release.x, links), release.y),
+        epochs=phase.epochs,
+        lr=phase.lr,
+        weight_decay=phase.weight_decay,
+        drop_lr_at=0.5,
+        check=lambda: graph.right(model, (share.val for share in graph.shares)),
+    )
+    if phase.fine_tune:
+        return sum(_tuned(model, share, graph, phase) for share in graph.shares)
+    return graph.right(model, (share.test for share in graph.shares))
+
+
+def _tuned(model: Downstream, share: Share, graph: WholeGraph, phase: TestPhase) -> int:
+    """Right answers at a holder's test nodes by a copy of the model that the holder tuned."""
+    own, (nodes, y) = deepcopy(model), share.train
+    fit(
+        own,
+        lambda: F.cross_entropy(graph.logits(own)[nodes], y),
+        epochs=phase.tune_epochs,
+        lr=phase.lr,
+        weight_decay=phase.weight_decay,
+        check=(lambda: graph.right(own, [share.val])) if len(share.val[1]) else None,
+        every=5,
+    )
+    return graph.right(own, [share.test])

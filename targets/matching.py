@@ -241,7 +241,7 @@ class MatchingServer:
         loss = self._distance(x, theta, real)
         if not bool(torch.isfinite(loss)):
             raise InputError(
-                f"condensing stops in round {round_}: the matching loss is {float(loss)}; lower lr_features "
+                f"condensing stops in round {round_}: the matching loss is {loss.item()}; lower lr_features "
                 f"({s.lr_features}) and lr_structure ({s.lr_structure}), or check the features for huge values"
             )
         optimiser = self.adam_structure if on_structure and self.adam_structure else self.adam_x

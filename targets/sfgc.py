@@ -163,7 +163,7 @@ class CondensedNodes:
         loss = trajectory_loss(self.x, self.one_hot, self.rate, start, target, s.student_steps)
         if not bool(torch.isfinite(loss)):
             raise InputError(
-                f"condensing stops in round {round_}: the matching loss is {float(loss)}; lower lr_expert "
+                f"condensing stops in round {round_}: the matching loss is {loss.item()}; lower lr_expert "
                 f"({s.lr_expert}), lr_student ({s.lr_student}) and lr_features ({s.lr_features}), or check the "
                 "features for huge values"
             )

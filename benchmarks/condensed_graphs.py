@@ -137,6 +137,8 @@ def run(
     use_one_thread()
     data = load_dataset(dataset)
     data.name = dataset
+    if transfer:  # of what publishes condensed graphs
+        methods = tuple(m for m in methods if METHODS[m][0] != "fedc4" and m not in NO_CONDENSED_GRAPH)
     for index in range(first_seed, seeds):
         for method in methods:
             name = f"{dataset}{TRANSFER if transfer else ''}: {method}: {index}"
@@ -164,7 +166,7 @@ def _plans(data: Any, method: str, index: int, transfer: bool, stages: bool) -> 
     name, settings = METHODS[method]
     fitting = {**find("targets", name).preset("paper", data), **settings, "transfer": transfer}
     attacks: tuple[AttackPlan, ...] = (AttackPlan("nearest"), AttackPlan("mia"))
-    if name == "fedc4" or method in NO_CONDENSED_GRAPH:
+    if not transfer:
         del fitting["transfer"]
     if name == "fedc4":  # what clients tell each other; nothing condensed is published
         size = {"fedc4, half": 2, "fedc4, quarter": 4}.get(method, 1)
@@ -218,9 +220,8 @@ def show(records: TrialRecords) -> None:
             for method, trials in found.items():
                 click.echo(f"| {_row(method, trials, published.get(method))} |")
             click.echo("")
-    for dataset in TRANSFERRED:
-        found = _read(records, dataset + TRANSFER)
-        if found:
+    for dataset in PUBLISHED:
+        if found := _read(records, dataset + TRANSFER):
             _show_transfer(dataset, found)
 
 
@@ -307,7 +308,7 @@ def _read(records: TrialRecords, dataset: str) -> dict[str, list[dict[str, Any]]
     for method in METHODS:
         if trials := records.seeds(f"{dataset}: {method}:"):
             found[method] = trials
-            if trials[0].get("stage 1"):
+            if trials[0].get("stage 1") and not trials[0].get("transfer"):
                 found[method + ", stage 1"] = [{**trial, **trial["stage 1"]} for trial in trials]
     return found
 

@@ -28,6 +28,7 @@ METHODS: dict[str, tuple[str, dict[str, Any], str, dict[str, Any]]] = {  # targe
     "random-subgraph": ("fedavg", {}, "random-subgraph", {}),
     "LDP": ("fedavg", {}, "ldp", {"clip": None, "epsilon": 1.0}),
 }
+ITERATIONS = 100  # of GraphMI's descent
 ATTACKED = 4  # clients in Table 2
 NON_EDGES = 100_000
 TABLE_2 = {  # AUC %, AP % of clients 1 to 4
@@ -87,7 +88,7 @@ def main() -> None:
 @click.option("--clients", multiple=True, type=int, default=(4, 2, 8), show_default=True)
 @click.option("--seeds", default=5, show_default=True)
 @click.option("--first-seed", default=0, show_default=True)
-@click.option("--iterations", default=100, show_default=True, help="of GraphMI's descent")
+@click.option("--iterations", default=ITERATIONS, show_default=True, help="of GraphMI's descent")
 @RECORDS
 def run(
     dataset: str,
@@ -108,7 +109,8 @@ def run(
     for index in range(first_seed, seeds):
         for count in clients:
             for method in methods:
-                name = f"{dataset}: {method}: {count}: {index}"
+                steps = "" if iterations == ITERATIONS else f", {iterations} steps"
+                name = f"{dataset}: {method}{steps}: {count}: {index}"
                 records.make(name, partial(_trial_or_refusal, data, method, count, index, iterations))
 
 

@@ -1,6 +1,6 @@
 """Defenses that promise differential privacy, as mechanisms whose claims are checked."""
 
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import torch
@@ -13,9 +13,10 @@ from ..targets.answers import GRADIENT_KIND
 from ..targets.channel import Channel
 from ..targets.defense import Defense
 from ..targets.guarantee import Guarantee
+from ..targets.network import Ints
 from ..targets.party import Client
 from ..targets.randomness import drawn_seed
-from .degree_preserving_response import DegreePreservingResponse
+from .degree_preserving_response import DegreePreservingResponse, kept_answers, noisy_degrees
 from .edge_response import EdgeRandomisedResponse
 from .ldp import LaplaceLDP
 from .upload_noise import GaussianUploads
@@ -29,29 +30,55 @@ class EdgeResponse(Mechanism):
 
     name = "edge-randomised-response"
     differ_in = "edge"
-    defense: ClassVar[type[EdgeRandomisedResponse]] = EdgeRandomisedResponse
 
     @property
     def guarantee(self) -> Guarantee:
-        return self.defense(epsilon=self.settings.epsilon).promise()
+        return EdgeRandomisedResponse(epsilon=self.settings.epsilon).promise()
 
     def inputs(self) -> tuple[Client, Client]:
         """Two nodes, apart and linked."""
         return _pair(torch.empty((2, 0), dtype=torch.long)), _pair(torch.tensor([[0, 1], [1, 0]]))
 
     def release(self, data: Client, rng: np.random.Generator) -> Tensor:
-        defense = self.defense(epsilon=self.settings.epsilon)
+        defense = EdgeRandomisedResponse(epsilon=self.settings.epsilon)
         return defense.on_data(data, None, drawn_seed(rng), lambda kind, tensors: None).edges
 
     def score(self, released: Tensor) -> float:
         return float(released.shape[1])
 
 
-class ClaimedDegreePreserving(EdgeResponse):
-    """The defense `degree-preserving-response`; two nodes show less than the degrees that they are drawn from."""
+class ClaimedDegreePreserving(Mechanism):
+    """What the defense `degree-preserving-response` draws edges from: noisy degrees, and answers before dropping.
+
+    The edges alone would show hardly more than the answer does.
+    """
 
     name = "degree-preserving-response"
-    defense = DegreePreservingResponse
+    differ_in = "edge"
+
+    @property
+    def defense(self) -> DegreePreservingResponse:
+        return DegreePreservingResponse(epsilon=self.settings.epsilon)
+
+    @property
+    def guarantee(self) -> Guarantee:
+        return self.defense.promise()
+
+    def inputs(self) -> tuple[Ints, Ints]:
+        """Codes of edges: two nodes, apart and linked."""
+        return np.empty(0, dtype=np.int64), np.ones(1, dtype=np.int64)
+
+    def release(self, data: Ints, rng: np.random.Generator) -> tuple[Ints, bool]:
+        settings = self.defense.settings
+        degrees = noisy_degrees(data, 2, settings.for_degrees, rng)
+        return degrees, len(kept_answers(data, 2, settings.flip, np.ones(2), rng)) > 0
+
+    def score(self, released: tuple[Ints, bool]) -> float:
+        """The log likelihood ratio: each noisy degree speaks for 0 or 1, and so does the answer."""
+        degrees, answer = released
+        s = self.defense.settings
+        speaks = float(s.for_degrees) / 2 * float((2 * np.clip(degrees, 0, 1) - 1).sum())
+        return speaks + (1 if answer else -1) * (s.epsilon - float(s.for_degrees))
 
 
 class LaplaceUpload(Mechanism):

@@ -4,7 +4,7 @@ from fractions import Fraction
 from itertools import combinations_with_replacement
 
 import numpy as np
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from ..mechanisms.exact_noise import discrete_laplace
 from ..targets.guarantee import Guarantee
@@ -15,12 +15,19 @@ from .edge_response import EdgeRandomisedResponse, EdgeResponseSettings, flip_ch
 
 ROUNDS, CLOSE = 200, 1e-9
 LEAST_WEIGHT = 2.0**-40
+LEAST_EPSILON = 2.0**-50
 
 
 class DegreePreservingSettings(EdgeResponseSettings):
     """Settings of `DegreePreservingResponse`."""
 
     degrees: float = Field(0.2, gt=0, lt=1, description="share of epsilon that is spent on the degrees")
+
+    @model_validator(mode="after")
+    def _noise_can_be_drawn(self) -> "DegreePreservingSettings":
+        if self.degrees * self.epsilon < LEAST_EPSILON:
+            raise ValueError(f"degrees times epsilon is below {LEAST_EPSILON:g}: no noise can be drawn for that")
+        return self
 
     @property
     def for_degrees(self) -> Fraction:
@@ -39,8 +46,9 @@ class DegreePreservingResponse(EdgeRandomisedResponse):
     Plain response drowns a sparse graph in false edges. Here a part of epsilon pays for noisy degrees (an edge
     more or less moves two of them by 1, so that their noise is discrete Laplace of twice the scale), and the
     weights w are chosen from these alone, so that each node may expect as many edges as its noisy degree says.
-    Which edges are dropped after the response costs nothing. Edges that are kept are no likelier true than without
-    this: it is the shape of the graph that is kept, not more of its edges.
+    Which edges are dropped after the response costs nothing. That a pair is an edge afterwards says no more of it
+    than plain response would, but where degrees differ more of those kept are true: noisy degrees tell something
+    too. At an epsilon so small that noise is larger than all degrees together, the number of edges is noise.
 
     False edges that would be dropped are never drawn: time and memory go with the edges that are kept.
 
@@ -52,6 +60,7 @@ class DegreePreservingResponse(EdgeRandomisedResponse):
     name = "degree-preserving-response"
     phrase = "with randomised response that preserves degrees"
     sweep = (6.0, 4.0, 2.0)
+    way_out = "raise epsilon or divide the graph among more clients"
     Settings = DegreePreservingSettings
     settings: DegreePreservingSettings
 
@@ -68,9 +77,13 @@ class DegreePreservingResponse(EdgeRandomisedResponse):
         )
 
     def answered(self, edges: Ints, size: int, owner: str, rng: np.random.Generator) -> Ints:
+        if size < 2:
+            return edges
         flip = self.settings.flip
         degrees = possible_degrees(noisy_degrees(edges, size, self.settings.for_degrees, rng))
-        return kept_answers(edges, size, flip, weights_for(degrees, flip), rng)
+        weights = weights_for(degrees, flip)
+        self.refuse_too_many(flip * (weights.sum() ** 2 - (weights**2).sum()) / 2, f"{size} nodes of '{owner}'")
+        return kept_answers(edges, size, flip, weights, rng)
 
 
 def noisy_degrees(edges: Ints, size: int, epsilon: Fraction, rng: np.random.Generator) -> Ints:
@@ -87,10 +100,11 @@ def possible_degrees(noisy: Ints) -> Floats:
     """
     most, low, high = len(noisy) - 1.0, float(noisy.min()) - len(noisy), float(noisy.max())
     total = min(max(float(noisy.sum()), 0.0), len(noisy) * most)
-    while high - low > 1e-9 * max(abs(low), abs(high), 1.0):  # what all are lowered by, bisected
-        middle = (low + high) / 2
+    middle = (low + high) / 2
+    while low < middle < high:  # what all are lowered by, bisected as far as numbers go
         more = np.clip(noisy - middle, 0, most).sum() > total
         low, high = (middle, high) if more else (low, middle)
+        middle = (low + high) / 2
     return np.clip(noisy - high, 0, most)
 
 

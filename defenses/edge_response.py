@@ -58,6 +58,7 @@ class EdgeRandomisedResponse(Defense):
     strength = "epsilon"
     sweep = (8.0, 6.0, 4.0)
     alternative = "fewer-edges"
+    way_out = "raise epsilon, divide the graph among more clients, or take 'degree-preserving-response'"
     guarantee = (
         "epsilon-edge-local differential privacy of the client's edges, for the whole run: "
         "one edge more or less (not of answers computed on the true edges, nor of what features and labels tell of "
@@ -93,15 +94,19 @@ class EdgeRandomisedResponse(Defense):
     def answered(self, edges: Ints, size: int, owner: str, rng: np.random.Generator) -> Ints:
         """Codes of the pairs that are edges afterwards, ascending, from those that are; of ``size`` nodes."""
         flip = self.settings.flip
-        expected = flip * size * (size - 1) / 2
-        if expected > MOST_FLIPS:
-            raise InputError(
-                f"'{self.name}' with epsilon {self.settings.epsilon:g} flips about {expected:.2g} pairs among the "
-                f"{size} nodes of '{owner}': raise epsilon, divide the graph among more clients, or take "
-                "'degree-preserving-response', which keeps few of them"
-            )
+        self.refuse_too_many(flip * size * (size - 1) / 2, f"{size} nodes of '{owner}'")
         flipped = pairs_at(successes(size * (size - 1) // 2, flip, rng), size)
         return np.setxor1d(edges, flipped, assume_unique=True)
+
+    def refuse_too_many(self, expected: float, among: str) -> None:
+        """Stops before so many false edges are drawn that nobody could train on them.
+
+        Raises:
+            InputError: more than `MOST_FLIPS` are to be expected.
+        """
+        if expected > MOST_FLIPS:
+            made = f"makes about {expected:.2g} false edges among the {among}"
+            raise InputError(f"'{self.name}' with epsilon {self.settings.epsilon:g} {made}: {self.way_out}")
 
 
 def successes(trials: int, chance: float, rng: np.random.Generator) -> Ints:

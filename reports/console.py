@@ -190,7 +190,7 @@ def _timeline_table(outcome: DefenseOutcome) -> Table:
 
 
 def _transfer_table(outcomes: Sequence[DefenseOutcome]) -> Table:
-    table = Table(title="Other architectures trained on the release, % without tuning", title_justify="left")
+    table = Table(title="Other architectures trained on the release: accuracy %", title_justify="left")
     table.add_column("defense")
     names = next(list(o.transfer) for o in outcomes if o.transfer)
     for name in names:

@@ -64,7 +64,7 @@ def transferred(
     progress: Progress,
     across: bool = True,
 ) -> dict[str, float]:
-    """Test accuracy of other architectures on the whole graph, with the features that the clients hold.
+    """Test accuracy of other architectures on the whole graph, with the features and edges that the clients hold.
 
     Each client tunes them on its own labels if the test phase has it so, as FedGC's does (section 3.1).
 
@@ -72,11 +72,12 @@ def transferred(
     """
     from .downstream import ARCHITECTURES, Share, WholeGraph, transfer
 
-    x, edges = torch.empty(data.x.shape, device=clients[0].x.device), data.edge_index
+    x = torch.zeros(data.x.shape, device=clients[0].x.device)
     for client in clients:
         x[client.nodes] = client.x
-    if not across:
-        edges = torch.cat([c.nodes[c.edges] for c in clients], dim=1)
+    edges = [c.nodes[c.edges] for c in clients]
+    if across:
+        edges += [torch.stack([c.nodes[c.cut[0]], c.cut[1]]) for c in clients]
 
     def told(client: Client, mask: Tensor, labels: Tensor) -> tuple[Tensor, Tensor]:
         return client.nodes[mask], labels[mask]
@@ -84,7 +85,7 @@ def transferred(
     shares = [Share(told(c, c.train, c.y_train), told(c, c.val, c.y), told(c, c.test, c.y)) for c in clients]
     return transfer(
         release,
-        WholeGraph(x, edges.to(x.device), tuple(shares)),
+        WholeGraph(x, torch.cat(edges, dim=1), tuple(shares)),
         clients[0].classes,
         phase,
         seed,

@@ -3,10 +3,15 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
+from torch_geometric.data import Data
 
 from gaudit.targets.condensed import CondensedGraph
 from gaudit.targets.downstream import ARCHITECTURES, Links, Share, WholeGraph, links_of, transfer
 from gaudit.targets.evaluation import TestPhase
+from gaudit.targets.partition import partition
+from gaudit.targets.party import clients_of
+from gaudit.targets.released import transferred
+from gaudit.targets.target import no_progress
 
 CLASSES = 3
 
@@ -101,3 +106,40 @@ def test_links_matter_to_all_but_the_perceptron(name, graph):
     linked = model(graph.x, Links(graph.edges, ones))
     alone = model(graph.x, Links(graph.edges[:, :0], ones[:0]))
     assert torch.equal(linked, alone) == (name == "MLP")
+
+
+# --- what clients hold
+
+
+@pytest.fixture(scope="module")
+def data(graph):
+    turn = torch.arange(90) // CLASSES % 3
+    masks = {name: turn == place for place, name in enumerate(("train_mask", "val_mask", "test_mask"))}
+    return Data(x=graph.x, edge_index=graph.edges, y=torch.arange(90) % CLASSES, **masks)
+
+
+def held(data, clients):
+    return clients_of(data, partition(data, "dirichlet", clients, 1, beta=10.0))
+
+
+def told(release, data, clients, across=True):
+    phase = TestPhase(hidden=16, epochs=30, lr=0.02, models=1, fine_tune=False)
+    return transferred(release, data, clients, phase, np.random.SeedSequence(0), no_progress, across)
+
+
+def test_models_read_the_edges_that_a_defense_left(release, data):
+    """Clients who dropped theirs: it does not matter which edges the graph had."""
+    clients = held(data, 2)
+    bare = [replace(c, edges=c.edges[:, :0], cut=c.cut[:, :0]) for c in clients]
+    other = data.clone()
+    other.edge_index = data.edge_index[:, :0]
+    assert told(release, data, bare) == told(release, other, bare)
+    assert told(release, data, bare) != told(release, data, clients)
+
+
+def test_edges_between_clients_count_only_across(release, data):
+    clients, one = held(data, 2), held(data, 1)
+    together = told(release, data, one)
+    assert told(release, data, clients) == pytest.approx(together, abs=0.04)  # sums in another order
+    within = [replace(c, cut=c.cut[:, :0]) for c in clients]
+    assert told(release, data, clients, across=False) == told(release, data, within)

@@ -119,7 +119,7 @@ def test_possible_degrees_are_the_nearest(size):
         found = possible_degrees(noisy)
         assert found.min() >= 0
         assert found.max() <= size - 1
-        assert found.sum() == pytest.approx(min(max(noisy.sum(), 0), size * (size - 1)), abs=1e-5 * size)
+        assert found.sum() == pytest.approx(min(max(noisy.sum(), 0), size * (size - 1)), abs=1e-6)
         up, down = found < size - 1 - 1e-6, found > 1e-6
         if up.any() and down.any():  # a step from down to up would help if up lags behind its noisy degree more
             assert (noisy - found)[up].max() <= (noisy - found)[down].min() + 1e-5
@@ -131,6 +131,25 @@ def test_trivial_epsilon_changes_nothing():
     defense = DegreePreservingResponse(epsilon=1000.0)
     assert np.array_equal(defense.answered(edges, size, "client:0", np.random.default_rng(0)), edges)
     assert DegreePreservingResponse.alternative == "fewer-edges"
+
+
+def test_possible_degrees_of_huge_noise():
+    """However large the noise, the sum is kept to the last digit that numbers of its size have."""
+    assert possible_degrees(np.array([-(10**12), 10**12 + 2])).sum() == pytest.approx(2, abs=1e-3)
+
+
+def test_more_false_edges_than_anybody_could_train_on_are_refused():
+    """At an epsilon where the sum of all noise says nothing of the number of edges."""
+    defense, nothing = DegreePreservingResponse(epsilon=1e-6), np.empty(0, dtype=np.int64)
+
+    def tried(seeds):
+        for seed in seeds:
+            defense.answered(nothing, 50_000, "client:0", np.random.default_rng(seed))
+
+    with pytest.raises(
+        InputError, match=r"'degree-preserving-response' with epsilon 1e-06 makes about .* false edges"
+    ):
+        tried(range(20))
 
 
 @pytest.mark.parametrize("size", [1, 2, 3])
@@ -157,7 +176,8 @@ def test_a_large_sparse_client_stays_sparse():
 
 
 @pytest.mark.parametrize(
-    ("name", "value"), [("epsilon", 0), ("epsilon", float("inf")), ("degrees", 0), ("degrees", 1), ("degrees", 2)]
+    ("name", "value"),
+    [("epsilon", 0), ("epsilon", float("inf")), ("degrees", 0), ("degrees", 1), ("degrees", 2), ("epsilon", 1e-15)],
 )
 def test_settings_are_checked(name, value):
     with pytest.raises(InputError, match=name):

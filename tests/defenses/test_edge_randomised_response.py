@@ -172,7 +172,9 @@ def test_the_seed_decides():
 
 
 def test_a_graph_beyond_all_use_is_refused():
-    with pytest.raises(InputError, match=r"epsilon 0.1 flips about .* pairs among the 20000 nodes of 'client:0'"):
+    with pytest.raises(
+        InputError, match=r"epsilon 0.1 makes about .* false edges among the 20000 nodes of 'client:0'"
+    ):
         responded(client_of(20_000, [(0, 1)]), 0.1)
 
 

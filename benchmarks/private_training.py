@@ -2,6 +2,7 @@
 
     python benchmarks/private_training.py run --dataset Cora --seeds 3
     python benchmarks/private_training.py show
+    python benchmarks/private_training.py figure --to curves.png
     python benchmarks/private_training.py cost
 
 `run` trains each method at each epsilon and puts two attacks to what is published: membership by the loss,
@@ -10,6 +11,7 @@ and links by how alike two nodes' answers are. `cost` compares a step of `dp-gnn
 
 import time
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import click
@@ -113,6 +115,41 @@ def show(records: TrialRecords) -> None:
                     cells = cells if len(cells) > 1 else cells * len(EPSILONS)
                     click.echo(f"| {method} | {UNIT.get(method, '')} | {named} | {' | '.join(cells)} |")
         click.echo("")
+
+
+@main.command()
+@click.option("--to", type=click.Path(path_type=Path), required=True)
+@RECORDS
+def figure(to: Path, records: TrialRecords) -> None:
+    """Draw accuracy over epsilon: the mean of the seeds, and each of them."""
+    import matplotlib
+
+    matplotlib.use("agg")
+    from matplotlib import pyplot
+
+    sheet, panes = pyplot.subplots(1, len(DATASETS), figsize=(12, 4.2), sharey=True, layout="constrained")
+    for pane, dataset in zip(panes, DATASETS, strict=True):
+        for number, method in enumerate(METHODS):
+            colour = pyplot.get_cmap("tab10")(number)
+            found = {e: _accuracies(records, _name(dataset, method, e)) for e in _of(method)}
+            drawn = [e for e, values in found.items() if values]
+            if method == "no noise":
+                pane.axhline(np.mean(found[None]), color="grey", linestyle="dashed", linewidth=1, label=method)
+                continue
+            pane.plot(drawn, [np.mean(found[e]) for e in drawn], color=colour, label=f"{method} ({UNIT[method]})")
+            for e in drawn:
+                pane.scatter([e] * len(found[e]), found[e], color=colour, s=10)
+        pane.set(
+            xscale="log", xlabel="epsilon", title=dataset, xticks=EPSILONS, xticklabels=[f"{e:g}" for e in EPSILONS]
+        )
+        pane.minorticks_off()
+    panes[0].set_ylabel("test accuracy %")
+    sheet.legend(*panes[0].get_legend_handles_labels(), fontsize=8, loc="outside right center")
+    sheet.savefig(to, dpi=110)
+
+
+def _accuracies(records: TrialRecords, name: str) -> list[float]:
+    return [100 * one["accuracy"] for one in records.seeds(name) if "accuracy" in one]
 
 
 NAMED = {"accuracy": "accuracy, %", "loss": "membership, AUC % (blind)", "link-posterior": "links, AUC % (blind)"}

@@ -19,7 +19,7 @@ from ..targets.randomness import drawn_seed
 from .degree_preserving_response import DegreePreservingResponse, kept_answers, noisy_degrees
 from .edge_response import EdgeRandomisedResponse
 from .ldp import LaplaceLDP
-from .upload_noise import GaussianUploads
+from .upload_noise import ACCOUNTANT, GaussianUploads
 from .uploads import of_one_upload
 
 CLIP = 1.0
@@ -135,7 +135,7 @@ class GaussianUpload(Mechanism):
         return of_one_upload(
             self.settings.epsilon,
             self.settings.delta,
-            "Gaussian noise on a change of L2 norm at most clip (Balle and Wang 2018)",
+            ACCOUNTANT,
         )
 
     def inputs(self) -> tuple[Tensor, Tensor]:

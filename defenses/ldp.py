@@ -1,5 +1,8 @@
 """Laplace noise on what clients upload, as papers on federated learning use it (FedGC, baseline 'LDP'; SOS)."""
 
+import math
+from fractions import Fraction
+from functools import partial
 from typing import Literal
 
 import numpy as np
@@ -7,11 +10,16 @@ import torch
 from pydantic import Field
 from torch import Tensor
 
+from ..mechanisms.exact_noise import discrete_laplace
 from ..targets.channel import Mod
 from ..targets.defense import Defense
 from ..targets.guarantee import Guarantee
+from ..targets.network import Floats, Ints
 from ..targets.settings import Settings
 from .uploads import UPLOAD_KINDS, Change, Generators, clipped, of_one_upload, on_uploads
+
+GRID = 2**30
+"""Steps from 0 to the clip, where noise is exact."""
 
 
 class LaplaceSettings(Settings):
@@ -41,7 +49,10 @@ class LaplaceLDP(Defense):
     local differential privacy of one upload's values, whatever data they come from; rounds still add up, and
     names and shapes (which classes a client has) stay in the clear. Without a clip (SOS, section 5.4: Lap(0,
     s / epsilon) with s = 1 "as a matter of experience") nothing bounds the sensitivity and nothing is promised.
-    The noise is drawn in floating point. It is here because papers compare with it.
+    It is here because papers compare with it.
+
+    Where something is promised (norm l1) values are whole numbers of clip / 2^30, towards zero, and get exact
+    discrete Laplace noise (`exact_noise`); elsewhere the noise is drawn in floating point, of 24 bits.
     """
 
     name = "ldp"
@@ -51,8 +62,8 @@ class LaplaceLDP(Defense):
     alternative = "fewer-labels"
     acts_on = UPLOAD_KINDS
     guarantee = (
-        "epsilon per coordinate of one upload, with norm l1 per upload, without a clip none "
-        "(not per node, not per run; float sampler)"
+        "with norm l1 epsilon per upload (not per node, not per run; exact sampler), else none: epsilon is then "
+        "for one coordinate of one upload, without a clip for nothing"
     )
     Settings = LaplaceSettings
     settings: LaplaceSettings
@@ -61,10 +72,17 @@ class LaplaceLDP(Defense):
         """Of one upload where its L1 norm is clipped; for a coordinate there is no unit that anybody has."""
         if self.settings.norm != "l1" or self.settings.clip is None:
             return None
-        noise = "Laplace noise of scale 2 clip / epsilon on a change of L1 norm at most clip"
+        noise = (
+            "discrete Laplace noise of scale 2 clip / epsilon on a change of L1 norm at most clip; exact sampler"
+        )
         return of_one_upload(self.settings.epsilon, 0.0, noise)
 
     def on_message(self, seed: np.random.SeedSequence) -> Mod | None:
+        s = self.settings
+        if s.norm == "l1" and s.clip is not None:
+            return on_uploads(
+                partial(exactly_noised, clip=s.clip, epsilon=s.epsilon, rng=np.random.default_rng(seed))
+            )
         generators = Generators(seed)
 
         def noisy(change: Change) -> Change:
@@ -77,11 +95,33 @@ class LaplaceLDP(Defense):
 
     def _bounded(self, change: Change) -> Change:
         clip = self.settings.clip
-        if clip is None:
-            return change
-        if self.settings.norm == "l1":
-            return clipped(change, clip, 1)
-        return {name: tensor.clamp(-clip, clip) for name, tensor in change.items()}
+        return change if clip is None else {name: tensor.clamp(-clip, clip) for name, tensor in change.items()}
+
+
+def exactly_noised(change: Change, clip: float, epsilon: float, rng: np.random.Generator) -> Change:
+    """The change with an L1 norm of at most clip, and exact noise that hides which of these it is, epsilon-private.
+
+    Raises:
+        InputError: epsilon below 2^-24, for which no noise can be drawn.
+    """
+    values = [tensor.reshape(-1).double().cpu() for tensor in clipped(change, clip, 1).values()]
+    whole = on_grid(torch.cat(values).numpy() / clip) if values else np.empty(0, dtype=np.int64)
+    scale = Fraction(math.ceil(2 * GRID / Fraction(epsilon)))
+    noisy = torch.from_numpy((whole + discrete_laplace(scale, len(whole), rng)) * (clip / GRID))
+    parts = noisy.split([len(part) for part in values])
+    return {name: part.view(t.shape).to(t) for (name, t), part in zip(change.items(), parts, strict=True)}
+
+
+def on_grid(values: Floats) -> Ints:
+    """Values whose sizes add up to 1, or hardly more, as whole numbers of 1 / GRID that add up to GRID at most.
+
+    Rounding is towards zero, which makes no sum larger, and what is no number counts as 0.
+    """
+    whole = np.trunc(np.nan_to_num(values, nan=0.0, posinf=0.0, neginf=0.0) * GRID).astype(np.int64)
+    total = int(np.abs(whole).sum())
+    if total > GRID:  # by the rounding of what clipped them
+        whole = np.sign(whole) * (np.abs(whole) * GRID // total)
+    return whole
 
 
 def laplace(like: Tensor, scale: float, generator: torch.Generator) -> Tensor:

@@ -11,6 +11,8 @@ from ..targets.guarantee import Guarantee
 from ..targets.settings import Settings
 from .uploads import UPLOAD_KINDS, Change, Generators, clipped, norm_of, of_one_upload, on_uploads
 
+ACCOUNTANT = "Gaussian noise on a change of L2 norm at most clip (Balle and Wang 2018); float sampler"
+
 
 class GaussianSettings(Settings):
     """Settings of `GaussianUploads`."""
@@ -61,7 +63,7 @@ class GaussianUploads(Defense):
         return of_one_upload(
             epsilon_of(2 / self.settings.multiplier, TOLD_AT),
             TOLD_AT,
-            "Gaussian noise on a change of L2 norm at most clip (Balle and Wang 2018)",
+            ACCOUNTANT,
         )
 
     def on_message(self, seed: np.random.SeedSequence) -> Mod | None:

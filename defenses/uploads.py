@@ -30,7 +30,7 @@ def of_one_upload(epsilon: float, delta: float, accountant: str) -> Guarantee:
         "local",
         epsilon,
         delta,
-        accountant=f"{accountant}; float sampler",
+        accountant=accountant,
         public=("names and shapes of what is uploaded",),
         composes="rounds add up: this is one upload",
         covers="one upload",

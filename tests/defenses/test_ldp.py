@@ -5,8 +5,8 @@ import pytest
 import torch
 from scipy.stats import binom, kstest, laplace, pearsonr
 
-from gaudit.defenses.ldp import LaplaceLDP
-from gaudit.defenses.uploads import UPLOAD_KINDS
+from gaudit.defenses.ldp import GRID, LaplaceLDP, on_grid
+from gaudit.defenses.uploads import UPLOAD_KINDS, clipped
 from gaudit.targets.answers import GLOBAL_KIND, UPDATE_KIND
 from gaudit.targets.channel import Channel
 from gaudit.targets.errors import InputError
@@ -120,7 +120,7 @@ def test_guarantee_without_a_clip_is_none_and_noise_is_that_of_sos(epsilon):
     far = {"w": torch.full((10,), 1e6)}
     (got,) = sent(LaplaceLDP(clip=None), far, UPDATE_KIND)
     assert float(got["w"].min()) > 9e5  # what is far stays far: nothing is hidden
-    assert "without a clip none" in LaplaceLDP.guarantee
+    assert LaplaceLDP(clip=None).promise() is None
 
 
 @pytest.mark.parametrize("clip", [0.1, 3.0])
@@ -132,11 +132,40 @@ def test_guarantee_of_norm_l1_is_epsilon_for_the_whole_upload(clip):
     draw = torch.Generator().manual_seed(3)
     uploads = [{"a": torch.randn(40, generator=draw), "b": torch.randn(5, 4, generator=draw)} for _ in range(6)]
     uploads += [{"a": torch.zeros(40), "b": sign * 50 * torch.eye(5, 4)} for sign in (1, -1)]
-    # sensitivity: what the noise is added to
-    bounded = [torch.cat([t.flatten() for t in defense._bounded(u).values()]) for u in uploads]
-    distances = [float((one - other).abs().sum()) for one in bounded for other in bounded]
-    assert max(distances) / defense.settings.scale == pytest.approx(1.5, rel=1e-5)
-    assert all(float(b.abs().sum()) <= clip * (1 + 1e-5) for b in bounded)
+    # sensitivity: what the noise is added to, in whole numbers, beside the scale that the noise is drawn for
+    bounded = [
+        on_grid(torch.cat([t.flatten() for t in clipped(u, clip, 1).values()]).double().numpy() / clip)
+        for u in uploads
+    ]
+    distances = [int(np.abs(one - other).sum()) for one in bounded for other in bounded]
+    assert max(distances) <= 2 * GRID
+    assert max(distances) / (2 * GRID / 1.5) == pytest.approx(1.5, rel=1e-5)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_guarantee_no_upload_is_larger_than_the_grid(seed):
+    """Whatever clipping in floating point left: sizes add up to no more than the noise is drawn for."""
+    rng = np.random.default_rng(seed)
+    values = rng.standard_normal(1000) * 10.0 ** rng.integers(-8, 1, 1000)
+    values *= (1 + 1e-5 * rng.random()) / np.abs(values).sum()
+    assert np.abs(on_grid(values)).sum() <= GRID
+    assert np.abs(on_grid(values) / GRID - values).max() < 2e-5
+    odd = np.array([np.nan, np.inf, -np.inf, 0.5])
+    assert on_grid(odd).tolist() == [0, 0, 0, GRID // 2]
+
+
+def test_guarantee_what_is_sent_with_norm_l1_are_whole_numbers_of_the_grid():
+    upload = {"a": torch.randn(50, 3, dtype=torch.double), "b": torch.randn(4, dtype=torch.double)}
+    (got,) = sent(LaplaceLDP(epsilon=2.0, clip=1.0, norm="l1"), upload)
+    assert {n: t.shape for n, t in got.items()} == {n: t.shape for n, t in upload.items()}
+    for tensor in got.values():
+        whole = tensor * GRID
+        assert torch.equal(whole, whole.round())
+
+
+def test_an_epsilon_that_no_noise_can_be_drawn_for_is_refused():
+    with pytest.raises(InputError, match="scale"):
+        sent(LaplaceLDP(epsilon=1e-9, norm="l1"), small_step())
 
 
 def test_a_step_is_clipped_not_the_weights():

@@ -18,7 +18,7 @@ from typing import Any
 
 import click
 import numpy as np
-from trial_records import TrialRecords, records_option
+from trial_records import TrialRecords, percent, records_option
 
 ALONGSIDE: dict[str, Any] = {  # FedGM, section 4.1, and OpenFGL's defaults for what it does not say
     "clients": 10,
@@ -164,10 +164,12 @@ def _plans(data: Any, method: str, index: int, transfer: bool, stages: bool) -> 
     from gaudit.targets.registry import find
 
     name, settings = METHODS[method]
-    fitting = {**find("targets", name).preset("paper", data), **settings, "transfer": transfer}
+    fitting = {
+        **find("targets", name).preset("paper", data),
+        **settings,
+        **({"transfer": True} if transfer else {}),
+    }
     attacks: tuple[AttackPlan, ...] = (AttackPlan("nearest"), AttackPlan("mia"))
-    if not transfer:
-        del fitting["transfer"]
     if name == "fedc4":  # what clients tell each other; nothing condensed is published
         size = {"fedc4, half": 2, "fedc4, quarter": 4}.get(method, 1)
         fitting["condensing"] = {**fitting["condensing"], "ratio": fitting["condensing"]["ratio"] / size}
@@ -231,7 +233,7 @@ def _show_transfer(dataset: str, found: dict[str, list[dict[str, Any]]]) -> None
     click.echo(f"| method | seeds | {' | '.join(names)} |\n" + "|---" * (len(names) + 2) + "|")
     for method, trials in found.items():
         told = TRANSFERRED.get(dataset, {}).get(method, {})
-        cells = [f"{_interval([t['transfer'][name] for t in trials])} ({told.get(name, '')})" for name in names]
+        cells = [f"{percent([t['transfer'][name] for t in trials])} ({told.get(name, '')})" for name in names]
         click.echo(f"| {method} | {len(trials)} | {' | '.join(cells)} |")
     click.echo("")
 
@@ -244,31 +246,20 @@ def _row(method: str, trials: list[dict[str, Any]], published: float | None) -> 
         every = [trial["attacks"]["nearest"]["groups"].get(name) for trial in trials]
         return [value for value in every if value is not None and np.isfinite(value)]
 
-    cells = [method, len(trials), _interval([t["accuracy"] for t in trials]), published or ""]
+    cells = [method, len(trials), percent([t["accuracy"] for t in trials]), published or ""]
     if not trials[0]["attacks"]:  # nothing condensed was seen by anybody
         return " | ".join(map(str, [*cells, *[""] * 6, f"{np.mean([t['seconds'] for t in trials]):.0f}"]))
-    cells += [f"{_interval(attack('nearest', 'auc'))} ({_mean(attack('nearest', 'blind'))})"]
+    cells += [f"{percent(attack('nearest', 'auc'))} ({_mean(attack('nearest', 'blind'))})"]
     cells += [_mean(group("members copied at first")), _mean(group("members never copied"))]
     cells += [_mean(attack("nearest", "tpr"))]
     other = "mia" if "mia" in trials[0]["attacks"] else "nearest-embedding"
-    cells += [f"{_interval(attack(other, 'auc'))} ({_mean(attack(other, 'blind'))})", _mean(attack(other, "tpr"))]
+    cells += [f"{percent(attack(other, 'auc'))} ({_mean(attack(other, 'blind'))})", _mean(attack(other, "tpr"))]
     cells += [f"{np.mean([t['seconds'] for t in trials]):.0f}"]
     return " | ".join(map(str, cells))
 
 
 def _mean(values: list[float]) -> str:
     return f"{100 * np.mean(values):.1f}" if values else ""
-
-
-def _interval(values: list[float]) -> str:
-    """The mean over seeds with its 95 % interval by Student's t."""
-    from scipy.stats import t
-
-    mean = 100 * np.mean(values)
-    if len(values) < 2:
-        return f"{mean:.1f}"
-    half = t.ppf(0.975, len(values) - 1) * 100 * np.std(values, ddof=1) / len(values) ** 0.5
-    return f"{mean:.1f} [{max(mean - half, 0):.1f}, {min(mean + half, 100):.1f}]"
 
 
 @main.command()

@@ -16,8 +16,7 @@ from typing import Any
 
 import click
 import numpy as np
-from scipy.stats import t as student
-from trial_records import TrialRecords, records_option
+from trial_records import TrialRecords, percent, records_option
 
 EPSILONS = (0.5, 1.0, 2.0, 4.0, 8.0, 16.0)
 ALONE = {
@@ -134,7 +133,8 @@ def figure(to: Path, records: TrialRecords) -> None:
             found = {e: _accuracies(records, _name(dataset, method, e)) for e in _of(method)}
             drawn = [e for e, values in found.items() if values]
             if method == "no noise":
-                pane.axhline(np.mean(found[None]), color="grey", linestyle="dashed", linewidth=1, label=method)
+                for mean in [np.mean(found[None])] if drawn else []:
+                    pane.axhline(mean, color="grey", linestyle="dashed", linewidth=1, label=method)
                 continue
             pane.plot(drawn, [np.mean(found[e]) for e in drawn], color=colour, label=f"{method} ({UNIT[method]})")
             for e in drawn:
@@ -164,20 +164,11 @@ def _cell(trials: list[dict[str, Any]], what: str) -> str:
     if not done:
         return "refused" if trials else ""
     if what == "accuracy":
-        return _interval([one["accuracy"] for one in done])
+        return percent([one["accuracy"] for one in done])
     if what not in done[0]["attacks"]:
         return ""
     scores, blind = zip(*(one["attacks"][what] for one in done), strict=True)
     return f"{100 * np.mean(scores):.1f} ({100 * np.mean(blind):.1f})"
-
-
-def _interval(values: list[float]) -> str:
-    """Mean over seeds with Student's 95 % interval."""
-    mean = 100 * float(np.mean(values))
-    if len(values) < 2:
-        return f"{mean:.1f}"
-    half = 100 * float(np.std(values, ddof=1) / len(values) ** 0.5 * student.ppf(0.975, len(values) - 1))
-    return f"{mean:.1f} [{max(mean - half, 0):.1f}, {min(mean + half, 100):.1f}]"
 
 
 @main.command()

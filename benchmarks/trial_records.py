@@ -5,10 +5,13 @@ A trial is made once: what the file holds already is not run again, on whatever 
 
 import json
 from collections.abc import Callable
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import click
+import numpy as np
+from scipy.stats import t as student
 
 RECORDED = Path(__file__).parent / "recorded"
 
@@ -19,16 +22,25 @@ class TrialRecords:
     def __init__(self, file: Path) -> None:
         self.file = file
 
-    @property
+    @cached_property
     def trials(self) -> dict[str, dict[str, Any]]:
-        """Every trial by its name, in the order of names; of two with one name, the later."""
-        lines = self.file.read_text().splitlines() if self.file.exists() else []
-        found = {one.pop("trial"): one for one in map(json.loads, lines)}
+        """Every trial by its name, in the order of names; of two with one name, the later.
+
+        Raises:
+            click.ClickException: a line is not what `make` writes, such as one that was cut short.
+        """
+        found = {}
+        for number, line in enumerate(self.file.read_text().splitlines() if self.file.exists() else [], 1):
+            try:
+                one = json.loads(line)
+                found[one.pop("trial")] = one
+            except (ValueError, KeyError, AttributeError) as error:
+                raise click.ClickException(f"{self.file}, line {number} is no recorded trial: remove it") from error
         return dict(sorted(found.items()))
 
     def make(self, name: str, run: Callable[[], dict[str, Any]]) -> None:
-        """Run the trial, unless the file holds it, and add its line at once."""
-        if name in self.trials:
+        """Run the trial, unless the file holds it by now, and add its line at once."""
+        if name in TrialRecords(self.file).trials:  # another process may have made it
             return
         found = run()
         self.file.parent.mkdir(parents=True, exist_ok=True)
@@ -51,3 +63,12 @@ def records_option(benchmark: str) -> Callable[..., Any]:
         callback=lambda context, parameter, file: TrialRecords(file),
         help="Where trials are kept; those that it holds are not run again.",
     )
+
+
+def percent(shares: list[float]) -> str:
+    """The mean over seeds in percent, with its 95 % interval by Student's t."""
+    mean = 100 * float(np.mean(shares))
+    if len(shares) < 2:
+        return f"{mean:.1f}"
+    half = student.ppf(0.975, len(shares) - 1) * 100 * np.std(shares, ddof=1) / len(shares) ** 0.5
+    return f"{mean:.1f} [{max(mean - half, 0):.1f}, {min(mean + half, 100):.1f}]"

@@ -6,11 +6,11 @@ from itertools import combinations_with_replacement
 import numpy as np
 from pydantic import Field, model_validator
 
+from ..mechanisms.degrees import nearest_with_sum
 from ..mechanisms.exact_noise import discrete_laplace
-from ..targets.guarantee import Guarantee
 from ..targets.network import Floats, Ints
 from ..targets.pair_codes import codes, distinct, ends, listed
-from ..targets.public_inputs import drawable_epsilon
+from ..targets.public_inputs import drawable_epsilon, laplace_scale
 from .edge_response import EdgeRandomisedResponse, EdgeResponseSettings, flip_chance, pairs_at, successes
 
 ROUNDS, CLOSE = 200, 1e-9
@@ -60,28 +60,21 @@ class DegreePreservingResponse(EdgeRandomisedResponse):
     name = "degree-preserving-response"
     phrase = "with randomised response that preserves degrees"
     sweep = (6.0, 4.0, 2.0)
+    accountant = (
+        "discrete Laplace noise on degrees and randomised response on every pair, once for the whole run; "
+        "coins of floats"
+    )
     way_out = "raise epsilon or divide the graph among more clients"
     Settings = DegreePreservingSettings
     settings: DegreePreservingSettings
-
-    def promise(self) -> Guarantee:
-        return Guarantee(
-            "edge",
-            "add/remove",
-            "local",
-            self.settings.epsilon,
-            accountant="discrete Laplace noise on degrees and randomised response on every pair, once for the "
-            "whole run; coins of floats",
-            public=("the client's nodes, features and labels",),
-            covers="what is computed on the changed edges",
-        )
 
     def answered(self, edges: Ints, size: int, owner: str, rng: np.random.Generator) -> Ints:
         if size < 2:
             return edges
         flip = self.settings.flip
-        degrees = possible_degrees(noisy_degrees(edges, size, self.settings.for_degrees, rng))
-        weights = weights_for(degrees, flip)
+        noisy = noisy_degrees(edges, size, self.settings.for_degrees, rng)
+        # taking what is below 0 as 0 alone would leave far too many edges where noise is larger than degrees are
+        weights = weights_for(nearest_with_sum(noisy, float(noisy.sum())), flip)
         self.refuse_too_many(flip * (weights.sum() ** 2 - (weights**2).sum()) / 2, f"{size} nodes of '{owner}'")
         return kept_answers(edges, size, flip, weights, rng)
 
@@ -89,23 +82,8 @@ class DegreePreservingResponse(EdgeRandomisedResponse):
 def noisy_degrees(edges: Ints, size: int, epsilon: Fraction, rng: np.random.Generator) -> Ints:
     """Degrees with noise for one edge, which moves two of them by 1, [n]."""
     counts = np.bincount(np.concatenate(ends(edges, size)), minlength=size)
-    found: Ints = counts + discrete_laplace(2 / epsilon, size, rng)
+    found: Ints = counts + discrete_laplace(laplace_scale(2, epsilon), size, rng)
     return found
-
-
-def possible_degrees(noisy: Ints) -> Floats:
-    """The nearest numbers from 0 to n - 1 that have the same sum, [n].
-
-    Taking what is below 0 as 0 alone would leave far too many edges where noise is larger than degrees are.
-    """
-    most, low, high = len(noisy) - 1.0, float(noisy.min()) - len(noisy), float(noisy.max())
-    total = min(max(float(noisy.sum()), 0.0), len(noisy) * most)
-    middle = (low + high) / 2
-    while low < middle < high:  # what all are lowered by, bisected as far as numbers go
-        more = np.clip(noisy - middle, 0, most).sum() > total
-        low, high = (middle, high) if more else (low, middle)
-        middle = (low + high) / 2
-    return np.clip(noisy - high, 0, most)
 
 
 def weights_for(degrees: Floats, flip: float) -> Floats:

@@ -58,6 +58,7 @@ class EdgeRandomisedResponse(Defense):
     strength = "epsilon"
     sweep = (8.0, 6.0, 4.0)
     alternative = "fewer-edges"
+    accountant = "randomised response on every pair, once for the whole run; coins of floats"
     way_out = "raise epsilon, divide the graph among more clients, or take 'degree-preserving-response'"
     guarantee = (
         "epsilon-edge-local differential privacy of the client's edges, for the whole run: "
@@ -73,7 +74,7 @@ class EdgeRandomisedResponse(Defense):
             "add/remove",
             "local",
             self.settings.epsilon,
-            accountant="randomised response on every pair, once for the whole run; float sampler",
+            accountant=self.accountant,
             public=("the client's nodes, features and labels",),
             covers="what is computed on the changed edges",
         )

@@ -1,20 +1,19 @@
 """Laplace noise on what clients upload, as papers on federated learning use it (FedGC, baseline 'LDP'; SOS)."""
 
-import math
-from fractions import Fraction
 from functools import partial
 from typing import Literal
 
 import numpy as np
 import torch
-from pydantic import Field
+from pydantic import Field, model_validator
 from torch import Tensor
 
-from ..mechanisms.exact_noise import discrete_laplace
+from ..mechanisms.exact_noise import WIDEST, discrete_laplace
 from ..targets.channel import Mod
 from ..targets.defense import Defense
 from ..targets.guarantee import Guarantee
 from ..targets.network import Floats, Ints
+from ..targets.public_inputs import drawable_epsilon, laplace_scale
 from ..targets.settings import Settings
 from .uploads import UPLOAD_KINDS, Change, Generators, clipped, of_one_upload, on_uploads
 
@@ -32,6 +31,12 @@ class LaplaceSettings(Settings):
     norm: Literal["coordinate", "l1"] = Field(
         "coordinate", description="what is bounded by clip: each coordinate, or the L1 norm of the whole upload"
     )
+
+    @model_validator(mode="after")
+    def _noise_can_be_drawn(self) -> "LaplaceSettings":
+        if self.norm == "l1" and self.clip is not None and self.epsilon * WIDEST < 2 * GRID:
+            raise ValueError(f"epsilon is {self.epsilon:g}: with norm l1 no noise can be drawn below 2^-24")
+        return self
 
     @property
     def scale(self) -> float:
@@ -99,14 +104,10 @@ class LaplaceLDP(Defense):
 
 
 def exactly_noised(change: Change, clip: float, epsilon: float, rng: np.random.Generator) -> Change:
-    """The change with an L1 norm of at most clip, and exact noise that hides which of these it is, epsilon-private.
-
-    Raises:
-        InputError: epsilon below 2^-24, for which no noise can be drawn.
-    """
+    """The change, clipped to an L1 norm, with exact noise that hides which change of such a norm it is."""
     values = [tensor.reshape(-1).double().cpu() for tensor in clipped(change, clip, 1).values()]
     whole = on_grid(torch.cat(values).numpy() / clip) if values else np.empty(0, dtype=np.int64)
-    scale = Fraction(math.ceil(2 * GRID / Fraction(epsilon)))
+    scale = laplace_scale(2 * GRID, drawable_epsilon(epsilon))
     noisy = torch.from_numpy((whole + discrete_laplace(scale, len(whole), rng)) * (clip / GRID))
     parts = noisy.split([len(part) for part in values])
     return {name: part.view(t.shape).to(t) for (name, t), part in zip(change.items(), parts, strict=True)}

@@ -6,6 +6,7 @@ from fractions import Fraction
 import numpy as np
 from pydantic import Field
 
+from ..mechanisms.degrees import nearest_with_sum
 from ..mechanisms.group_reports import group_report, report_guarantee, report_scale
 from ..targets.guarantee import Guarantee
 from ..targets.network import Floats, Ints, Network
@@ -189,15 +190,6 @@ def likely(reports: Ints, variance: float, total: int) -> Floats:
     mean, spread = float(told.mean()), float(told.var())
     trust = max(0.0, 1 - variance / spread) if spread > 0 else 0.0
     return nearest_with_sum(mean + trust * (told - mean), total)
-
-
-def nearest_with_sum(values: Floats, total: float) -> Floats:
-    """The numbers of at least 0 with a sum that are nearest, in squares: all are lowered alike, to 0 at least."""
-    falling = np.sort(values)[::-1]
-    lowered = (np.cumsum(falling) - total) / np.arange(1, len(values) + 1)
-    last = int(np.flatnonzero(falling > lowered)[-1]) if total > 0 else 0
-    found: Floats = np.maximum(values - lowered[last], 0.0) if total > 0 else np.zeros(len(values))
-    return found
 
 
 def noise_variance(scale: float) -> float:

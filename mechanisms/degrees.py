@@ -68,6 +68,17 @@ def rising(noisy: Ints | Floats) -> Floats:
     return fitted
 
 
+def nearest_with_sum(values: Ints | Floats, total: float) -> Floats:
+    """The numbers of at least 0 with a sum that are nearest, in squares, [n]: all are lowered alike, down to 0."""
+    if total <= 0:
+        return np.zeros(len(values))
+    falling = np.sort(values)[::-1]
+    lowered = (np.cumsum(falling) - total) / np.arange(1, len(values) + 1)
+    last = np.flatnonzero(falling > lowered)[-1:]  # none where a sum is lost in the rounding of huge numbers
+    found: Floats = np.maximum(values - lowered[last if len(last) else 0], 0.0)
+    return found
+
+
 def degree_histogram(
     network: Network,
     epsilon: Fraction | float,

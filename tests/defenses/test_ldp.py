@@ -164,8 +164,9 @@ def test_guarantee_what_is_sent_with_norm_l1_are_whole_numbers_of_the_grid():
 
 
 def test_an_epsilon_that_no_noise_can_be_drawn_for_is_refused():
-    with pytest.raises(InputError, match="scale"):
-        sent(LaplaceLDP(epsilon=1e-9, norm="l1"), small_step())
+    with pytest.raises(InputError, match="epsilon is 1e-09"):
+        LaplaceLDP(epsilon=1e-9, norm="l1")
+    sent(LaplaceLDP(epsilon=2.0**-24, norm="l1"), small_step())
 
 
 def test_a_step_is_clipped_not_the_weights():

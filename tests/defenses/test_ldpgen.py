@@ -14,7 +14,6 @@ from gaudit.defenses.ldpgen import (
     drawn,
     edges_between_groups,
     likely,
-    nearest_with_sum,
     noise_variance,
     random_groups,
     similar,
@@ -203,20 +202,6 @@ def test_noise_does_not_add_edges_where_there_are_many_groups():
     ]
     deviation = np.sqrt(2000 * 30 * noise_variance(1.0)) / 2
     assert all(count.sum() < 4 * deviation for count in counts)
-
-
-@given(st.lists(st.integers(-20, 20), min_size=1, max_size=8), st.integers(0, 60))
-def test_nearest_numbers_with_a_sum(values, total):
-    """All positive ones are lowered alike, and none that is 0 would be above it: the conditions of the optimum."""
-    values = np.array(values, dtype=float)
-    found = nearest_with_sum(values, total)
-    assert (found >= 0).all()
-    assert found.sum() == pytest.approx(total)
-    positive = found > 0
-    if positive.any():
-        lowered = (values - found)[positive]
-        assert np.ptp(lowered) < 1e-9
-        assert (values[~positive] <= lowered[0] + 1e-9).all()
 
 
 def test_reports_are_trusted_as_far_as_noise_does_not_explain_them():

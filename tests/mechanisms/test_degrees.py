@@ -16,6 +16,7 @@ from gaudit.mechanisms.degrees import (
     degree_histogram,
     degree_sequence,
     graphical_below,
+    nearest_with_sum,
     rising,
     sorted_degrees,
     sorted_degrees_sensitivity,
@@ -161,3 +162,23 @@ def test_bad_input_is_one_line(call, said):
     with pytest.raises(InputError, match=said) as caught:
         call()
     assert "\n" not in str(caught.value)
+
+
+@given(st.lists(st.integers(-20, 20), min_size=1, max_size=8), st.integers(0, 60))
+def test_nearest_numbers_with_a_sum(values, total):
+    """All positive ones are lowered alike, and none that is 0 would be above it: the conditions of the optimum."""
+    values = np.array(values, dtype=float)
+    found = nearest_with_sum(values, total)
+    assert (found >= 0).all()
+    assert found.sum() == pytest.approx(total)
+    positive = found > 0
+    if positive.any():
+        lowered = (values - found)[positive]
+        assert np.ptp(lowered) < 1e-9
+        assert (values[~positive] <= lowered[0] + 1e-9).all()
+
+
+def test_nearest_numbers_of_huge_noise():
+    """A sum that is lost in the rounding of numbers is no error."""
+    assert nearest_with_sum(np.array([-(10**12), 10**12 + 2]), 2.0).sum() == pytest.approx(2, abs=1e-3)
+    assert (nearest_with_sum(np.array([10.0**18, -(10.0**18)]), 1.0) >= 0).all()

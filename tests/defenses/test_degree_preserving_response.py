@@ -111,6 +111,14 @@ def test_about_as_many_edges_are_kept_as_there_were(epsilon):
     assert np.corrcoef(degrees_of(edges, size), degrees_of(after, size))[0, 1] > {1.0: 0.1}.get(epsilon, 0.4)
 
 
+def test_trivial_epsilon_changes_nothing():
+    size = 300
+    edges = sparse_graph(size, 500)
+    defense = DegreePreservingResponse(epsilon=1000.0)
+    assert np.array_equal(defense.answered(edges, size, "client:0", np.random.default_rng(0)), edges)
+    assert DegreePreservingResponse.alternative == "fewer-edges"
+
+
 def test_noise_larger_than_all_degrees_makes_no_dense_graph():
     """What it leaves goes to few nodes, who cannot have more neighbours than there are."""
     defense, nothing = DegreePreservingResponse(epsilon=1e-6), np.empty(0, dtype=np.int64)

@@ -1,7 +1,7 @@
 """The pieces that every gradient-matching condensation is made of (Jin et al. 2022a, 2022b)."""
 
 from collections.abc import Mapping
-from typing import Literal
+from typing import Literal, cast
 
 import torch
 from torch import Tensor, nn
@@ -9,6 +9,7 @@ from torch.nn import functional as F
 
 from .backbone import Outer
 from .errors import InputError
+from .pair_scores import PairScores, normalised_sums
 
 Distance = Literal["mse", "columns"]
 TINY = 1e-6
@@ -54,7 +55,8 @@ class StructureGenerator(nn.Module):
 
     Three linear layers on ordered pairs, batch normalisation in training mode also at inference (as
     GCond's code has it), made symmetric, sigmoid, no self-loops. The first layer on ``[x_i; x_j]`` is split
-    into two products, ``x_i W_l + x_j W_r``: the same function without gathering n'^2 long rows.
+    into two products, ``x_i W_l + x_j W_r``: the same function without gathering n'^2 long rows. Biases before a
+    normalisation change nothing and are not added.
     """
 
     def __init__(self, features: int, hidden: int = 128) -> None:
@@ -69,13 +71,16 @@ class StructureGenerator(nn.Module):
         n, d = x.shape
         if n == 1:  # no pair to link, and nothing to normalise over
             return torch.zeros(1, 1, device=x.device)
-        left, right = self.pair.weight[:, :d], self.pair.weight[:, d:]
-        h = (x @ left.t())[:, None, :] + (x @ right.t())[None, :, :] + self.pair.bias
-        h = torch.relu(self.norms[0](h.reshape(n * n, -1)))
-        h = torch.relu(self.norms[1](self.middle(h)))
-        score = self.out(h).reshape(n, n)
+        left, right = x @ self.pair.weight[:, :d].t(), x @ self.pair.weight[:, d:].t()
+        sums = normalised_sums(left, right, *self._normalisation(0))
+        score = PairScores.apply(*sums, self.middle.weight, self.out.weight[0], *self._normalisation(1))
+        score = score + self.out.bias
         adjacency = torch.sigmoid((score + score.t()) / 2)
         return adjacency * (1 - torch.eye(n, device=x.device))
+
+    def _normalisation(self, layer: int) -> tuple[Tensor, Tensor, float]:
+        norm = cast(nn.BatchNorm1d, self.norms[layer])
+        return norm.weight, norm.bias, norm.eps
 
 
 def matching_distance(

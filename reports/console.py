@@ -92,14 +92,16 @@ def _baseline_table(outcomes: Sequence[DefenseOutcome]) -> Table:
     table.add_column("AUC")
     table.add_column("attacks that do not tell more")
     for name, baseline in first.baselines.items():
-        behind = [
-            f"{a.plan.name} ({o.defense})"
-            for o in outcomes
-            for a in o.attacks
-            if name in a.baselines and not (a.baselines[name].beyond.low or 0) > 0
-        ]
-        table.add_row(name, baseline.auc.text(3), ", ".join(behind) or "none")
+        beside = [(o, a) for o in outcomes for a in o.attacks if name in a.baselines]
+        behind = [f"{a.plan.name} ({o.called})" for o, a in beside if not (a.baselines[name].beyond.low or 0) > 0]
+        table.add_row(name, baseline.auc.text(3), _listed(behind, len(beside)))
     return table
+
+
+def _listed(names: Sequence[str], out_of: int) -> str:
+    if len(names) == out_of > 1:
+        return "all"
+    return ", ".join(names) or "none"
 
 
 def _group_table(outcomes: Sequence[DefenseOutcome]) -> Table:

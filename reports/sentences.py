@@ -35,7 +35,9 @@ def actor(attack: AttackOutcome, release: str) -> str:
     observer = attack.plan.observer
     if observer == "server" and attack.game == LINKS:
         return f"{who(observer)} that reads what clients send it"
-    return who(observer) + ("" if "+" in observer else f" who holds {release}")
+    if "+" in observer:
+        return who(observer)
+    return f"{who(observer)} who holds {release}{' and what it is sent' if observer.startswith('client:') else ''}"
 
 
 def asks_with(attack: AttackOutcome) -> str:

@@ -48,7 +48,8 @@ def test_chance_is_not_called_telling(low, claimed):
 def test_an_attack_that_only_a_defense_allows_has_its_own_line():
     adaptive = attacked(finding(0.7, 0.6, 0.8), "mia-adaptive", observer="client:0")
     ib = defended("ib", "with a lid", (*CONTROL.attacks, adaptive))
-    assert last_line([CONTROL, ib], "it").split("\n")[1].startswith("With a lid, client 0 who holds it tells")
+    said = last_line([CONTROL, ib], "it").split("\n")[1]
+    assert said.startswith("With a lid, client 0 who holds it and what it is sent tells")
 
 
 def test_who_sees_nothing_is_not_said_to_hold_the_release():

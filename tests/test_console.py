@@ -1,0 +1,48 @@
+"""Tables on a terminal say which result is meant."""
+
+from dataclasses import replace
+from io import StringIO
+
+import pytest
+from rich.console import Console
+
+from gaudit.audit.finding import Finding
+from gaudit.audit.outcome import AttackOutcome, Baseline, DefenseOutcome
+from gaudit.audit.trial import AttackPlan
+from gaudit.reports.console import print_outcomes
+
+
+def finding(estimate, low, high):
+    return Finding("auc", estimate, low, high, 0.95, "made up", "valid")
+
+
+def attacked(ahead):
+    """An attack that tells more than the degree does, or not."""
+    chance, gap = finding(0.5, 0.4, 0.6), finding(0.1, 0.05 if ahead else -0.05, 0.2)
+    made_up = AttackOutcome(AttackPlan("mia"), 5, "", finding(0.7, 0.65, 0.75), chance, gap, (chance,), chance, {})
+    return replace(made_up, baselines={"degree": Baseline(chance, gap)})
+
+
+def printed(*ahead):
+    accuracy = finding(0.8, 0.7, 0.9)
+    noisy = DefenseOutcome("noise", "with it", None, {}, accuracy, accuracy, None, (), (), {}, {}, (), (), {})
+    swept = [
+        replace(noisy, attacks=(attacked(a),), label=f"noise, scale {scale}") for scale, a in enumerate(ahead, 1)
+    ]
+    text = StringIO()
+    print_outcomes(Console(file=text, width=200), swept, "it")
+    return text.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("ahead", "said"),
+    [
+        ((True, False), "mia (noise, scale 2)"),
+        ((False, False), "│ all "),
+        ((True, True), "│ none "),
+        ((False,), "mia (noise, scale 1)"),
+    ],
+)
+def test_who_tells_no_more_than_the_public_graph_is_named_with_its_strength(ahead, said):
+    (row,) = [line for line in printed(*ahead).splitlines() if line.startswith("│ degree")]
+    assert said in row

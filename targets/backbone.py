@@ -50,8 +50,8 @@ class Outer:
 
     def inner(self, other: "Outer") -> Tensor:
         """Inner product of each column of the gradient with that of another one, whose left is dense, [h]."""
-        left = other.left.matrix if isinstance(other.left, Factor) else other.left
-        return (self.right * ((self.left @ left.t()) @ other.right)).sum(0)
+        turned = other.left.turned if isinstance(other.left, Factor) else other.left.t()
+        return (self.right * ((self.left @ turned) @ other.right)).sum(0)
 
 
 Gradients = dict[str, Tensor]

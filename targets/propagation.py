@@ -88,6 +88,11 @@ class Factor:
         """Products of the rows with each other, [m, m] for m of them: made when first asked for, and kept."""
         return self.matrix @ self.transposed.to_dense()
 
+    @cached_property
+    def turned(self) -> Tensor:
+        """Transposed dense rows in memory's order, [d, m], made once for all that are multiplied with them."""
+        return self.transposed.contiguous()
+
     def __matmul__(self, dense: Tensor) -> Tensor:
         if self.matrix.layout == torch.strided:
             return self.matrix @ dense

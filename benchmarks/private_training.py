@@ -133,8 +133,8 @@ def figure(to: Path, records: TrialRecords) -> None:
             found = {e: _accuracies(records, _name(dataset, method, e)) for e in _of(method)}
             drawn = [e for e, values in found.items() if values]
             if method == "no noise":
-                for mean in [np.mean(found[None])] if drawn else []:
-                    pane.axhline(mean, color="grey", linestyle="dashed", linewidth=1, label=method)
+                if drawn:
+                    pane.axhline(np.mean(found[None]), color="grey", linestyle="dashed", linewidth=1, label=method)
                 continue
             pane.plot(drawn, [np.mean(found[e]) for e in drawn], color=colour, label=f"{method} ({UNIT[method]})")
             for e in drawn:

@@ -9,6 +9,7 @@ Each trial (dataset, method, first features, seed) is recorded when it is done, 
 
 Attacks hold the released graph and the features of the nodes in question. ``nearest`` is told for all members, and
 for those whose rows a release starts from and the others apart; its blind baseline compares with other nodes' rows.
+Beside them stands a classifier of the whole graph that answers questions about nodes: nothing is condensed.
 """
 
 import time
@@ -41,7 +42,18 @@ BESIDE_FEDC4 = ALONGSIDE | {  # FedC4, section 5.1
     "rounds": 200,
     "local_epochs": 5,
 }
+WHOLE = "whole graph"
 METHODS: dict[str, tuple[str, dict[str, Any]]] = {  # target, settings besides the paper preset
+    WHOLE: (
+        "classifier",
+        {
+            "game": "label-membership",
+            "split": "dataset",
+            "features": "row-shares",
+            "publish": ("posteriors",),
+            "recipe": {},
+        },
+    ),
     "random": ("random", {}),
     "herding": ("herding", {}),
     "k-center": ("k-center", {}),
@@ -79,7 +91,8 @@ def _table_2(*accuracies: float) -> dict[str, float]:
     return dict(zip(("fedgm", "fedgm, stage 1", "fedavg", "fedprox", "scaffold"), accuracies, strict=True))
 
 
-NO_CONDENSED_GRAPH = ("fedavg, 5", "fedavg", "fedprox", "scaffold")
+NOT_ATTACKED = ("fedavg", "fedprox", "scaffold")
+NO_CONDENSED_GRAPH = ("classifier", "fedc4", *NOT_ATTACKED)
 PUBLISHED = {  # accuracy %; GCond: Table 2 at the ratio of the preset; FedGC and FedGM: their Tables 2
     "Cora": {
         "gcond": 80.1,
@@ -138,7 +151,7 @@ def run(
     data = load_dataset(dataset)
     data.name = dataset
     if transfer:  # of what publishes condensed graphs
-        methods = tuple(m for m in methods if METHODS[m][0] != "fedc4" and m not in NO_CONDENSED_GRAPH)
+        methods = tuple(m for m in methods if METHODS[m][0] not in NO_CONDENSED_GRAPH)
     for index in range(first_seed, seeds):
         for method in methods:
             name = f"{dataset}{TRANSFER if transfer else ''}: {method}: {index}"
@@ -170,11 +183,13 @@ def _plans(data: Any, method: str, index: int, transfer: bool, stages: bool) -> 
         **({"transfer": True} if transfer else {}),
     }
     attacks: tuple[AttackPlan, ...] = (AttackPlan("nearest"), AttackPlan("mia"))
+    if method == WHOLE:
+        attacks = attacks[1:]
     if name == "fedc4":  # what clients tell each other; nothing condensed is published
         size = {"fedc4, half": 2, "fedc4, quarter": 4}.get(method, 1)
         fitting["condensing"] = {**fitting["condensing"], "ratio": fitting["condensing"]["ratio"] / size}
         attacks = tuple(AttackPlan(a, {}, "client:0") for a in ("nearest", "nearest-embedding"))
-    if transfer or method in NO_CONDENSED_GRAPH:
+    if transfer or name in NOT_ATTACKED:
         attacks = ()
     defense, rates = "ib" if method.endswith(", ib") else "none", fitting.get("lr")
     every = [{**fitting, "lr": rate} for rate in rates] if isinstance(rates, tuple) else [fitting]
@@ -192,11 +207,13 @@ def _scored(attacked: Any) -> dict[str, Any]:
     from gaudit.audit.metrics import auc
 
     judged, blind = attacked.judged, attacked.blind
+    null = judged.scrambled(np.random.default_rng(0))  # who is a member is drawn anew
     groups = {name: judged.where(mask) for name, mask in attacked.groups.items()}
     return {
         "auc": auc(judged.truth, judged.score),
         "tpr": _named_at_one_percent(judged),
         "blind": auc(blind.truth, blind.score),
+        "null": auc(null.truth, null.score),
         "groups": {name: auc(part.truth, part.score) for name, part in groups.items()},
     }
 
@@ -242,18 +259,22 @@ def _row(method: str, trials: list[dict[str, Any]], published: float | None) -> 
     def attack(name: str, key: str) -> list[float]:
         return [trial["attacks"][name][key] for trial in trials]
 
-    def group(name: str) -> list[float]:
-        every = [trial["attacks"]["nearest"]["groups"].get(name) for trial in trials]
-        return [value for value in every if value is not None and np.isfinite(value)]
+    def told(name: str) -> str:
+        return f"{percent(attack(name, 'auc'))} ({_mean(attack(name, 'blind'))})"
 
+    def group(name: str) -> str:
+        every = [trial["attacks"]["nearest"]["groups"].get(name) for trial in trials]
+        return _mean([value for value in every if value is not None and np.isfinite(value)])
+
+    attacks = trials[0]["attacks"]
     cells = [method, len(trials), percent([t["accuracy"] for t in trials]), published or ""]
-    if not trials[0]["attacks"]:  # nothing condensed was seen by anybody
-        return " | ".join(map(str, [*cells, *[""] * 6, f"{np.mean([t['seconds'] for t in trials]):.0f}"]))
-    cells += [f"{percent(attack('nearest', 'auc'))} ({_mean(attack('nearest', 'blind'))})"]
-    cells += [_mean(group("members copied at first")), _mean(group("members never copied"))]
-    cells += [_mean(attack("nearest", "tpr"))]
-    other = "mia" if "mia" in trials[0]["attacks"] else "nearest-embedding"
-    cells += [f"{percent(attack(other, 'auc'))} ({_mean(attack(other, 'blind'))})", _mean(attack(other, "tpr"))]
+    if "nearest" in attacks:
+        cells += [told("nearest"), group("members copied at first"), group("members never copied")]
+        cells += [_mean(attack("nearest", "tpr"))]
+    else:  # nothing condensed was seen by anybody
+        cells += [""] * 4
+    other = [name for name in attacks if name != "nearest"]
+    cells += [told(other[0]), _mean(attack(other[0], "tpr"))] if other else [""] * 2
     cells += [f"{np.mean([t['seconds'] for t in trials]):.0f}"]
     return " | ".join(map(str, cells))
 
@@ -276,13 +297,15 @@ def figure(dataset: str, to: Path, records: TrialRecords) -> None:
     sheet, panes = pyplot.subplots(1, 2, figsize=(11, 4.5), sharey=True, layout="constrained")
     every = {name: trials for name, trials in _read(records, dataset).items() if trials[0]["attacks"]}
     for number, (method, trials) in enumerate(every.items()):
-        colour, marker = pyplot.get_cmap("tab20")(number % 20), "o" if "noise" in method else "s"
+        colour, marker = _look(number, method)
         for pane, key in zip(panes, ("auc", "tpr"), strict=True):
             told = [100 * max(a[key] for a in trial["attacks"].values()) for trial in trials]
             accuracy = [100 * trial["accuracy"] for trial in trials]
             pane.scatter(told, accuracy, label=method, color=colour, marker=marker, s=28)
-    blind = [100 * a["blind"] for ts in every.values() for t in ts for a in t["attacks"].values()]
-    panes[0].axvspan(min(blind), max(blind), alpha=0.15, color="grey", label="blind baselines")
+    for key, label, colour in (("blind", "blind baselines", "grey"), ("null", "truth permuted", "gold")):
+        found = [100 * a[key] for ts in every.values() for t in ts for a in t["attacks"].values() if key in a]
+        if found:
+            panes[0].axvspan(min(found), max(found), alpha=0.15, color=colour, label=label)
     for pane, chance in zip(panes, (50, 1), strict=True):
         pane.axvline(chance, color="grey", linestyle="dashed", linewidth=1, label="chance")
     panes[0].set_xlabel("membership, AUC % of the better attack")
@@ -291,6 +314,14 @@ def figure(dataset: str, to: Path, records: TrialRecords) -> None:
     sheet.legend(*panes[0].get_legend_handles_labels(), fontsize=7, loc="outside right center")
     sheet.suptitle(f"{dataset}: what condensed graphs are worth and what they tell")
     sheet.savefig(to, dpi=110)
+
+
+def _look(number: int, method: str) -> tuple[Any, str]:
+    """Colour and marker: circles started from noise, squares from real rows, the star condensed nothing."""
+    from matplotlib import pyplot
+
+    marker = "*" if method == WHOLE else "o" if "noise" in method else "s"
+    return pyplot.get_cmap("tab20")(number % 20), marker
 
 
 def _read(records: TrialRecords, dataset: str) -> dict[str, list[dict[str, Any]]]:

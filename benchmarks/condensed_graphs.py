@@ -125,6 +125,7 @@ TRANSFERRED = {  # accuracy % by architecture: FedGC, Table 3
     },
 }
 TRANSFER = ", transfer"
+STAGE_1 = ", stage 1"
 RECORDS = records_option("condensed_graphs")
 
 
@@ -320,7 +321,9 @@ def _look(number: int, method: str) -> tuple[Any, str]:
     """Colour and marker: circles started from noise, squares from real rows, the star condensed nothing."""
     from matplotlib import pyplot
 
-    marker = "*" if method == WHOLE else "o" if "noise" in method else "s"
+    target, settings = METHODS[method.removesuffix(STAGE_1)]
+    init = settings.get("init", "noise" if target in ("fedgc", "fedc4") else "real")
+    marker = "*" if method == WHOLE else "o" if init == "noise" else "s"
     return pyplot.get_cmap("tab20")(number % 20), marker
 
 
@@ -331,7 +334,7 @@ def _read(records: TrialRecords, dataset: str) -> dict[str, list[dict[str, Any]]
         if trials := records.seeds(f"{dataset}: {method}:"):
             found[method] = trials
             if trials[0].get("stage 1") and not trials[0].get("transfer"):
-                found[method + ", stage 1"] = [{**trial, **trial["stage 1"]} for trial in trials]
+                found[method + STAGE_1] = [{**trial, **trial["stage 1"]} for trial in trials]
     return found
 
 

@@ -1,0 +1,100 @@
+"""What a row tells of its class before and after FedGC's bottleneck, by itself and with its neighbours.
+
+Architectures that weigh a node's own row apart from its neighbours' (MLP, Cheby, SAGE) are trained on FedGC's
+condensed graphs and tested on transformed rows. Here nothing is condensed: a linear classifier is fitted to the
+rows of all labelled nodes, to see what the rows are worth to begin with.
+
+    python benchmarks/transformed_rows.py --dataset Cora --seeds 3
+"""
+
+from typing import Any
+
+import click
+import numpy as np
+import torch
+from torch import Tensor
+from trial_records import percent
+
+
+@click.command()
+@click.option("--dataset", type=click.Choice(["Cora", "CiteSeer"]), default="Cora", show_default=True)
+@click.option("--seeds", default=3, show_default=True)
+def main(dataset: str, seeds: int) -> None:
+    """Accuracy of a linear classifier of features, of their transformed means, and of the draws that are used."""
+    from gaudit.audit.trial import use_one_thread
+    from gaudit.targets.datasets import load_dataset
+    from gaudit.targets.propagation import gcn_operator
+
+    use_one_thread()
+    data = load_dataset(dataset)
+    operator = gcn_operator(data.edge_index, data.num_nodes)
+    found: dict[str, list[tuple[float, float]]] = {}
+    for seed in range(seeds):
+        for name, rows in {"features": data.x, **_transformed(data, seed)}.items():
+            both = _accuracy(data, rows), _accuracy(data, operator @ (operator @ rows))
+            found.setdefault(name, []).append(both)
+    click.echo("| rows | by themselves, test accuracy % | aggregated twice |\n|---|---|---|")
+    for name, pairs in found.items():
+        alone, together = zip(*pairs, strict=True)
+        click.echo(f"| {name} | {percent(list(alone))} | {percent(list(together))} |")
+
+
+def _transformed(data: Any, seed: int) -> dict[str, Tensor]:
+    """Every node's transformed row [N, d] as its client made it: the mean, and the draw that is used."""
+    from gaudit.defenses.bottleneck import InformationBottleneck
+    from gaudit.targets.encoder import encoded
+    from gaudit.targets.partition import partition
+    from gaudit.targets.party import clients_of
+    from gaudit.targets.randomness import branch
+
+    root = np.random.SeedSequence(seed)
+    clients = clients_of(data, partition(data, "dirichlet", 10, branch(root, "partition")))
+    shared = _self_trained(clients, data.num_nodes, root)
+    defense, held = InformationBottleneck(), {}
+    means, draws = torch.empty_like(data.x), torch.empty_like(data.x)
+    for client in clients:
+        seed_of = branch(root, "defense", client.number)
+        draws[client.nodes] = defense.on_data(client, shared, seed_of, lambda kind, kept: held.update(kept)).x
+        means[client.nodes] = encoded(client.x, client.edges, held)
+    return {"transformed, mean": means, "transformed, drawn": draws}
+
+
+def _self_trained(clients: list[Any], nodes: int, seed: np.random.SeedSequence) -> Any:
+    """The shared model and the labels that it guesses, with the settings of FedGC's paper preset."""
+    from gaudit.targets.channel import Channel
+    from gaudit.targets.exchange import exchange
+    from gaudit.targets.fedgc import FedGCSettings
+    from gaudit.targets.randomness import branch
+    from gaudit.targets.self_training import label_the_rest, train_together
+
+    s, channel = FedGCSettings(), Channel(retain=lambda message: False)
+    near = exchange(clients, s.hops, nodes, channel, s.encrypted)
+    weights = train_together(
+        clients,
+        near,
+        channel,
+        hidden=s.hidden,
+        rounds=s.self_training_rounds,
+        lr=s.self_training_lr,
+        weights_by=lambda counts: [count / sum(counts) for count in counts],
+        seed=branch(seed, "self-training"),
+        progress=lambda done: None,
+    )
+    return label_the_rest(clients, near, weights, s.held_out, branch(seed, "held-out"))
+
+
+def _accuracy(data: Any, rows: Tensor) -> float:
+    """Test accuracy of logistic regression on the labelled rows, its penalty chosen on validation nodes."""
+    from sklearn.linear_model import LogisticRegression
+
+    def part(mask: Tensor) -> tuple[Any, Any]:
+        return rows[mask].numpy(), data.y[mask].numpy()
+
+    train, val, test = part(data.train_mask), part(data.val_mask), part(data.test_mask)
+    tried = [LogisticRegression(C=c, max_iter=1000).fit(*train) for c in (1e-3, 1e-2, 1e-1, 1.0, 10.0)]
+    best = max(tried, key=lambda model: model.score(*val))
+    return float(best.score(*test))
+
+
+if __name__ == "__main__":
+    main()

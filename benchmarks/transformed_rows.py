@@ -19,7 +19,8 @@ from trial_records import percent
 @click.command()
 @click.option("--dataset", type=click.Choice(["Cora", "CiteSeer"]), default="Cora", show_default=True)
 @click.option("--seeds", default=3, show_default=True)
-def main(dataset: str, seeds: int) -> None:
+@click.option("--held-out", default=0.5, show_default=True, help="Share of test nodes kept out of self-training.")
+def main(dataset: str, seeds: int, held_out: float) -> None:
     """Accuracy of a linear classifier of features, of their transformed means, and of the draws that are used."""
     from gaudit.audit.trial import use_one_thread
     from gaudit.targets.datasets import load_dataset
@@ -30,7 +31,7 @@ def main(dataset: str, seeds: int) -> None:
     operator = gcn_operator(data.edge_index, data.num_nodes)
     found: dict[str, list[tuple[float, float]]] = {}
     for seed in range(seeds):
-        for name, rows in {"features": data.x, **_transformed(data, seed)}.items():
+        for name, rows in {"features": data.x, **_transformed(data, seed, held_out)}.items():
             both = _accuracy(data, rows), _accuracy(data, operator @ (operator @ rows))
             found.setdefault(name, []).append(both)
     click.echo("| rows | by themselves, test accuracy % | aggregated twice |\n|---|---|---|")
@@ -39,7 +40,7 @@ def main(dataset: str, seeds: int) -> None:
         click.echo(f"| {name} | {percent(list(alone))} | {percent(list(together))} |")
 
 
-def _transformed(data: Any, seed: int) -> dict[str, Tensor]:
+def _transformed(data: Any, seed: int, held_out: float) -> dict[str, Tensor]:
     """Every node's transformed row [N, d] as its client made it: the mean, and the draw that is used."""
     from gaudit.defenses.bottleneck import InformationBottleneck
     from gaudit.targets.encoder import encoded
@@ -49,7 +50,7 @@ def _transformed(data: Any, seed: int) -> dict[str, Tensor]:
 
     root = np.random.SeedSequence(seed)
     clients = clients_of(data, partition(data, "dirichlet", 10, branch(root, "partition")))
-    shared = _self_trained(clients, data.num_nodes, root)
+    shared = _self_trained(clients, data.num_nodes, held_out, root)
     defense, held = InformationBottleneck(), {}
     means, draws = torch.empty_like(data.x), torch.empty_like(data.x)
     for client in clients:
@@ -59,7 +60,7 @@ def _transformed(data: Any, seed: int) -> dict[str, Tensor]:
     return {"transformed, mean": means, "transformed, drawn": draws}
 
 
-def _self_trained(clients: list[Any], nodes: int, seed: np.random.SeedSequence) -> Any:
+def _self_trained(clients: list[Any], nodes: int, held_out: float, seed: np.random.SeedSequence) -> Any:
     """The shared model and the labels that it guesses, with the settings of FedGC's paper preset."""
     from gaudit.targets.channel import Channel
     from gaudit.targets.exchange import exchange
@@ -80,7 +81,7 @@ def _self_trained(clients: list[Any], nodes: int, seed: np.random.SeedSequence) 
         seed=branch(seed, "self-training"),
         progress=lambda done: None,
     )
-    return label_the_rest(clients, near, weights, s.held_out, branch(seed, "held-out"))
+    return label_the_rest(clients, near, weights, held_out, branch(seed, "held-out"))
 
 
 def _accuracy(data: Any, rows: Tensor) -> float:

@@ -97,8 +97,13 @@ def _table_3(*accuracies: float) -> dict[str, float]:
     return dict(zip(("MLP", "APPNP", "Cheby", "GCN", "SAGE", "SGC"), accuracies, strict=True))
 
 
-NOT_ATTACKED = ("fedavg", "fedprox", "scaffold")
-NO_CONDENSED_GRAPH = ("classifier", "fedc4", *NOT_ATTACKED)
+ATTACKS: dict[str, tuple[str, ...]] = {  # on targets that publish no condensed graph
+    "classifier": ("mia",),
+    "fedc4": ("nearest", "nearest-embedding"),  # on what clients tell each other
+    "fedavg": (),
+    "fedprox": (),
+    "scaffold": (),
+}
 PUBLISHED = {  # accuracy %; GCond: Table 2 at the ratio of the preset; FedGC and FedGM: their Tables 2
     "Cora": {
         "gcond": 80.1,
@@ -158,7 +163,7 @@ def run(
     data = load_dataset(dataset)
     data.name = dataset
     if transfer:  # of what publishes condensed graphs
-        methods = tuple(m for m in methods if METHODS[m][0] not in NO_CONDENSED_GRAPH)
+        methods = tuple(m for m in methods if METHODS[m][0] not in ATTACKS)
     for index in range(first_seed, seeds):
         for method in methods:
             name = f"{dataset}{TRANSFER if transfer else ''}: {method}: {index}"
@@ -189,15 +194,12 @@ def _plans(data: Any, method: str, index: int, transfer: bool, stages: bool) -> 
         **settings,
         **({"transfer": True} if transfer else {}),
     }
-    attacks: tuple[AttackPlan, ...] = (AttackPlan("nearest"), AttackPlan("mia"))
-    if method == WHOLE:
-        attacks = attacks[1:]
-    if name == "fedc4":  # what clients tell each other; nothing condensed is published
+    if name == "fedc4":
         size = {"fedc4, half": 2, "fedc4, quarter": 4}.get(method, 1)
         fitting["condensing"] = {**fitting["condensing"], "ratio": fitting["condensing"]["ratio"] / size}
-        attacks = tuple(AttackPlan(a, {}, "client:0") for a in ("nearest", "nearest-embedding"))
-    if transfer or name in NOT_ATTACKED:
-        attacks = ()
+    observer = "client:0" if name == "fedc4" else "public"
+    names = () if transfer else ATTACKS.get(name, ("nearest", "mia"))
+    attacks = tuple(AttackPlan(attack, {}, observer) for attack in names)
     defense, rates = "ib" if method.endswith(", ib") else "none", fitting.get("lr")
     every = [{**fitting, "lr": rate} for rate in rates] if isinstance(rates, tuple) else [fitting]
     return [TrialPlan(name, one, defense, {}, attacks, seed=0, index=index, timeline=stages) for one in every]
@@ -214,7 +216,7 @@ def _scored(attacked: Any) -> dict[str, Any]:
     from gaudit.audit.metrics import auc
 
     judged, blind = attacked.judged, attacked.blind
-    null = judged.scrambled(np.random.default_rng(0))  # who is a member is drawn anew
+    null = judged.scrambled(np.random.default_rng(0))  # one permutation, the same for all trials
     groups = {name: judged.where(mask) for name, mask in attacked.groups.items()}
     return {
         "auc": auc(judged.truth, judged.score),

@@ -158,6 +158,7 @@ def run(
     """Run the trials that are not recorded yet, one after another on one thread."""
     from gaudit.audit.trial import use_one_thread
     from gaudit.targets.datasets import load_dataset
+    from gaudit.targets.errors import InputError
 
     use_one_thread()
     data = load_dataset(dataset)
@@ -167,7 +168,10 @@ def run(
     for index in range(first_seed, seeds):
         for method in methods:
             name = f"{dataset}{TRANSFER if transfer else ''}: {method}: {index}"
-            records.make(name, partial(_trial, data, method, index, transfer))
+            try:
+                records.make(name, partial(_trial, data, method, index, transfer))
+            except InputError as error:  # this dataset has no place for the method: the others go on
+                click.echo(f"{name} cannot be made: {error}", err=True)
 
 
 def _trial(data: Any, method: str, index: int, transfer: bool) -> dict[str, Any]:

@@ -41,47 +41,25 @@ def main(dataset: str, seeds: int, held_out: float) -> None:
 
 
 def _transformed(data: Any, seed: int, held_out: float) -> dict[str, Tensor]:
-    """Every node's transformed row [N, d] as its client made it: the mean, and the draw that is used."""
+    """Every node's transformed row [N, d] as its client made it in FedGC: the mean, and the draw that is used."""
     from gaudit.defenses.bottleneck import InformationBottleneck
     from gaudit.targets.encoder import encoded
-    from gaudit.targets.partition import partition
-    from gaudit.targets.party import clients_of
-    from gaudit.targets.randomness import branch
+    from gaudit.targets.fedgc import FedGC
 
-    root = np.random.SeedSequence(seed)
-    clients = clients_of(data, partition(data, "dirichlet", 10, branch(root, "partition")))
-    shared = _self_trained(clients, data.num_nodes, held_out, root)
-    defense, held = InformationBottleneck(), {}
     means, draws = torch.empty_like(data.x), torch.empty_like(data.x)
-    for client in clients:
-        seed_of = branch(root, "defense", client.number)
-        draws[client.nodes] = defense.on_data(client, shared, seed_of, lambda kind, kept: held.update(kept)).x
-        means[client.nodes] = encoded(client.x, client.edges, held)
+
+    class Watched(InformationBottleneck):
+        def on_data(self, client: Any, shared: Any, seed: np.random.SeedSequence, hold: Any) -> Any:
+            held: dict[str, Tensor] = {}
+            transformed = super().on_data(client, shared, seed, lambda kind, kept: held.update(kept))
+            draws[client.nodes] = transformed.x
+            means[client.nodes] = encoded(client.x, client.edges, held)
+            return transformed
+
+    brief = {"rounds": 1, "checkpoints": (1,), "test": {"epochs": 1, "models": 1}}  # what comes after is not asked
+    target = FedGC(held_out=held_out, **brief)
+    target.run(data, Watched(), np.random.SeedSequence(seed), lambda message: False)
     return {"transformed, mean": means, "transformed, drawn": draws}
-
-
-def _self_trained(clients: list[Any], nodes: int, held_out: float, seed: np.random.SeedSequence) -> Any:
-    """The shared model and the labels that it guesses, with the settings of FedGC's paper preset."""
-    from gaudit.targets.channel import Channel
-    from gaudit.targets.exchange import exchange
-    from gaudit.targets.fedgc import FedGCSettings
-    from gaudit.targets.randomness import branch
-    from gaudit.targets.self_training import label_the_rest, train_together
-
-    s, channel = FedGCSettings(), Channel(retain=lambda message: False)
-    near = exchange(clients, s.hops, nodes, channel, s.encrypted)
-    weights = train_together(
-        clients,
-        near,
-        channel,
-        hidden=s.hidden,
-        rounds=s.self_training_rounds,
-        lr=s.self_training_lr,
-        weights_by=lambda counts: [count / sum(counts) for count in counts],
-        seed=branch(seed, "self-training"),
-        progress=lambda done: None,
-    )
-    return label_the_rest(clients, near, weights, held_out, branch(seed, "held-out"))
 
 
 def _accuracy(data: Any, rows: Tensor) -> float:

@@ -165,6 +165,7 @@ def run(
     data.name = dataset
     if transfer:  # of what publishes condensed graphs
         methods = tuple(m for m in methods if METHODS[m][0] not in ATTACKS)
+        _add_gcond_layers()
     for index in range(first_seed, seeds):
         for method in methods:
             name = f"{dataset}{TRANSFER if transfer else ''}: {method}: {index}"
@@ -172,6 +173,14 @@ def run(
                 records.make(name, partial(_trial, data, method, index, transfer))
             except InputError as error:  # this dataset has no place for the method: the others go on
                 click.echo(f"{name} cannot be made: {error}", err=True)
+
+
+def _add_gcond_layers() -> None:
+    from gcond_layers import GCOND_LAYERS
+
+    from gaudit.targets.downstream import ARCHITECTURES
+
+    ARCHITECTURES.update(GCOND_LAYERS)
 
 
 def _trial(data: Any, method: str, index: int, transfer: bool) -> dict[str, Any]:
@@ -258,12 +267,13 @@ def show(records: TrialRecords) -> None:
 
 
 def _show_transfer(dataset: str, found: dict[str, list[dict[str, Any]]]) -> None:
-    names = list(next(iter(found.values()))[0]["transfer"])
+    names = list(max((t["transfer"] for ts in found.values() for t in ts), key=len))  # some were added later
     click.echo(f"### {dataset}: other architectures on the released graph, accuracy % (published)\n")
     click.echo(f"| method | seeds | {' | '.join(names)} |\n" + "|---" * (len(names) + 2) + "|")
     for method, trials in found.items():
         told = TRANSFERRED.get(dataset, {}).get(method, {})
-        cells = [_beside(percent([t["transfer"][name] for t in trials]), told.get(name)) for name in names]
+        every = {name: [t["transfer"][name] for t in trials if name in t["transfer"]] for name in names}
+        cells = [_beside(percent(some) if some else "", told.get(name)) for name, some in every.items()]
         click.echo(f"| {method} | {len(trials)} | {' | '.join(cells)} |")
     click.echo("")
 

@@ -1,15 +1,16 @@
-"""The MLP and the ChebNet of GCond's released tester, which are not what their names say.
+"""The MLP, the ChebNet and the SGC of GCond's released tester, which are not what their names say.
 
 FedGC's Table 3 follows GCond's. Read in github.com/ChandlerBang/GCond: ``tester_other_arcs.py`` trains its "MLP"
 without edges but then asks it, as all others, with those of the whole graph (``predict(feat_full, adj_full)``);
-``models/mycheby.py`` has one weight for all orders, and self-loops in the whole graph only.
+``models/mycheby.py`` has one weight for all orders, and self-loops in the whole graph only;
+``models/sgc_multi.py`` propagates the answers of a perceptron with a hidden layer, where an SGC has no such layer.
 Its SAGE (``models/mygraphsage.py``) has no weight for the node itself: that is a GCN which samples neighbours.
 """
 
 from collections.abc import Callable
 
 from torch import Tensor, nn
-from torch_geometric.nn import GCNConv, SimpleConv
+from torch_geometric.nn import GCNConv, SGConv, SimpleConv
 from torch_geometric.nn.conv.gcn_conv import gcn_norm
 
 from gaudit.targets.downstream import Downstream
@@ -45,4 +46,5 @@ class _OneWeight(nn.Module):
 GCOND_LAYERS: dict[str, Callable[[int, int, int], Downstream]] = {
     "GCond's MLP": lambda d, h, c: Downstream(_AggregatedWhenAsked(d, h), _AggregatedWhenAsked(h, c)),
     "GCond's Cheby": lambda d, h, c: Downstream(_OneWeight(d, h), _OneWeight(h, c)),
+    "GCond's SGC": lambda d, h, c: Downstream(nn.Linear(d, h), SGConv(h, c, K=2)),
 }

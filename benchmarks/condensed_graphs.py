@@ -272,10 +272,17 @@ def _show_transfer(dataset: str, found: dict[str, list[dict[str, Any]]]) -> None
     click.echo(f"| method | seeds | {' | '.join(names)} |\n" + "|---" * (len(names) + 2) + "|")
     for method, trials in found.items():
         told = TRANSFERRED.get(dataset, {}).get(method, {})
-        every = {name: [t["transfer"][name] for t in trials if name in t["transfer"]] for name in names}
-        cells = [_beside(percent(some) if some else "", told.get(name)) for name, some in every.items()]
+        cells = [_beside(_transferred(name, trials), told.get(name)) for name in names]
         click.echo(f"| {method} | {len(trials)} | {' | '.join(cells)} |")
     click.echo("")
+
+
+def _transferred(name: str, trials: list[dict[str, Any]]) -> str:
+    """Accuracy of an architecture over the trials that have it."""
+    found = [trial["transfer"][name] for trial in trials if name in trial["transfer"]]
+    if not found:
+        return ""
+    return percent(found) + (f" ({len(found)} seeds)" if len(found) < len(trials) else "")
 
 
 def _beside(measured: str, published: float | None) -> str:

@@ -7,13 +7,16 @@ from pydantic import Field
 from torch import Tensor
 from torch.nn import functional as F
 
-from ..targets.condensed import KIND, ROWS_KIND, UPLOAD_KIND, rows_of
+from ..targets.condensed import INITIAL_KIND, KIND, ROWS_KIND, UPLOAD_KIND, rows_of
 from ..targets.encoder import ENCODER_KIND
 from ..targets.errors import InputError
 from ..targets.settings import Settings
 from ..targets.transcript import View, observer_members
 from .adapted import adapted
 from .attack import Attack, Knowledge
+
+TOLD_KINDS = (UPLOAD_KIND, ROWS_KIND, INITIAL_KIND)
+"""What clients tell others of rows of theirs."""
 
 
 class NearestSettings(Settings):
@@ -31,11 +34,12 @@ class Nearest(Attack):
 
     Condensation that starts from real rows publishes them slightly moved. Where the view holds a client's
     encoder and the adversary adapts to the defense, features are transformed by it first. Where clients tell the
-    server or each other of condensed graphs of their own, who sees these compares with their rows too.
+    server or each other of condensed graphs of their own, or hand the server rows to start from, who sees these
+    compares with their rows too.
     """
 
     name = "nearest"
-    any_of: ClassVar[tuple[str, ...]] = (KIND, UPLOAD_KIND, ROWS_KIND)
+    any_of: ClassVar[tuple[str, ...]] = (KIND, *TOLD_KINDS)
     uses: ClassVar[tuple[str, ...]] = (ENCODER_KIND,)
     Settings = NearestSettings
     settings: NearestSettings
@@ -59,9 +63,9 @@ def own_in_their_place(knowledge: Knowledge) -> Tensor:
 
 
 def _rows(view: View, features: int) -> Tensor:
-    """All rows of others' condensed nodes in a view; of a graph that is released again and again the last ones."""
+    """All rows that others let out in a view; of a graph that is released again and again the last ones."""
     own = observer_members(view.observer)
-    others = [m for kind in (UPLOAD_KIND, ROWS_KIND) for m in view.of_kind(kind) if m.sender not in own]
+    others = [m for kind in TOLD_KINDS for m in view.of_kind(kind) if m.sender not in own]
     seen = [*view.of_kind(KIND)[-1:], *others]
     if not seen:
         raise InputError(f"the observer '{view.observer}' sees no condensed nodes but its own: choose another one")

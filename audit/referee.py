@@ -1,10 +1,12 @@
 """Puts the truth beside the guesses; nobody else gets to see both."""
 
+from collections.abc import Iterable
+
 import numpy as np
 
 from ..attacks.attack import Scores
 from ..targets.target import Secrets
-from ..targets.transcript import observer_members
+from ..targets.transcript import View, observer_members
 from .knowledge import Grant
 from .metrics import Judged
 
@@ -40,3 +42,11 @@ def in_question(secrets: Secrets, observer: str) -> np.ndarray:
     own = [int(m.partition(":")[2]) for m in observer_members(observer) if m.startswith("client:")]
     asked: np.ndarray = ~np.isin(secrets.owners[np.argsort(secrets.subjects)], own)
     return asked
+
+
+def told_by(view: View, kinds: Iterable[str]) -> list[int]:
+    """The clients from which a view holds messages of some kinds to a client, and not to all."""
+    wanted = set(kinds)
+    told = {m.sender for m in view.messages if m.kind in wanted and m.tensors and m.receiver.startswith("client:")}
+    others = told - {"server", *observer_members(view.observer)}
+    return sorted(int(name.partition(":")[2]) for name in others)

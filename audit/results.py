@@ -181,7 +181,7 @@ def attack_outcome(by_seed: Mapping[int, Attacked], fpr: float = LOW_FPR[0]) -> 
         auc_difference(runs, blind),
         tuple(tpr_at_fpr_finding(runs, fpr) for fpr in LOW_FPR),
         auc_finding([run.scrambled(np.random.default_rng(i)) for i, run in enumerate(runs)], NULL_LEVEL),
-        {name: _in_group(attacked, name) for name in first.groups},
+        {name: _in_group(attacked, name) for name in dict.fromkeys(name for a in attacked for name in a.groups)},
         first.game,
         {
             "average_precision": average_precision_finding(runs),
@@ -257,7 +257,10 @@ def _risk(attacked: Sequence[Attacked], attribute: str) -> dict[str, Finding]:
 
 
 def _in_group(attacked: Sequence[Attacked], name: str) -> Finding:
-    runs: list[Judged] = [a.judged.where(a.groups[name]) for a in attacked]
-    if any(run.truth.all() for run in runs):
-        return Finding("auc", None, None, None, 0.95, "none", "valid", "no non-member of this group")
+    nobody = [np.zeros(len(a.judged.truth), dtype=bool) for a in attacked]
+    masks = [a.groups.get(name, none) for a, none in zip(attacked, nobody, strict=True)]
+    runs = [a.judged.where(mask) for a, mask in zip(attacked, masks, strict=True)]
+    for what, side in (("non-member", False), ("member", True)):
+        if not all((run.truth == side).any() for run in runs):
+            return Finding("auc", None, None, None, 0.95, "none", "valid", f"no {what} of this group")
     return auc_finding(runs)

@@ -42,6 +42,7 @@ BESIDE_FEDC4 = ALONGSIDE | {  # FedC4, section 5.1
     "rounds": 200,
     "local_epochs": 5,
 }
+BY_GRADIENT = {"optimiser": "sgd", "lr": (0.02, 0.1, 0.5)}
 WHOLE = "whole graph"
 METHODS: dict[str, tuple[str, dict[str, Any]]] = {  # target, settings besides the paper preset
     WHOLE: (
@@ -77,8 +78,10 @@ METHODS: dict[str, tuple[str, dict[str, Any]]] = {  # target, settings besides t
     "fedc4, alone": ("fedc4", {"delta": 0.0}),
     "fedavg, 5": ("fedavg", BESIDE_FEDC4),
     "fedavg": ("fedavg", ALONGSIDE),
+    "fedavg, sgd": ("fedavg", ALONGSIDE | BY_GRADIENT),
     "fedprox": ("fedprox", ALONGSIDE),
-    "scaffold": ("scaffold", ALONGSIDE | {"optimiser": "sgd", "lr": (0.02, 0.1, 0.5)}),
+    "fedprox, sgd": ("fedprox", ALONGSIDE | BY_GRADIENT),
+    "scaffold": ("scaffold", ALONGSIDE | BY_GRADIENT),
 }
 
 
@@ -137,6 +140,7 @@ TRANSFERRED = {  # accuracy % by architecture
 }
 TRANSFER = ", transfer"
 STAGE_1 = ", stage 1"
+HEARD = "nodes of clients that it heard from"
 RECORDS = records_option("condensed_graphs")
 
 
@@ -185,16 +189,29 @@ def _add_gcond_layers() -> None:
 
 def _trial(data: Any, method: str, index: int, transfer: bool) -> dict[str, Any]:
     """One trial; of a method with several rates, that of the best validation accuracy."""
-    from gaudit.audit.trial import run_trial
-
     stages = METHODS[method][0] == "fedgm"  # its first stage is a release of its own
     began = time.process_time()
-    tried = [run_trial(plan, data) for plan in _plans(data, method, index, transfer, stages)]
+    tried = _tried(_plans(data, method, index, transfer, stages), data)
     result = max(tried, key=lambda one: one.utility.validation)
     spent = {"seconds": (time.process_time() - began) / len(tried), "notes": result.notes}
     spent |= {"transfer": result.transfer, "lr": result.plan.target_settings.get("lr")}
     at = [_at(result, place) for place in range(len(result.utilities))]
     return {**at[result.chosen], **spent, "stage 1": at[0] if stages else None}
+
+
+def _tried(plans: list[Any], data: Any) -> list[Any]:
+    """Results of those that do not diverge; InputError if all of several rates do."""
+    from gaudit.audit.trial import run_trial
+    from gaudit.targets.channel import StoppedError
+
+    found: list[Any] = []
+    for place, plan in enumerate(plans):
+        try:
+            found.append(run_trial(plan, data))
+        except StoppedError:
+            if not found and place == len(plans) - 1:
+                raise
+    return found
 
 
 def _plans(data: Any, method: str, index: int, transfer: bool, stages: bool) -> list[Any]:
@@ -230,14 +247,22 @@ def _scored(attacked: Any) -> dict[str, Any]:
 
     judged, blind = attacked.judged, attacked.blind
     null = judged.scrambled(np.random.default_rng(0))  # one permutation, the same for all trials
-    groups = {name: judged.where(mask) for name, mask in attacked.groups.items()}
     return {
         "auc": auc(judged.truth, judged.score),
         "tpr": _named_at_one_percent(judged),
         "blind": auc(blind.truth, blind.score),
         "null": auc(null.truth, null.score),
-        "groups": {name: auc(part.truth, part.score) for name, part in groups.items()},
+        "groups": {name: _auc_within(judged, mask) for name, mask in attacked.groups.items()},
+        "groups blind": {name: _auc_within(blind, mask) for name, mask in attacked.groups.items()},
     }
+
+
+def _auc_within(judged: Any, mask: Any) -> float | None:
+    """Of a group; None where it lacks members or others."""
+    from gaudit.audit.metrics import auc
+
+    part = judged.where(mask)
+    return None if part.truth.all() or not part.truth.any() else auc(part.truth, part.score)
 
 
 def _named_at_one_percent(judged: Any) -> float:
@@ -294,10 +319,12 @@ def _row(method: str, trials: list[dict[str, Any]], published: float | None) -> 
         return [trial["attacks"][name][key] for trial in trials]
 
     def told(name: str) -> str:
-        return f"{percent(attack(name, 'auc'))} ({_mean(attack(name, 'blind'))})"
+        all_told = f"{percent(attack(name, 'auc'))} ({_mean(attack(name, 'blind'))})"
+        heard = group(HEARD, name)
+        return f"{all_told}; heard: {heard} ({group(HEARD, name, 'groups blind')})" if heard else all_told
 
-    def group(name: str) -> str:
-        every = [trial["attacks"]["nearest"]["groups"].get(name) for trial in trials]
+    def group(name: str, attack: str = "nearest", key: str = "groups") -> str:
+        every = [trial["attacks"][attack].get(key, {}).get(name) for trial in trials]
         return _mean([value for value in every if value is not None and np.isfinite(value)])
 
     attacks = trials[0]["attacks"]

@@ -4,6 +4,8 @@ FedGC's Table 3 follows GCond's. Read in github.com/ChandlerBang/GCond: ``tester
 without edges but then asks it, as all others, with those of the whole graph (``predict(feat_full, adj_full)``);
 ``models/mycheby.py`` has one weight for all orders, and self-loops in the whole graph only;
 ``models/sgc_multi.py`` propagates the answers of a perceptron with a hidden layer, where an SGC has no such layer.
+Nothing is tuned there; where a release is tuned on the whole graph, as FedGC's is, these layers learn on it as on a
+condensed graph (no edges in the MLP, no loops in the ChebNet), which is our reading and may cost them accuracy.
 Its SAGE (``models/mygraphsage.py``) has no weight for the node itself: that is a GCN which samples neighbours.
 """
 

@@ -33,7 +33,7 @@ def of_one_upload(epsilon: float, delta: float, accountant: str) -> Guarantee:
         accountant=accountant,
         public=("names and shapes of what is uploaded",),
         composes="rounds add up: this is one upload",
-        covers="one upload",
+        covers="one upload of a gradient or of weights",
     )
 
 

@@ -119,7 +119,7 @@ class CentralCondensation(Target):
             transferred(best, data, [graph.owner], s.test, branch(seed, "transfer"), progress) if s.transfer else {}
         )
         notes = (f"{len(best.y)} condensed nodes, density {best.density():.2f}", *graph.notes)
-        secrets = {GAME: label_membership(data, [graph.owner], graph.groups())}
+        secrets = {GAME: label_membership(data, [graph.owner], graph.groups(data))}
         return Run(channel.transcript, secrets, worth, chosen, notes, told)
 
 
@@ -172,9 +172,12 @@ class OwnGraph:
         change = defense.on_gradients(owner, branch(seed, "gradients", 0))
         return cls(owner, near, term, change, size, progress)
 
-    def groups(self) -> dict[str, np.ndarray]:
-        """Which nodes each group of members leaves out, where rows were copied at first."""
-        train = self.owner.train.cpu().numpy()
+    def groups(self, data: Data) -> dict[str, np.ndarray]:
+        """Which nodes each group of members leaves out, where rows were copied at first.
+
+        Members are those of ``data``: what a defense forgets was not copied, but is asked about all the same.
+        """
+        train = data.train_mask.cpu().numpy()
         if self.copied is None:
             return {}
         copied = np.zeros(len(train), dtype=bool)

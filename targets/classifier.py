@@ -77,12 +77,9 @@ class Classifier(Target):
             return "it needs a model that clients trained together before"
         if type(defense).on_training is not Defense.on_training:
             return "it adds a term to the loss, and this target's training has no place for one"
-        reason = super().why_not(defense)
-        if reason is None and defense.acts_on and not set(defense.acts_on) & self._sent():
-            return f"it changes {' and '.join(defense.acts_on)}, none of which these settings send"
-        return reason
+        return super().why_not(defense)
 
-    def _sent(self) -> set[str]:
+    def sent(self) -> set[str]:
         """Kinds of messages that are sent with these settings."""
         s = self.settings
         tables = {"posteriors": posteriors_kind, "labels": labels_kind}

@@ -15,6 +15,8 @@ UPLOAD_KIND = "condensed-upload"
 """A condensed graph that one client sends to the server, which does not pass it on."""
 ROWS_KIND = "condensed-rows"
 """Features [k, d] and labels [k] of condensed nodes (positions [k]), once to each client that gets them."""
+INITIAL_KIND = "initial-rows"
+"""Features [k, d] and labels [k] of a client's labelled nodes, for the server to start from."""
 
 
 @dataclass(frozen=True)
@@ -83,15 +85,15 @@ def joined(parts: Sequence[CondensedGraph]) -> CondensedGraph:
 
 
 def rows_of(message: Message, features: int) -> Tensor:
-    """Features of the condensed nodes that a message of any of the kinds above holds, [k, d].
+    """Features of the nodes, condensed or to start from, that a message of any of the kinds above holds, [k, d].
 
     Raises:
         InputError: they are missing, misshapen or not finite.
     """
-    if message.kind != ROWS_KIND:
+    if message.kind not in (ROWS_KIND, INITIAL_KIND):
         return CondensedGraph.from_tensors(message.tensors, features=features).x
     x = message.tensors.get("x")
     if x is None or x.dim() != 2 or x.shape[1] != features or not bool(torch.isfinite(x).all()):
         shape = "none" if x is None else f"{tuple(x.shape)}, or not finite"
-        raise InputError(f"'{ROWS_KIND}' must hold finite features x [k, {features}], got {shape}")
+        raise InputError(f"'{message.kind}' must hold finite features x [k, {features}], got {shape}")
     return x.float()

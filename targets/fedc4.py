@@ -136,11 +136,12 @@ class FedC4Run(FederatedRun):
                     s.condensing.rounds,
                     seed,
                 )
+                graph = CondensedGraph.from_tensors(own.release().tensors())  # or say that it is not finite
             except InputError as error:
                 raise InputError(f"{client.name}: {error}") from error
             if copied is not None:
                 self.copied[client.nodes[copied].cpu().numpy()] = True
-            found.append(_Collaborator(own.release(), every - {client.number}))
+            found.append(_Collaborator(graph, every - {client.number}))
             self.progress("condensing local graphs", client.number + 1, s.clients)
         sizes = [len(party.graph.y) for party in found]
         self.notes.append(f"{min(sizes)} to {max(sizes)} condensed nodes for each client")

@@ -216,12 +216,16 @@ class FederatedRun:
         weights = {name: weight.to(s.device) for name, weight in drawn.items()}
         server = _Server(s, weights) if s.upload == "gradients" else None
         for t in range(s.rounds):
+            with self.channel.keeping():
+                _must_be_finite(weights, t)
             received = self.channel.send(GLOBAL_KIND, "server", "clients", t, weights)
             if server is None:
                 weights = self.averaged(self._trained(tasks, received, t))
             else:
                 weights = server.stepped(self.averaged(self._gradients(tasks, received, t)))
             self.progress("training", t + 1, s.rounds)
+        with self.channel.keeping():
+            _must_be_finite(weights, s.rounds)
         self.channel.send(GLOBAL_KIND, "server", "clients", s.rounds, weights)
         return weights
 
@@ -329,6 +333,12 @@ class _Server:
         return {name: weight.detach().clone() for name, weight in self.weights.items()}
 
 
+def _must_be_finite(weights: Mapping[str, Tensor], rounds: int) -> None:
+    """Raises InputError where training diverged: nothing that follows would mean anything."""
+    if not all(bool(torch.isfinite(weight).all()) for weight in weights.values()):
+        raise InputError(f"training diverges: after {rounds} rounds the common weights are not finite; lower lr")
+
+
 def averaged(uploads: list[Mapping[str, Tensor]], shares: list[float]) -> dict[str, Tensor]:
     """The mean of uploads with the same names, weighted by ``shares``, which sum to one."""
     return {
@@ -361,10 +371,7 @@ class Federated(Target):
     def why_not(self, defense: Defense) -> str | None:
         if defense.needs_shared_model:
             return "it needs a model that clients trained together before"
-        reason = super().why_not(defense)
-        if reason is None and defense.acts_on and not set(defense.acts_on) & self.sent():
-            return f"it changes {' and '.join(defense.acts_on)}, none of which these settings send"
-        return reason
+        return super().why_not(defense)
 
     def sent(self) -> set[str]:
         """Kinds of messages that are sent with these settings."""

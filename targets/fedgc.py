@@ -14,7 +14,7 @@ from .cells import GAME as LONE_NODE
 from .cells import GRADIENT_KIND, MODEL_KIND, lone_node_secrets
 from .channel import Channel, Retention
 from .condensation import condensed_size
-from .condensed import KIND, CondensedGraph
+from .condensed import INITIAL_KIND, KIND, CondensedGraph
 from .defense import Defense, LossTerm, SharedModel
 from .device import usable_device
 from .errors import unknown_name
@@ -26,13 +26,12 @@ from .party import Client, clients_of
 from .preprocessing import FeatureSettings
 from .propagation import Neighbourhood
 from .randomness import branch
-from .released import GAME, label_membership, transferred, utilities
+from .released import GAME, channels_of_leakage, label_membership, transferred, utilities
 from .self_training import GRADIENT_KIND as SELF_TRAINING_KIND
 from .self_training import label_the_rest, train_together
 from .target import Progress, Run, Secrets, Target, no_progress
 
 COUNT_KIND = "class-counts"
-ROWS_KIND = "initial-rows"
 
 PUBLISHED_RATIO = {"cora": 0.026, "citeseer": 0.018}
 
@@ -91,7 +90,7 @@ class FedGC(Target):
     matches_gradients = True
     published_defense = "ib"
     release = KIND
-    sends = (KIND, GRADIENT_KIND, MODEL_KIND, COUNT_KIND, ROWS_KIND, SELF_TRAINING_KIND)
+    sends = (KIND, GRADIENT_KIND, MODEL_KIND, COUNT_KIND, INITIAL_KIND, SELF_TRAINING_KIND)
     release_phrase = "the condensed graph"
     Settings = FedGCSettings
     settings: FedGCSettings
@@ -140,6 +139,7 @@ class _FedGCRun:
         parts = partition(data, settings.partition, settings.clients, branch(seed, "partition"), beta=settings.beta)
         self.clients = [c.to(settings.device) for c in clients_of(data, parts)]
         self.shared: SharedModel | None = None
+        self.copied = np.zeros(int(data.num_nodes), dtype=bool)
         self.notes: list[str] = []
 
     def run(self) -> Run:
@@ -211,6 +211,9 @@ class _FedGCRun:
         labelled = int(self.data.train_mask.sum())
         size = condensed_size(s.ratio, s.ratio_of, self.data.num_nodes, labelled)
         server = MatchingServer.starting(s, self.data.num_features, counts, size, seed, self._initial_rows())
+        if server.started_from is not None:
+            offered = torch.cat([c.nodes[c.train] for c in self.clients])
+            self.copied[offered[server.started_from].cpu().numpy()] = True
         cells = {
             c.number: ClassCells(c, n, self.defense.on_gradients(c, branch(seed, "gradients", c.number)))
             for c, n in zip(self.clients, near, strict=True)
@@ -237,7 +240,7 @@ class _FedGCRun:
         if self.settings.init == "noise":
             return None
         sent = [
-            self.channel.send(ROWS_KIND, c.name, "server", -1, {"x": c.x[c.train], "y": c.y_train[c.train]})
+            self.channel.send(INITIAL_KIND, c.name, "server", -1, {"x": c.x[c.train], "y": c.y_train[c.train]})
             for c in self.clients
         ]
         return torch.cat([m["x"] for m in sent]), torch.cat([m["y"] for m in sent])
@@ -256,15 +259,14 @@ class _FedGCRun:
         return dict(self.channel.send(GRADIENT_KIND, client.name, "server", round_, gradients))
 
     def _secrets(self) -> Secrets:
-        """Test nodes that took part in self-training are told apart: their labels were guessed and trained on."""
-        if self.shared is None or not self.settings.self_training:
-            return label_membership(self.data, self.clients)
-        train = self.data.train_mask.cpu().numpy()
-        took_part = np.zeros(len(train), dtype=bool)
-        for client in self.clients:
-            took_part[client.nodes.cpu().numpy()] = client.used.cpu().numpy()
-        groups = {
-            "non-members in self-training": ~train & ~took_part,
-            "non-members not in self-training": ~train & took_part,
-        }
+        """Told apart: members whose rows a release starts from, and test nodes trained on with guessed labels."""
+        train, groups = self.data.train_mask.cpu().numpy(), dict[str, np.ndarray]()
+        if self.settings.init == "real":
+            groups |= channels_of_leakage(train, self.copied)
+        if self.shared is not None and self.settings.self_training:
+            took_part = np.zeros(len(train), dtype=bool)
+            for client in self.clients:
+                took_part[client.nodes.cpu().numpy()] = client.used.cpu().numpy()
+            groups["non-members in self-training"] = ~train & ~took_part
+            groups["non-members not in self-training"] = ~train & took_part
         return label_membership(self.data, self.clients, groups)

@@ -97,6 +97,10 @@ class FedGM(Target):
             return "it needs a model that clients trained together before"
         return super().why_not(defense)
 
+    def sent(self) -> set[str]:
+        """Kinds of messages that are sent with these settings: without stage 2 no models and gradients."""
+        return set(self.sends) - (set() if self.settings.refinements else {GRADIENT_KIND, MODEL_KIND})
+
     @classmethod
     def preset(cls, preset: str, data: Data) -> dict[str, Any]:
         if preset == "paper":

@@ -2,7 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, final
 
 import numpy as np
@@ -148,7 +148,13 @@ class Target(Configured, ABC):
             return f"it changes gradients that a condensed graph is fitted to, and '{self.name}' fits none"
         if defense.acts_on and not set(defense.acts_on) & set(self.sends):
             return f"it changes {' and '.join(defense.acts_on)}, which '{self.name}' never sends"
+        if defense.acts_on and not set(defense.acts_on) & self.sent():
+            return f"it changes {' and '.join(defense.acts_on)}, none of which these settings send"
         return None
+
+    def sent(self) -> set[str]:
+        """Kinds of messages that it may send with its settings."""
+        return set(self.sends)
 
     @classmethod
     def imitating(cls, other: "type[Target]") -> dict[str, Any]:
@@ -195,7 +201,8 @@ class Target(Configured, ABC):
                 f"the target '{self.name}' never called {' and '.join(idle)} of the defense '{defense.name}': it "
                 "ran undefended, which says nothing of the defense: call it in the target's run, or leave it out"
             )
-        return run
+        untouched = _untouched(defense, run.transcript)
+        return run if untouched is None else replace(run, notes=(*run.notes, untouched))
 
     @abstractmethod
     def run(
@@ -211,3 +218,16 @@ class Target(Configured, ABC):
         Raises:
             InputError: the graph and the settings do not go together.
         """
+
+
+def _untouched(defense: Defense, transcript: Transcript) -> str | None:
+    """What clients send past a defense of their uploads: its noise is not in that, nor is its promise about it."""
+    told = [t for t in transcript.tallies.values() if t.sender.startswith("client:") and t.receiver != t.sender]
+    kinds = dict.fromkeys(t.kind for t in told)
+    past = [kind for kind in kinds if kind not in defense.acts_on]
+    if not past or not set(kinds) & set(defense.acts_on):
+        return None
+    return (
+        f"clients also send {', '.join(past)}, which '{defense.name}' leaves as they are: whatever it promises is "
+        "about the other messages alone"
+    )

@@ -7,7 +7,7 @@ import torch
 from gaudit.attacks.nearest import Nearest
 from gaudit.audit.metrics import auc_finding
 from gaudit.targets.channel import Channel
-from gaudit.targets.condensed import KIND, ROWS_KIND, UPLOAD_KIND
+from gaudit.targets.condensed import INITIAL_KIND, KIND, ROWS_KIND, UPLOAD_KIND
 from gaudit.targets.errors import InputError
 
 
@@ -186,3 +186,15 @@ def test_planted_rows_told_to_a_client_are_found_by_that_client_alone(world):
     channel.send(ROWS_KIND, "client:1", "client:0", 0, {**content, "x": torch.zeros(3, 2)})
     with pytest.raises(InputError, match="finite features x"):
         world.judged(Nearest(), channel.transcript, "client:0")
+
+
+def test_planted_rows_to_start_from_are_found_by_the_server_alone(world):
+    channel = Channel()
+    content = {"x": world.data.x[world.members], "y": world.data.y[world.members]}
+    channel.send(INITIAL_KIND, "client:1", "server", -1, content)
+    assert auc_finding([world.judged(Nearest(), channel.transcript, "server")]).estimate > 0.99
+    with pytest.raises(InputError, match="sees no message"):
+        world.judged(Nearest(), channel.transcript, "public")
+    channel.send(INITIAL_KIND, "client:1", "server", -1, {**content, "x": torch.zeros(3, 2)})
+    with pytest.raises(InputError, match="'initial-rows' must hold finite features x"):
+        world.judged(Nearest(), channel.transcript, "server")

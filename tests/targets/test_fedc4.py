@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch.nn import functional as F
 
+from gaudit.targets.channel import StoppedError
 from gaudit.targets.collaboration import Rebuilder, Statistics, cluster_of, selected
 from gaudit.targets.condensed import CondensedGraph
 from gaudit.targets.errors import InputError
@@ -223,3 +224,17 @@ def test_nodes_that_are_alike_are_linked_and_others_are_not():
     assert z[2, 3] > 0
     assert not z[:2, 2:].any()
     assert dense_gcn_operator(z).isfinite().all()
+
+
+@pytest.mark.parametrize(
+    ("changes", "says"),
+    [
+        ({"condensing": {"lr_features": 1e38, "rounds": 3}}, "not finite|loss is"),
+        ({"lr": 1e12, "rounds": 30}, "training diverges.*lower lr"),
+    ],
+)
+def test_numbers_that_are_not_finite_stop_the_run_and_keep_what_was_sent(changes, says):
+    with pytest.raises(StoppedError, match=says) as caught:
+        ran(**changes)
+    assert "\n" not in str(caught.value)
+    assert caught.value.transcript.tallies

@@ -240,3 +240,23 @@ def test_unusable_settings_are_refused(graph, changes, message):
     with pytest.raises(InputError, match=message) as caught:
         ran(graph, **changes)
     assert "\n" not in str(caught.value)
+
+
+def test_rows_that_a_release_starts_from_are_told_apart(graph):
+    secrets = ran(graph, init="real", lr_features=1e-12).secrets["label-membership"]
+    copied = set(secrets.subjects[secrets.groups["members copied at first"] & secrets.truth].tolist())
+    never = set(secrets.subjects[secrets.groups["members never copied"] & secrets.truth].tolist())
+    assert copied
+    assert copied | never == set(secrets.subjects[secrets.truth].tolist())
+    assert not copied & never
+    (*_, release) = released(ran(graph, init="real", lr_features=1e-12))
+    near = {int((graph.x - row).abs().max(1).values.argmin()) for row in release.x}
+    assert near == copied
+    assert "members never copied" not in ran(graph).secrets["label-membership"].groups
+
+
+@pytest.mark.parametrize("defense", ["ldp", "noise-instead"])
+def test_a_defense_of_uploads_says_that_rows_to_start_from_pass_by_it(graph, defense):
+    target = FedGC(**(TINY | {"init": "real"}))
+    run = target(graph, find("defenses", defense)(), np.random.SeedSequence(0), lambda _: True)
+    assert "initial-rows" in run.notes[-1]

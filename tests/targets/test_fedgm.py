@@ -171,3 +171,26 @@ def test_a_search_finds_the_peak():
     found = best_ratio(lambda ratio: -((ratio - 0.6) ** 2), 40, np.random.SeedSequence(0))
     assert abs(found - 0.6) < 0.1
     assert found == best_ratio(lambda ratio: -((ratio - 0.6) ** 2), 40, np.random.SeedSequence(0))
+
+
+@pytest.mark.parametrize(
+    "defense", ["ldp", "gaussian-uploads", "noise-instead", "top-k-uploads", "quantised-uploads"]
+)
+def test_a_defense_of_uploads_says_that_condensed_rows_pass_by_it(defense):
+    noted = ran(defense=defense).notes[-1]
+    assert "clients also send condensed-upload" in noted
+    assert "class-gradients" not in noted
+    undefended, defended = (of_kind(ran(defense=d), "condensed-upload")[0] for d in ("none", defense))
+    assert torch.equal(undefended.tensors["x"], defended.tensors["x"])
+    with pytest.raises(InputError, match="none of which these settings send"):
+        ran(defense=defense, refinements=0)
+
+
+def test_without_a_defense_of_uploads_nothing_is_said_of_what_passes():
+    assert not any("also send" in note for name in ("none", "fewer-labels") for note in ran(defense=name).notes)
+
+
+@pytest.mark.parametrize("refinements", [0, 3])
+def test_what_is_sent_depends_on_the_stages(refinements):
+    found = {m.kind for m in ran(refinements=refinements).transcript.messages}
+    assert found == FedGM(**(TINY | {"refinements": refinements})).sent() <= set(FedGM.sends)

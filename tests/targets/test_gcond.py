@@ -126,3 +126,15 @@ def test_defenses_of_uploads_have_no_place():
     assert "shared model" in GCond().why_not(find("defenses", "ib")()) or GCond().why_not(find("defenses", "ib")())
     changed = released(ran(defense="adversarial-regularisation"))[-1]
     assert not torch.equal(changed.x, released(ran())[-1].x)
+
+
+def test_labels_that_a_defense_forgets_were_never_copied():
+    """Members are told apart by what was copied, not by what the defense left of them."""
+    run = ran(defense="fewer-labels", ratio=0.08)
+    secrets = run.secrets["label-membership"]
+    copied, never = (
+        secrets.groups[f"members {how}"] & secrets.truth for how in ("copied at first", "never copied")
+    )
+    assert not (copied & never).any()
+    assert np.array_equal(copied | never, secrets.truth)
+    assert copied.sum() == len(released(run)[0].y) < secrets.truth.sum()

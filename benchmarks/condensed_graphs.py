@@ -5,6 +5,7 @@ Each trial (dataset, method, first features, seed) is recorded when it is done, 
     python benchmarks/condensed_graphs.py run --dataset Cora --seeds 3
     python benchmarks/condensed_graphs.py run --dataset Cora --method "fedgc, ib" --transfer
     python benchmarks/condensed_graphs.py show
+    python benchmarks/condensed_graphs.py differences
     python benchmarks/condensed_graphs.py figure --dataset Cora --to cora.svg
 
 Attacks hold the released graph and the features of the nodes in question. ``nearest`` is told for all members, and
@@ -19,7 +20,7 @@ from typing import Any
 
 import click
 import numpy as np
-from trial_records import TrialRecords, percent, records_option
+from trial_records import TrialRecords, percent, points, records_option
 
 ALONGSIDE: dict[str, Any] = {  # FedGM, section 4.1, and OpenFGL's defaults for what it does not say
     "clients": 10,
@@ -342,6 +343,35 @@ def _row(method: str, trials: list[dict[str, Any]], published: float | None) -> 
 
 def _mean(values: list[float]) -> str:
     return f"{100 * np.mean(values):.1f}" if values else ""
+
+
+DIFFERENCES = (
+    *((name, f"{name}, noise") for name in ("gcond", "sfgc", "doscond", "fedgm")),
+    *(("fedgm", other) for other in ("fedgm, stage 1", "fedavg", "fedavg, sgd", "scaffold")),
+    ("scaffold", "fedavg, sgd"),
+    *(
+        ("fedc4", other)
+        for other in ("fedc4, alone", "fedc4, all told", "fedc4, half", "fedc4, quarter", "fedavg, 5")
+    ),
+)
+
+
+@main.command()
+@RECORDS
+def differences(records: TrialRecords) -> None:
+    """Print what some methods are more accurate than others by, seed by seed: these share partition and split."""
+    found = {dataset: _read(records, dataset) for dataset in PUBLISHED}
+    shown = [name for name in PUBLISHED if any(_less(found[name], *pair) for pair in DIFFERENCES)]
+    click.echo(f"| accuracy, in points | {' | '.join(shown)} |\n" + "|---" * (len(shown) + 1) + "|")
+    for one, other in DIFFERENCES:
+        cells = [_less(found[name], one, other) for name in shown]
+        click.echo(f"| {one}, less {other} | {' | '.join(points(c) if c else '' for c in cells)} |")
+
+
+def _less(found: dict[str, list[dict[str, Any]]], one: str, other: str) -> list[float]:
+    """Differences by seed, where both methods have all of their seeds."""
+    pair = [[trial["accuracy"] for trial in found.get(name, [])] for name in (one, other)]
+    return [a - b for a, b in zip(*pair, strict=True)] if len(pair[0]) == len(pair[1]) else []
 
 
 @main.command()

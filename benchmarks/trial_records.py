@@ -67,8 +67,19 @@ def records_option(benchmark: str) -> Callable[..., Any]:
 
 def percent(shares: list[float]) -> str:
     """The mean over seeds in percent, with its 95 % interval by Student's t."""
-    mean = 100 * float(np.mean(shares))
-    if len(shares) < 2:
-        return f"{mean:.1f}"
-    half = student.ppf(0.975, len(shares) - 1) * 100 * np.std(shares, ddof=1) / len(shares) ** 0.5
-    return f"{mean:.1f} [{max(mean - half, 0):.1f}, {min(mean + half, 100):.1f}]"
+    mean, half = _over_seeds(shares)
+    return f"{mean:.1f}" if half is None else f"{mean:.1f} [{max(mean - half, 0):.1f}, {min(mean + half, 100):.1f}]"
+
+
+def points(differences: list[float]) -> str:
+    """The mean over seeds of differences of shares, in points, with its 95 % interval by Student's t."""
+    mean, half = _over_seeds(differences)
+    return f"{mean:+.1f}" if half is None else f"{mean:+.1f} [{mean - half:+.1f}, {mean + half:+.1f}]"
+
+
+def _over_seeds(values: list[float]) -> tuple[float, float | None]:
+    """Hundred times the mean, and half of its interval where there are two at least."""
+    mean = 100 * float(np.mean(values))
+    if len(values) < 2:
+        return mean, None
+    return mean, float(student.ppf(0.975, len(values) - 1) * 100 * np.std(values, ddof=1) / len(values) ** 0.5)

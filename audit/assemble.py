@@ -140,7 +140,15 @@ def curve(section: Section, identity: tuple[str, ...]) -> list[Point]:
     pairs = [(o, a) for o in section.outcomes for a in o.attacks if a.plan.identity == identity]
     known = [(o, a) for o, a in pairs if o.accuracy.estimate is not None and a.auc.estimate is not None]
     points = [
-        Point(o.label, o.defense, o.strength, o.accuracy, a.auc, _undominated(o.accuracy, a.auc, known), _role(o))
+        Point(
+            o.label,
+            o.defense,
+            o.strength,
+            o.accuracy,
+            a.auc,
+            _undominated(o.accuracy, a.auc.turned, known),
+            _role(o),
+        )
         for o, a in known
     ]
     families = list(dict.fromkeys(p.family for p in points))
@@ -150,7 +158,7 @@ def curve(section: Section, identity: tuple[str, ...]) -> list[Point]:
 def _undominated(utility: Finding, leak: Finding, others: Sequence[tuple[DefenseOutcome, AttackOutcome]]) -> bool:
     """No other has at least as much utility and at most as much leak, and one of the two strictly."""
     mine = (utility.estimate or 0.0, -(leak.estimate or 0.0))
-    theirs = [(o.accuracy.estimate or 0.0, -(a.auc.estimate or 0.0)) for o, a in others]
+    theirs = [(o.accuracy.estimate or 0.0, -(a.auc.turned.estimate or 0.0)) for o, a in others]
     return not any(t != mine and t[0] >= mine[0] and t[1] >= mine[1] for t in theirs)
 
 

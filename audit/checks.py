@@ -11,9 +11,9 @@ from .audited import Audit, Place
 from .baseline import Accepted, Baseline, key_of, rounded
 from .comparison import Comparison, holm, paired
 from .finding import Finding
-from .gate import Decision, Status, against_baseline, within_budget, within_level
+from .gate import Decision, Status, against_baseline, not_below_chance, within_budget, within_level
 from .gate_report import CheckResult, GateReport
-from .policy import LEVEL, TPR, Check, PolicyFile, planned, told_apart
+from .policy import LEVEL, TPR, Check, PolicyFile, misspelt, planned, told_apart
 from .rates import FALSE_POSITIVES
 from .verdict import Scale, verdict
 
@@ -124,6 +124,9 @@ def _nothing(check: Check, audit: Audit, accepted: Baseline | None) -> Decision:
     """Why no finding is meant: it was never asked for, refused, or its trials are not there."""
     if (audit.missing or audit.failures) and planned(check, audit.plan):
         return Decision(Status.INVALID, f"its trials are not there: {_shortfall(audit)}")
+    wrong = misspelt(check, audit.findings())
+    if wrong is not None:
+        raise wrong
     why = _not_applicable(check, audit)
     known = () if accepted is None else tuple(accepted.findings.values())
     if any(check.means(old.where, old.where["defense"], _family(old)) for old in known):
@@ -212,7 +215,9 @@ def _parts(case: _Case, alpha: float, level: float, scale: Scale) -> dict[str, D
     """What one check that can be made decides, by its margin and by its budget."""
     check, place, parts = case.check, case.place, {}
     if case.comparison is not None and check.margin is not None:
-        parts["margin"] = against_baseline(case.comparison, check.metric, check.margin, alpha, level)
+        decision = against_baseline(case.comparison, check.metric, check.margin, alpha, level)
+        now = None if place is None else _findings(place).get(check.metric)
+        parts["margin"] = decision if now is None or case.comparison.identical else not_below_chance(decision, now)
     if place is not None and check.budget is not None:
         parts["budget"] = within_budget(_findings(place)[check.metric], check.metric, check.budget)
     if place is not None and check.level is not None:

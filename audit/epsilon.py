@@ -85,7 +85,8 @@ def epsilon_of_runs(
 
     A run that is a trial (one row: one canary, in or out) makes a bound that may be called ``"valid"``. Rows of
     one model are no independent trials, so runs of several rows are refused as ``"valid"``; the rows of a
-    subject then stay together when the halves are drawn, and the bound is an indication.
+    subject then stay together when the halves are drawn, and the bound is an indication. Where the same subjects
+    are members in all runs, more runs are no more trials: as many are counted as there are subjects.
     """
     if not runs:
         raise ValueError("at least one run is needed")
@@ -93,7 +94,15 @@ def epsilon_of_runs(
         raise ValueError("many rows of one run are not independent trials: 'valid' needs one row per run")
     truth, score = checked(*(np.concatenate([getattr(run, part) for run in runs]) for part in ("truth", "score")))
     ids = np.arange(len(truth)) if validity == "valid" else np.concatenate([run.subjects for run in runs])
-    return _lower_bound(Judged(ids, score, truth), len(runs), delta, level, validity, threshold, seed)
+    pool = Judged(ids, score, truth)
+    return _lower_bound(pool, len(runs), delta, level, validity, threshold, seed, _share_of_trials(pool))
+
+
+def _share_of_trials(pool: Judged) -> float:
+    """Subjects by rows, where nobody is a member in some runs and none in others; else each row is a trial."""
+    subjects, place = np.unique(pool.subjects, return_inverse=True)
+    member, other = (np.bincount(place[side], minlength=len(subjects)) > 0 for side in (pool.truth, ~pool.truth))
+    return 1.0 if (member & other).any() else len(subjects) / len(place)
 
 
 def epsilon_of_counts(
@@ -193,7 +202,14 @@ def one_run_p_value(correct: int, guesses: int, canaries: int, epsilon: float, d
 
 
 def _lower_bound(
-    pool: Judged, runs: int, delta: float, level: float, validity: Validity, threshold: float | None, seed: int
+    pool: Judged,
+    runs: int,
+    delta: float,
+    level: float,
+    validity: Validity,
+    threshold: float | None,
+    seed: int,
+    share: float = 1.0,
 ) -> Finding:
     _check(delta, level, validity)
     above, rest, chosen = True, pool, "set beforehand"
@@ -207,8 +223,9 @@ def _lower_bound(
         rest, chosen = sides[1], "chosen on the other half of the trials"
     flagged = (rest.score >= threshold) == above
     inside, outside = flagged[rest.truth], flagged[~rest.truth]
-    sizes = len(inside), len(outside)
-    bound = float(epsilon_of_counts(inside.sum(), sizes[0], outside.sum(), sizes[1], delta=delta, level=level))
+    sizes = round(share * len(inside)), round(share * len(outside))
+    hits, false = inside.mean() * sizes[0], outside.mean() * sizes[1]
+    bound = float(epsilon_of_counts(hits, sizes[0], false, sizes[1], delta=delta, level=level))
     ceiling = float(epsilon_of_counts(sizes[0], sizes[0], 0, sizes[1], delta=delta, level=level))
     note = _note(validity, f"{sizes[0]} + {sizes[1]} trials measured; so many show at most {ceiling:.2f}")
     method = f"Clopper-Pearson for both rates, threshold {chosen}"

@@ -1,6 +1,6 @@
 """A finding: one measured number with its interval and an honest word about both."""
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 
 
 @dataclass(frozen=True)
@@ -25,6 +25,19 @@ class Finding:
     members: int = 0
     non_members: int = 0
     seeds: int = 1
+
+    @property
+    def below_chance(self) -> bool:
+        """Whether it is an AUC that is shown to be below 0.5: turned round, its scores tell as much."""
+        return self.metric.endswith("auc") and self.high is not None and self.high < 0.5
+
+    @property
+    def turned(self) -> "Finding":
+        """What the scores tell either way round: an AUC shown to be below 0.5 is mirrored, all else is as it is."""
+        if not self.below_chance or None in (self.estimate, self.low, self.high):
+            return self
+        estimate, low, high = (1 - (x or 0.0) for x in (self.estimate, self.high, self.low))
+        return replace(self, estimate=estimate, low=low, high=high)
 
     def as_dict(self) -> dict[str, str | int | float | None]:
         """Plain JSON types, floats rounded to 6 decimals."""

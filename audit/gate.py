@@ -16,7 +16,7 @@ test (Berger, Technometrics 1982), each at its own level. Simulated on recorded 
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 from .comparison import MOST_SEEDS, Comparison
@@ -131,6 +131,17 @@ def _details(found: Comparison, margin: float, alpha: float, level: float) -> tu
     return tuple(lines)
 
 
+def not_below_chance(decision: Decision, found: Finding) -> Decision:
+    """The decision on a fall, unless it went below chance: turned round, that may be a rise."""
+    if not found.below_chance or decision.status is not Status.PASS:
+        return decision
+    return replace(decision, status=Status.INCONCLUSIVE, why=f"{decision.why}; but it {_turned_round(found)}")
+
+
+def _turned_round(found: Finding) -> str:
+    return f"is at most {found.high:.3f}, below chance: turned round, it tells as much"
+
+
 def within_budget(found: Finding, metric: str, budget: float) -> Decision:
     """The decision on a number by its interval; a lower bound alone can only show that it is more."""
     values = {"estimate": found.estimate, "interval_low": found.low, "interval_high": found.high}
@@ -142,6 +153,8 @@ def within_budget(found: Finding, metric: str, budget: float) -> Decision:
 
 
 def _budgeted(found: Finding, budget: float) -> tuple[Status, str]:
+    if found.below_chance:
+        return Status.INCONCLUSIVE, f"{_turned_round(found)}, so a budget of {budget:g} says nothing of it"
     if found.estimate is None or found.low is None:
         return Status.INVALID, f"cannot be held against a budget: {found.note or 'it has no interval'}"
     if found.low > budget:

@@ -82,10 +82,21 @@ class AttackOutcome:
         return {name: b for name, b in self.baselines.items() if name != PRIVATE}
 
     @property
-    def public_tells(self) -> bool:
-        """Whether the same attack without the release, or a blind baseline, tells more than chance itself."""
-        blind = [self.blind, *(b.auc for b in self.public.values())]
-        return any(found.low is not None and found.low > 0.5 for found in blind)
+    def without_release(self) -> tuple[Baseline, ...]:
+        """What is told without the release, by the same attack and by the public graph."""
+        return Baseline(self.blind, self.beyond_blind), *self.public.values()
+
+    @property
+    def explained(self) -> bool:
+        """Whether the public graph explains most of it: a baseline surely tells more than may lie beyond it.
+
+        That an attack is not shown to do better than any baseline explains nothing: its interval may be wide.
+        """
+        return any(
+            None not in (b.auc.low, b.beyond.high) and (b.beyond.high or 0.0) < (b.auc.low or 0.0) - 0.5
+            for b in self.without_release
+            if (b.auc.low or 0.0) > 0.5
+        )
 
     @property
     def unexplained(self) -> bool:
@@ -93,7 +104,7 @@ class AttackOutcome:
 
         All of them must be beaten, so testing each at its own level is enough (an intersection-union test).
         """
-        gaps = [self.beyond_blind, *(b.beyond for b in self.public.values())]
+        gaps = [b.beyond for b in self.without_release]
         above = self.auc.low is not None and self.auc.low > 0.5
         return above and all(gap.low is not None and gap.low > 0 for gap in gaps)
 

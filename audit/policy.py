@@ -4,6 +4,7 @@ import re
 import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Literal, get_args
 
@@ -13,6 +14,7 @@ from ..attacks.attack import Neighbours
 from ..targets.errors import InputError, unknown_name
 from ..targets.registry import registered
 from ..targets.settings import Settings
+from ..targets.transcript import observer_members
 from .audited import Place
 from .plan import Plan, is_file
 from .verdict import Level, Scale
@@ -154,6 +156,9 @@ class Policy(Settings):
         for check in policy.check:
             _known("attack", check.attack, "attacks", check)
             _known("target", check.target, "targets", check)
+            _known("defense", check.defense and check.defense.partition(",")[0], "defenses", check)
+            if check.observer is not None:
+                observer_members(check.observer)
         return policy
 
     def scale(self, planned: Scale) -> Scale:
@@ -210,6 +215,23 @@ def features(place: Place) -> dict[str, str | float | None]:
         "neighbours": attack.plan.neighbours,
         "game": attack.game,
     }
+
+
+def misspelt(check: Check, places: Iterable[Place]) -> InputError | None:
+    """Why a check that means no finding was meant to: without one selector, which is nearly right, it means some.
+
+    A policy may speak of graphs and defenses that an audit has not; a wrong letter must not switch a check off.
+    """
+    every = list(places)
+    for name in SELECTORS:
+        wanted = getattr(check, name)
+        if wanted is None:
+            continue
+        others = check.model_copy(update={name: None})
+        have = {str(features(place)[name]) for place in every if others.matches(place)}
+        if have and (name == "strength" or get_close_matches(str(wanted), have)):
+            return unknown_name(f"{name} in check '{check.name}':", str(wanted), have)
+    return None
 
 
 def planned(check: Check, plan: Plan) -> bool:

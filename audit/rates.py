@@ -32,6 +32,8 @@ VERTICES = 200  # of a thinned ROC curve
 DRAWS = 20_000_000  # bootstrap weights drawn for one interval; of very many subjects fewer resamples
 FEWEST_RESAMPLES = 200  # the spread of an estimate is known to 5 % then
 CELLS = 2_000_000  # bootstrap weights held in memory at once
+TIED = "tied scores"
+BY_LOT = "equal scores put in a random order"
 ROUNDING = 1e-9  # 0.07 * 100 non-members are 7, whatever the last bit says
 
 
@@ -78,6 +80,36 @@ def tpr_at_fpr_finding(
     found = with_interval(metric, mean, interval, level=level, method=method, counts=counts)
     notes = (found.note, "" if apart else "scores pooled over runs", _tied(runs if apart else [_pooled(runs)], fpr))
     return replace(found, validity="heuristic", note="; ".join(filter(None, notes)))
+
+
+def rate_finding(runs: Sequence[Judged], fpr: float, level: float = 0.95) -> Finding:
+    """TPR@FPR as `tpr_at_fpr_finding` has it, or at random where ties leave no threshold near the FPR.
+
+    With few different scores the largest FPR that can be had may be far below the one in question, or 0, and
+    nobody flagged. That is no small leak: an adversary may flag some of those with equal scores by lot, which gives
+    every FPR. Here equal scores of all runs are put in one random order (the note says so).
+    """
+    found = tpr_at_fpr_finding(runs, fpr, level)
+    if TIED not in found.note:
+        return found
+    by_lot = tpr_at_fpr_finding(_by_lot(runs), fpr, level)
+    return replace(by_lot, note="; ".join(filter(None, (by_lot.note, BY_LOT))))
+
+
+def rate_of_run(run: Judged, fpr: float) -> float | None:
+    """`tpr_at_fpr` of one run, by lot where ties leave no threshold near the FPR."""
+    if _resolves(int((~run.truth).sum()), fpr) and _tied([run], fpr):
+        (run,) = _by_lot([run])
+    return tpr_at_fpr(run.truth, run.score, fpr)
+
+
+def _by_lot(runs: Sequence[Judged]) -> list[Judged]:
+    """The runs with ranks in place of scores, equal ones in a random order that does not depend on the truth."""
+    pool = np.concatenate([run.score for run in runs])
+    rank = np.empty(len(pool))
+    rank[np.lexsort((np.random.default_rng(0).permutation(len(pool)), pool))] = np.arange(len(pool))
+    parts = np.split(rank, np.cumsum([len(run.score) for run in runs])[:-1])
+    return [replace(run, score=part) for run, part in zip(runs, parts, strict=True)]
 
 
 @dataclass(frozen=True, eq=False)
@@ -266,9 +298,9 @@ def _above(truth: NDArray[np.bool_], score: Floats) -> tuple[NDArray[np.intp], N
 def _tied(runs: Sequence[Judged], fpr: float) -> str:
     """What ties have done to the flags."""
     if all((run.score == run.score[0]).all() for run in runs):
-        return "all scores equal: nobody is flagged"
+        return f"{TIED}: all scores equal, nobody is flagged"
     achieved = float(np.mean([_achieved_fpr(run, fpr) for run in runs]))
-    return f"tied scores: achieved FPR only {achieved:.4g}" if achieved < 0.9 * fpr else ""
+    return f"{TIED}: achieved FPR only {achieved:.4g}" if achieved < 0.9 * fpr else ""
 
 
 def _achieved_fpr(run: Judged, fpr: float) -> float:

@@ -24,7 +24,7 @@ from .metrics import (
     precision_finding,
 )
 from .outcome import AttackOutcome, Baseline, DefenseOutcome
-from .rates import advantage_finding, balanced_accuracy_finding, roc, tpr_at_fpr, tpr_at_fpr_finding
+from .rates import advantage_finding, balanced_accuracy_finding, rate_finding, rate_of_run, roc
 from .subjects import SAME_CLASS
 from .trial import Attacked, AttackPlan, TrialResult
 from .vulnerability import by_group, vulnerabilities
@@ -179,7 +179,7 @@ def attack_outcome(by_seed: Mapping[int, Attacked], fpr: float = LOW_FPR[0]) -> 
         _turned(auc_finding(runs)),
         auc_finding(blind),
         auc_difference(runs, blind),
-        tuple(tpr_at_fpr_finding(runs, fpr) for fpr in LOW_FPR),
+        tuple(rate_finding(runs, fpr) for fpr in LOW_FPR),
         auc_finding([run.scrambled(np.random.default_rng(i)) for i, run in enumerate(runs)], NULL_LEVEL),
         {name: _in_group(attacked, name) for name in dict.fromkeys(name for a in attacked for name in a.groups)},
         first.game,
@@ -193,7 +193,7 @@ def attack_outcome(by_seed: Mapping[int, Attacked], fpr: float = LOW_FPR[0]) -> 
         {name: _risk(attacked, name) for name in first.attributes},
         roc(runs),
         tuple(vulnerabilities(runs)),
-        tpr_at_fpr_finding(runs, fpr, ONE_SIDED),
+        rate_finding(runs, fpr, ONE_SIDED),
         {index: _alone(a.judged, (*LOW_FPR, fpr)) for index, a in by_seed.items()},
         _accuracies(attacked),
     )
@@ -215,7 +215,7 @@ def _of_links(attacked: Sequence[Attacked]) -> dict[str, Finding]:
         found |= {
             f"{name} auc": auc_finding(runs),
             f"{name} average_precision": average_precision_finding(runs),
-            f"{name} tpr": tpr_at_fpr_finding(runs, LOW_FPR[0]),
+            f"{name} tpr": rate_finding(runs, LOW_FPR[0]),
         }
     same = [a.attributes["classes"] == SAME_CLASS for a in attacked]
     if all(set(a.judged.truth[s]) == {True, False} for a, s in zip(attacked, same, strict=True)):
@@ -227,14 +227,14 @@ def _of_links(attacked: Sequence[Attacked]) -> dict[str, Finding]:
 
 def _turned(found: Finding) -> Finding:
     """An AUC below 0.5 tells as much as one above, to whoever knows that it is below."""
-    if found.high is None or found.high >= 0.5:
+    if not found.below_chance:
         return found
     return replace(found, note="; ".join(filter(None, (found.note, "below 0.5: turned round, it tells as much"))))
 
 
 def _alone(run: Judged, rates: Sequence[float]) -> dict[str, float]:
     """Metrics of one run that its subjects resolve."""
-    found = {f"tpr@fpr={fpr:g}": tpr_at_fpr(run.truth, run.score, fpr) for fpr in rates}
+    found = {f"tpr@fpr={fpr:g}": rate_of_run(run, fpr) for fpr in rates}
     measured = {name: value for name, value in found.items() if value is not None}
     return {"auc": auc(run.truth, run.score), **measured}
 

@@ -66,7 +66,7 @@ class Scale(Settings):
             (str(Level.NOT_FOUND), shown, f"{_posterior(self.moderate)} at most", "none"),
             *rows,
             (str(Level.INCONCLUSIVE), "not significant, and data too few to show that the ratio is small", "", ""),
-            (str(Level.NOT_ATTRIBUTABLE), "significant, but explained by the public graph", "", ""),
+            (str(Level.NOT_ATTRIBUTABLE), "above chance, but the public graph surely tells most of it", "", ""),
         ]
 
 
@@ -115,10 +115,13 @@ def _shown(attack: AttackOutcome, scale: Scale, low: float | None) -> tuple[Leve
     """Level and reason where the attack tells members from non-members."""
     auc = f"AUC {attack.auc.text(2)}"
     if not attack.unexplained:
-        if attack.public_tells:
-            told = "it tells members from non-members, but no better than the public graph does without any release"
-            return Level.NOT_ATTRIBUTABLE, told
-        return Level.INCONCLUSIVE, f"it tells more than chance ({auc}), but not surely more than a blind attack"
+        if attack.explained:
+            told = "it tells members from non-members, but is not shown to do better than the public graph alone"
+            return Level.NOT_ATTRIBUTABLE, f"{told}, which surely tells the larger part of it"
+        told = (
+            f"it tells more than chance ({auc}), but not surely more than a blind attack or the public graph alone"
+        )
+        return Level.INCONCLUSIVE, told
     if low is None:
         note = "" if attack.decisive is None else attack.decisive.note
         return Level.INCONCLUSIVE, f"it tells more than chance ({auc}); how much at {scale.fpr:.2%} is open: {note}"

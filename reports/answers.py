@@ -46,10 +46,13 @@ def _different(places: list[Place]) -> int:
     return len(places) - alike
 
 
-def _strength(place: Place) -> tuple[int, float, float]:
+def _strength(place: Place) -> tuple[int, bool, float, float]:
+    """What is open is worse than what is shown to be small; of that the one that may be largest is told."""
     judged = place.verdict
     assert judged is not None
-    return judged.level.severity, judged.low or 0.0, place.attack.auc.estimate or 0.0
+    small = judged.level is Level.NOT_FOUND
+    size = judged.high if small else judged.low
+    return judged.level.severity, not small, size or 0.0, place.attack.auc.estimate or 0.0
 
 
 def answer(place: Place, scale: Scale, of: int = 1) -> str:
@@ -66,7 +69,9 @@ def answer(place: Place, scale: Scale, of: int = 1) -> str:
     if judged.level is Level.INCONCLUSIVE and not ranked:
         text += " Whether the public graph explains that cannot be told."
     if judged.level is Level.NOT_ATTRIBUTABLE:
-        text += " But the public graph alone tells as much: this is no evidence that the release gives it away."
+        text += (
+            " But the public graph alone tells most of that: this is no evidence that the release gives it away."
+        )
     return text + strongest
 
 

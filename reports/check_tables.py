@@ -5,6 +5,8 @@ from ..audit.audited import Audit, Section
 from ..audit.outcome import DefenseOutcome
 from .tables import Table
 
+PRIVACY = "differential privacy"
+"""In the sentence of every such promise (`Guarantee.sentence`)."""
 CHECKS = {
     "null": "with the truth permuted, nothing is found",
     "planted leak": "a leak that was put in on purpose is found",
@@ -16,7 +18,8 @@ CHECKS = {
 
 def _promised(outcome: DefenseOutcome) -> str:
     if outcome.promise is None:
-        return outcome.guarantee or "nothing that can be checked"
+        of_target = [note for note in outcome.notes if PRIVACY in note]  # a private training's own
+        return outcome.guarantee or "; ".join(of_target) or "nothing that can be checked"
     promise, delta = outcome.promise, f", delta {outcome.promise.delta:g}" if outcome.promise.delta else ""
     return f"epsilon {float(promise.epsilon):.3g}{delta} for one {promise.unit}: {outcome.guarantee}"
 

@@ -42,15 +42,15 @@ def helpful(points: Sequence[Point]) -> list[Point]:
     """Defenses that are shown to leak less than the control."""
     control = next((p for p in points if p.role == "control"), None)
     tried = [p for p in points if p.role == "defense"]
-    return [] if control is None else [p for p in tried if _clearly_less(p.leak, control.leak)]
+    return [] if control is None else [p for p in tried if _clearly_less(p.leak.turned, control.leak.turned)]
 
 
 def _cheapest(points: Sequence[Point]) -> Point:
-    return max(points, key=lambda p: (p.utility.estimate or 0.0, -(p.leak.estimate or 0.0)))
+    return max(points, key=lambda p: (p.utility.estimate or 0.0, -(p.leak.turned.estimate or 0.0)))
 
 
 def _safest(points: Sequence[Point]) -> Point:
-    return min(points, key=lambda p: (p.leak.estimate or 0.0, -(p.utility.estimate or 0.0)))
+    return min(points, key=lambda p: (p.leak.turned.estimate or 0.0, -(p.utility.estimate or 0.0)))
 
 
 def help_for(place: Place, scale: Scale) -> str:
@@ -101,4 +101,4 @@ def _trivial(points: Sequence[Point]) -> Iterator[str]:
 
 def _as_good(one: Point, other: Point) -> bool:
     more = (one.utility.estimate or 0.0) >= (other.utility.estimate or 0.0)
-    return more and (one.leak.estimate or 0.0) <= (other.leak.estimate or 0.0)
+    return more and (one.leak.turned.estimate or 0.0) <= (other.leak.turned.estimate or 0.0)

@@ -130,13 +130,13 @@ def test_validity_is_what_the_caller_says():
         epsilon_lower_bound(*scores, validity="proven")
 
 
-def test_runs_are_pooled():
+def test_runs_are_pooled_and_people_counted_once():
     rng = np.random.default_rng(5)
     truth = np.arange(300) < 100
     runs = [Judged(np.arange(300), rng.normal(size=300) + 3 * truth, truth) for _ in range(4)]
     found = epsilon_of_runs(runs)
     assert found.low > 1
-    assert (found.members, found.non_members, found.seeds, found.validity) == (200, 400, 4, "indicative")
+    assert (found.members, found.non_members, found.seeds, found.validity) == (50, 100, 4, "indicative")  # each person once
     with pytest.raises(ValueError, match="one row per run"):
         epsilon_of_runs(runs, validity="valid")
     single = [Judged(np.array([7]), np.array([float(k % 2)]), np.array([k % 2 == 1])) for k in range(200)]
@@ -268,3 +268,27 @@ def test_impossible_numbers_of_guesses_are_refused(numbers, words):
         one_run_epsilon(coins, np.arange(10.0), *numbers)
     with pytest.raises(ValueError, match="both needed"):
         one_run_epsilon(np.ones(10, dtype=bool), np.arange(10.0), 2, 2)
+
+
+def test_more_runs_on_the_same_people_are_no_more_trials():
+    """Nothing leaks, but scores go with persons: with the same members in all runs a bound above 0 is an error."""
+    wrong, runs = 0, 150
+    for seed in range(runs):
+        rng = np.random.default_rng(seed)
+        truth, person = np.arange(600) < 100, rng.normal(size=600)
+        again = [Judged(np.arange(600), person + 0.3 * rng.normal(size=600), truth) for _ in range(10)]
+        wrong += epsilon_of_runs(again).low > 0
+    assert wrong <= at_most(runs)
+    assert epsilon_of_runs(again).members <= 100
+
+
+def test_runs_with_new_members_are_more_trials():
+    rng = np.random.default_rng(0)
+    few, more = ([leaking(rng) for _ in range(count)] for count in (1, 8))
+    assert epsilon_of_runs(more).low > epsilon_of_runs(few).low
+    assert epsilon_of_runs(more).members > 8 * 40
+
+
+def leaking(rng):
+    truth = rng.permutation(300) < 100
+    return Judged(np.arange(300), rng.normal(size=300) + 2 * truth, truth)

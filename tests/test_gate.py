@@ -13,7 +13,7 @@ from gaudit.audit.baseline import Baseline
 from gaudit.audit.checks import checked
 from gaudit.audit.comparison import holm, paired
 from gaudit.audit.finding import Finding
-from gaudit.audit.gate import Status, against_baseline, within_budget, within_level
+from gaudit.audit.gate import Status, against_baseline, not_below_chance, within_budget, within_level
 from gaudit.audit.policy import Policy, PolicyFile
 from gaudit.audit.verdict import Level, Verdict
 from gaudit.targets.errors import InputError
@@ -293,4 +293,42 @@ def test_cut_offs_of_the_policy_replace_those_of_the_plan():
 def test_an_attack_that_reads_nothing_has_no_level():
     audit = simulated(BASE, seeds=3, attacks=("blind",))
     report = checked(audit, policy({"name": "l", "attack": "blind", "metric": "level", "max": "low"}), None)
+    assert statuses(report) == [Status.NOT_APPLICABLE]
+
+
+def test_an_auc_below_chance_is_no_privacy():
+    """Turned round it tells nearly everything: no budget is kept by it, and no fall to it passes."""
+    turned = Finding("auc", 0.03, 0.01, 0.09, 0.95, "made up", "valid")
+    assert within_budget(turned, "auc", 0.65).status is Status.INCONCLUSIVE
+    assert turned.turned.low == pytest.approx(0.91)
+    fell = against_baseline(paired([0.03, 0.02, 0.04], [0.7, 0.71, 0.69]), "auc", 0.02, 0.05, 0.05)
+    assert fell.status is Status.PASS
+    assert not_below_chance(fell, turned).status is Status.INCONCLUSIVE
+    open_ = Finding("auc", 0.45, 0.38, 0.52, 0.95, "made up", "valid")
+    assert not_below_chance(fell, open_).status is Status.PASS
+    assert open_.turned is open_
+    assert within_budget(open_, "auc", 0.65).status is Status.PASS
+
+
+@pytest.mark.parametrize(
+    ("wrong", "named"),
+    [
+        ({"defense": "lpd"}, "ldp"),
+        ({"defense": "ldp", "strength": 2.0}, "1.0"),
+        ({"dataset": "citation"}, "citations"),
+        ({"defense": "ldp", "observer": "pubic"}, "public"),
+        ({"defense": "ldp", "game": "label_membership"}, "label-membership"),
+    ],
+)
+def test_a_wrong_letter_switches_no_check_off(wrong, named):
+    audit = simulated(TWO, seeds=3)
+    with pytest.raises(InputError, match=named) as caught:
+        checked(audit, policy({"name": "b", "attack": "loss", "budget": 0.6, **wrong}), None)
+    assert "\n" not in str(caught.value)
+
+
+def test_what_an_audit_has_not_is_not_applicable_all_the_same():
+    report = checked(
+        simulated(TWO, seeds=3), policy({"name": "b", "attack": "loss", "dataset": "PubMed", "budget": 0.6}), None
+    )
     assert statuses(report) == [Status.NOT_APPLICABLE]

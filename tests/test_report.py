@@ -124,6 +124,25 @@ def test_there_is_one_answer_for_each_graph_and_question(audit):
     assert all("strongest of 2 attacks" in text for _, text in found)
 
 
+def test_what_is_open_is_told_before_what_is_shown_to_be_small(audit):
+    """ "At most so many" must hold for every attack, so it is not said while one of them is open."""
+    section = audit.sections[0]
+    (a, b), *rest = section.verdicts
+    small = replace(a, level=Level.NOT_FOUND, ratio=0.9, low=0.4, high=1.4)
+    larger = replace(small, high=2.5)
+    open_ = replace(a, level=Level.INCONCLUSIVE, ratio=2.3, low=0.2, high=8.7)
+
+    def told(*verdicts):
+        changed = replace(section, verdicts=(verdicts, *rest))
+        place, _ = answers(replace(audit, sections=(changed,)))[0]
+        return place.verdict
+
+    assert told(small, open_) is open_
+    assert told(open_, small) is open_
+    assert told(small, larger) is larger
+    assert told(small, replace(b, level=Level.LOW)).level is Level.LOW
+
+
 def test_the_answer_is_that_of_the_most_severe_finding(audit):
     section = audit.sections[0]
     (a, b), *rest = section.verdicts
@@ -167,7 +186,7 @@ def test_members_that_are_flagged_are_told_even_where_the_level_is_open(audit):
 
 def test_what_the_public_graph_explains_is_not_blamed_on_the_release(audit):
     section = audit.sections[0]
-    chance = Finding("auc difference", 0.0, -0.1, 0.1, 0.95, "made up", "valid")
+    chance = Finding("auc difference", 0.0, -0.05, 0.05, 0.95, "made up", "valid")
     blind = Finding("auc", 0.7, 0.6, 0.8, 0.95, "made up", "valid")
     attack = replace(section.outcomes[0].attacks[0], beyond_blind=chance, blind=blind)
     judged = verdict(attack, Scale())

@@ -119,8 +119,64 @@ def test_what_the_public_graph_tells_as_well_is_not_attributable():
         found = verdict(outcome, ROUGH)
         assert found.level is Level.NOT_ATTRIBUTABLE
         assert found.level.severity == 0
-        assert "no better than the public graph" in found.reason
+        assert "not shown to do better than the public graph" in found.reason
     assert verdict(outcome_of(judged, none, {"degree": none}), ROUGH).level.severity > 0
+
+
+def test_what_may_well_go_beyond_the_public_graph_is_not_called_explained():
+    """Two seeds that differ much: no gap is shown, but nothing shows that the public graph tells as much either."""
+    rng = np.random.default_rng(0)
+    judged, weaker, none = (audits.guesses(leak, rng, members=300, others=1000) for leak in (2.0, 0.5, 0.0))
+    outcome = outcome_of(judged, none, {"degree": weaker})
+    (degree,) = outcome.baselines.values()
+    assert degree.auc.low > 0.5
+    wide = replace(degree, beyond=replace(degree.beyond, low=-0.05, high=0.5))
+    found = verdict(replace(outcome, baselines={"degree": wide}), ROUGH)
+    assert found.level is Level.INCONCLUSIVE
+    assert "not surely more than" in found.reason
+
+
+def test_one_baseline_that_tells_does_not_explain_what_another_may():
+    """The one that tells is beaten, the one that may not be beaten tells nothing."""
+    rng = np.random.default_rng(0)
+    judged, weaker, none = (audits.guesses(leak, rng, members=300, others=1000) for leak in (2.0, 0.5, 0.0))
+    outcome = outcome_of(judged, none, {"degree": weaker})
+    unsure = replace(outcome.beyond_blind, low=-0.1, high=0.9)
+    assert verdict(replace(outcome, beyond_blind=unsure), ROUGH).level is Level.INCONCLUSIVE
+
+
+@pytest.mark.parametrize(("members", "others", "least"), [(0.6, 0.02, 10), (0.6, 0.2, 1.2)])
+def test_tied_scores_hide_no_leak(members, others, least):
+    """Most members and a few others share the highest score; no threshold reaches the false-positive rate."""
+    scale, place = Scale(), np.arange(1600)
+    truth = place < 600
+    score = np.where(truth, place < members * 600, place >= 1600 - others * 1000).astype(float)
+    rng = np.random.default_rng(0)
+    found = {}
+    for seed in range(3):
+        cell = audits.attacked(LOSS, 0.0, rng, members=600, others=1000)
+        found[seed] = replace(cell, judged=Judged(place, score, truth))
+    outcome = attack_outcome(found, scale.fpr)
+    judged = verdict(outcome, scale)
+    assert judged.ratio == pytest.approx(members / others, rel=0.35)
+    assert judged.low > least
+    assert judged.level.severity > 0
+    assert "equal scores put in a random order" in outcome.decisive.note
+    assert outcome.by_seed[0]["tpr@fpr=0.01"] > 0
+
+
+def test_scores_tied_by_chance_are_no_leak_and_not_shown_to_be_below_guessing():
+    place, rng = np.arange(1600), np.random.default_rng(0)
+    truth = place < 600
+    found = {}
+    for seed in range(3):
+        score = (rng.random(1600) < 0.05).astype(float)
+        found[seed] = replace(
+            audits.attacked(LOSS, 0.0, rng, members=600, others=1000), judged=Judged(place, score, truth)
+        )
+    judged = verdict(attack_outcome(found, 0.01), Scale())
+    assert judged.level is Level.NOT_FOUND
+    assert judged.low < 1 < judged.high
 
 
 def test_a_leak_beyond_a_public_graph_that_tells_something_is_a_finding():
@@ -156,12 +212,11 @@ def made_up(draw):
     """An attack with bounds drawn independently of each other."""
     rates = st.none() | st.tuples(st.floats(0, 1), st.floats(0, 1)).map(sorted)
     gap = st.floats(-0.2, 0.2).map(lambda low: finding(low, low + 0.1))
+    blind = st.floats(0.3, 0.9).map(lambda low: finding(low, low + 0.1))
     rate = draw(rates)
     auc = draw(st.floats(0.3, 0.6))
-    outcome = AttackOutcome(
-        LOSS, 1, "", finding(auc, auc + 0.1), finding(0.4, 0.6), draw(gap), (), finding(0.4, 0.6), {}
-    )
-    degree = {"degree": Baseline(finding(0.4, 0.6), draw(gap))} if draw(st.booleans()) else {}
+    outcome = AttackOutcome(LOSS, 1, "", finding(auc, auc + 0.1), draw(blind), draw(gap), (), finding(0.4, 0.6), {})
+    degree = {"degree": Baseline(draw(blind), draw(gap))} if draw(st.booleans()) else {}
     return replace(outcome, baselines=degree, decisive=finding(None) if rate is None else finding(*rate))
 
 
@@ -185,10 +240,10 @@ def test_each_level_has_its_reason(attack, scale):
     elif found.level is Level.NOT_ATTRIBUTABLE:
         assert ranks
         assert not beyond
-        assert attack.public_tells
+        assert attack.explained
     elif attack.auc.high >= 0.5:  # else it ranks members below others, which shows nothing
         nothing_shown = not ranks and not rates and (high is None or high >= scale.moderate)
-        not_sure = ranks and not beyond and not attack.public_tells
+        not_sure = ranks and not beyond and not attack.explained
         open_ = (rates and not ranks) or (beyond and low is None) or not_sure
         assert nothing_shown or open_
     assert found.reason

@@ -1,6 +1,6 @@
 """What `gaudit anonymize` does, without the terminal."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -9,8 +9,8 @@ import numpy as np
 from ..targets.defense import Defense
 from ..targets.errors import InputError
 from ..targets.guarantee import Guarantee
-from ..targets.network import Verified, changes
-from ..targets.network_file import ReadNetwork, read_network, write_network
+from ..targets.network import Network, Verified, changes
+from ..targets.network_file import read_network, write_network
 from ..targets.network_utility import Kept, utility_of
 from ..targets.randomness import branch
 from ..targets.registry import find, registered
@@ -25,7 +25,7 @@ class AnonymiseRequest:
         destination: the file to write.
         defense: name of a defense that changes a published graph.
         settings: of the defense.
-        rename: random numbers instead of the file's ids.
+        rename: random numbers instead of the file's ids, and nodes and edges in the order of these.
         merge: take a directed graph as an undirected one.
         measure: also what is kept of the structure.
         seed: root of all randomness; fresh without one.
@@ -70,8 +70,11 @@ def anonymise(request: AnonymiseRequest) -> Anonymised:
             f"{request.defense}: the result does not keep its guarantee ({verified.guarantee}: {verified.detail}), "
             "nothing was written: try other settings"
         )
-    ids = _ids(read, after.nodes, request, branch(seed, "names"))
-    write_network(after, request.destination, ids, read.type_names)
+    if request.rename:
+        renamed, type_names = _renamed(after, read.type_names, branch(seed, "names"))
+        write_network(renamed, request.destination, type_names=type_names)
+    else:
+        write_network(after, request.destination, read.ids, read.type_names)
     kept: tuple[Kept, ...] = ()
     if request.measure and after.counts is None:
         kept = utility_of(read.network, after, np.random.default_rng(branch(seed, "utility")))
@@ -98,8 +101,16 @@ def graph_defense(name: str, settings: dict[str, Any]) -> Defense:
     return kind(**settings)
 
 
-def _ids(read: ReadNetwork, nodes: int, request: AnonymiseRequest, seed: np.random.SeedSequence) -> tuple[str, ...]:
-    """The file's ids, or random numbers, also for nodes that were added."""
-    if not request.rename:
-        return read.ids
-    return tuple(map(str, np.random.default_rng(seed).permutation(nodes).tolist()))
+def _renamed(
+    network: Network, type_names: tuple[str, ...], seed: np.random.SeedSequence
+) -> tuple[Network, tuple[str, ...]]:
+    """The network with random numbers for its nodes, added ones too, and its types in the order of their names.
+
+    Nodes and edges stand in the order of the new numbers. In the source's order they could be told by counting,
+    whatever they are called; that of the types tells which edges came first.
+    """
+    if network.types is not None and network.counts is None and type_names:  # counts speak of types by number
+        order = sorted(range(len(type_names)), key=type_names.__getitem__)
+        network = replace(network, types=np.argsort(order)[network.types])
+        type_names = tuple(type_names[k] for k in order)
+    return network.renamed(np.random.default_rng(seed).permutation(network.nodes)), type_names

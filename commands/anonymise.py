@@ -15,7 +15,7 @@ from .terminal import clear_errors, console
 @click.option("--k", type=int, help="The k of defenses that have one.")
 @click.option("--set", "settings", multiple=True, metavar="KEY=VALUE", help="Any setting of the defense.")
 @click.option("-o", "--output", "destination", type=click.Path(path_type=Path), required=True, metavar="FILE")
-@click.option("--rename", is_flag=True, help="Write random numbers instead of the file's ids.")
+@click.option("--rename", is_flag=True, help="Write random numbers instead of the file's ids, in their order.")
 @click.option("--merge-directions", "merge", is_flag=True, help="Take a directed graph as an undirected one.")
 @click.option("--no-utility", is_flag=True, help="Do not measure what is kept (faster).")
 @click.option("--seed", type=click.IntRange(0), help="Repeats a result; who knows it can undo what was random.")
@@ -33,8 +33,9 @@ def anonymise_command(
 ) -> None:
     """Anonymise a graph file, check the guarantee on the result, and say what changed.
 
-    Formats by ending: .txt, .tsv, .csv, .edges (each also .gz), .npz, .graphml. The ids of the file are kept unless
-    --rename is given: rename before you publish. Without --seed the randomness is fresh each time.
+    Formats by ending: .txt, .tsv, .csv, .edges (each also .gz), .npz, .graphml. The ids of the file, and
+    the order of its nodes, are kept unless --rename is given: rename before you publish. Without --seed the
+    randomness is fresh each time.
 
     Example: gaudit anonymize graph.txt --defense k-degree --k 10 -o out.txt
     """

@@ -116,10 +116,15 @@ def unsampled_epsilon(training: Training, delta: float) -> float | None:
 
 
 def group(release: Release, claim: Claim) -> int | None:
-    """How many units of a release are in one of the claim: 1, or a node's or client's edges; None if unknown."""
+    """How many units of a release are in one of the claim: 1, or a node's or client's edges; None if unknown.
+
+    Of a node or client that is another one all edges may go and as many others come: twice as many as it has.
+    """
     if release.unit in (None, claim.unit):
         return 1
-    return claim.edges_per_unit if release.unit == "edge" and claim.unit in {"node", "client"} else None
+    if claim.edges_per_unit is None or release.unit != "edge" or claim.unit not in {"node", "client"}:
+        return None
+    return claim.edges_per_unit * (2 if claim.adjacency == "replace" else 1)
 
 
 def spent(release: Release, statement: Statement) -> Spent | None:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from .claim_accounts import Spent, delta_of, needs_delta, noise_epsilon, noise_needed, spent, together
+from .claim_accounts import Spent, delta_of, group, needs_delta, noise_epsilon, noise_needed, spent, together
 from .claim_remark import ROUNDING, Remark, Severity, where
 from .claim_statement import Noise, Statement
 
@@ -19,29 +19,34 @@ def noise_scale(statement: Statement) -> Iterator[Remark]:
     """Noise that follows from sensitivity and epsilon, beside what is there."""
     for noise in statement.noise:
         epsilon, delta = statement.claimed_of(noise), delta_of(noise, statement)
-        if epsilon is None:
+        if epsilon is None or noise.sensitivity is None:
             continue
-        many = (statement.claim.edges_per_unit or 1) if noise.epsilon is None and noise.unit == "edge" else 1
-        per = epsilon / many if statement.claim.unit != "edge" else epsilon
-        needed, got = noise_needed(noise, per, delta), noise_epsilon(noise, delta)
+        # its own epsilon is for one of its own units, the claim's for all that change with one of the claim
+        many = 1 if noise.epsilon is not None else group(noise, statement.claim) or 1
+        hidden = noise.model_copy(update={"sensitivity": many * noise.sensitivity})
+        needed, got = noise_needed(hidden, epsilon, delta), noise_epsilon(hidden, delta)
         have = noise.truthful if noise.mechanism == "randomised-response" else noise.scale
         if needed is None or got is None or have is None:
             continue
         truthful = noise.mechanism == "randomised-response"
-        if got <= per * (1 + ROUNDING) if truthful else have >= needed * (1 - ROUNDING):
+        if got <= epsilon * (1 + ROUNDING) if truthful else have >= needed * (1 - ROUNDING):
             continue
-        yield _too_little(noise, have, needed, got, per, delta)
+        yield _too_little(noise, many, have, needed, got, epsilon, delta)
 
 
-def _too_little(noise: Noise, have: float, needed: float, got: float, epsilon: float, delta: float) -> Remark:
-    """Both numbers, and the epsilon that the noise does keep."""
+def _too_little(
+    noise: Noise, many: int, have: float, needed: float, got: float, epsilon: float, delta: float
+) -> Remark:
+    """Both numbers, and the epsilon that the noise does keep, where so many of its units change together."""
     how, source = SCALES[noise.mechanism.removeprefix("discrete-")]
     promise = f"epsilon {epsilon:g}" + (f" and delta {delta:.3g}" if needs_delta(noise) else "")
+    promise += f" for {many} edges that change together" if many > 1 else ""
     kept = f"what is there keeps epsilon {got:.4g}"
     if noise.mechanism == "randomised-response":
         says = f"{promise} allows true answers with probability {needed:.5g} at most, they have {have:g}; {kept}"
         return Remark("noise-scale", "wrong", where(noise), says, f"lie more often: {how}", source)
-    says = f"{promise} with sensitivity {noise.sensitivity:g} takes a scale of {needed:.5g}, it is {have:g}; {kept}"
+    hidden = f"sensitivity {noise.sensitivity:g}" + (" each" if many > 1 else "")
+    says = f"{promise} with {hidden} takes a scale of {needed:.5g}, it is {have:g}; {kept}"
     return Remark("noise-scale", "wrong", where(noise), says, f"take {needed:.5g} or more ({how})", source)
 
 

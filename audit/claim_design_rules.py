@@ -56,7 +56,7 @@ def unit_told(statement: Statement) -> Iterator[Remark]:
 
 def _other_unit(place: str, says: str, less: Unit, more: Unit) -> Remark:
     if less == "edge" and more in {"node", "client"}:
-        says += f"; a {more} with d edges is protected at d times epsilon, and one with many hardly at all"
+        says += f"; a {more} with d edges is protected at d times epsilon (2 d times if it is replaced)"
     do = f"tell readers of one {less}, or bound what a {more} has (edges_per_unit) and claim so many times epsilon"
     return Remark("unit", "wrong", place, says, do, "Hay et al. 2009; Dwork and Roth 2014, Theorem 2.2")
 

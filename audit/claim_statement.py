@@ -37,7 +37,10 @@ class Claim(Settings):
         None, ge=1, le=MANY, description="how many such units the data have, to hold delta against"
     )
     edges_per_unit: int | None = Field(
-        None, ge=1, le=MANY, description="most edges that one unit has, by a public bound"
+        None,
+        ge=1,
+        le=MANY,
+        description="most edges that one unit has, by a public bound; a replaced unit changes twice as many",
     )
     composition: Composition = Field("basic", description="how releases add up: basic, zcdp, rdp, gaussian or prv")
 
@@ -71,7 +74,10 @@ class Noise(Release):
         "laplace", "discrete-laplace", "gaussian", "discrete-gaussian", "randomised-response", "other"
     ] = Field(description="what the noise is; other: its epsilon is taken as stated")
     sensitivity: float | None = Field(
-        None, ge=TINY, le=HUGE, description="most that one unit changes what noise is added to"
+        None,
+        ge=TINY,
+        le=HUGE,
+        description="most that one unit changes what noise is added to; of edges in a node: one more or less",
     )
     norm: Literal["L1", "L2", "any"] | None = Field(
         None, description="in which norm that is; any, if it is one number"

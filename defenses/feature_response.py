@@ -51,8 +51,9 @@ class FeatureResponse(Defense):
     the lower.
 
     Neighbours differ in one node's features. Edges, labels and the number of nodes are public, that is, not
-    protected; nor is anything that a pipeline computes on features as they were (`fedavg` and its kin publish
-    posteriors on these unless ``answer_with`` is ``defended``). Noise is drawn in floating point.
+    protected; nor is anything that a pipeline computes on features as they were (`classifier` publishes
+    answers on these, and so do `fedavg` and its kin unless ``answer_with`` is ``defended``). Noise is drawn in
+    floating point.
 
     With hundreds of features and a usual epsilon, a node reports of one or two: its row is mostly made of noise,
     and learning has to live on means over many nodes.
@@ -92,7 +93,7 @@ class FeatureResponse(Defense):
                 f"that features range from {self.settings.low:g} to {self.settings.high:g}",
             ),
             composes="once for the whole run; epsilons of further runs on the same features add up",
-            covers="what is computed on features, one node's being others,",
+            covers="what is computed on the noisy features",
         )
 
     def reports(self, features: int) -> int:

@@ -40,7 +40,7 @@ class QuantisedUploads(Defense):
     def on_message(self, seed: np.random.SeedSequence) -> Mod | None:
         generators, settings = Generators(seed), self.settings
 
-        def rounded(change: Change) -> Change:
+        def rounded(change: Change, sender: str) -> Change:
             return {
                 name: quantised(
                     tensor,
@@ -94,7 +94,7 @@ class TopKUploads(Defense):
     settings: TopKSettings
 
     def on_message(self, seed: np.random.SeedSequence) -> Mod | None:
-        return on_uploads(lambda change: largest(change, self.settings.share))
+        return on_uploads(lambda change, sender: largest(change, self.settings.share))
 
 
 def largest(change: Change, share: float) -> Change:

@@ -74,7 +74,8 @@ def verify_k_automorphism(network: Network, k: int) -> Verified:
     """
     sizes = np.bincount(orbits(network))
     detail = f"{len(sizes)} orbits of {sizes.min(initial=network.nodes)} to {sizes.max(initial=0)} nodes"
-    guarantee = f"automorphisms take every node to at least {k - 1} others"
+    aside = "" if network.types is None and network.weights is None else ", types and weights of edges aside"
+    guarantee = f"automorphisms take every node to at least {k - 1} others{aside}"
     return Verified(guarantee, bool((sizes >= k).all()), detail)
 
 

@@ -24,9 +24,10 @@ class LabelNoiseSettings(Settings):
 class LabelNoise(Defense):
     """Keeps each label that is trained on with probability e^epsilon / (e^epsilon + C - 1), else draws another.
 
-    So no label's value can be told beyond a factor e^epsilon from anything that is computed of the labels (Ghazi et
-    al. 2021, section 3). Whether a node's label was trained on at all is another question, which it makes harder
-    without a promise.
+    So no label's value can be told beyond a factor e^epsilon from anything that is computed of the labels that are
+    trained on (Ghazi et al. 2021, section 3). Validation labels stay as they are, and may choose a model or a
+    release: they and those of test nodes are taken as public. Whether a node's label was trained on at all is
+    another question, which it makes harder without a promise.
     """
 
     name = "label-noise"
@@ -35,7 +36,10 @@ class LabelNoise(Defense):
     sweep = (4.0, 2.0, 1.0)
     alternative = "fewer-labels"
     node_wise = True
-    guarantee = "epsilon for the value of one label (local, randomised response); none for membership"
+    guarantee = (
+        "epsilon for the value of one label that is trained on (local, randomised response; labels of validation "
+        "and test nodes are public); none for membership"
+    )
     Settings = LabelNoiseSettings
     settings: LabelNoiseSettings
 
@@ -46,8 +50,8 @@ class LabelNoise(Defense):
             "local",
             self.settings.epsilon,
             accountant="randomised response on every label that is trained on, once; float sampler",
-            public=("features", "edges", "whose label is trained on"),
-            covers="what is computed of the labels",
+            public=("features", "edges", "whose label is trained on", "labels of validation and test nodes"),
+            covers="what is computed of the labels that are trained on",
         )
 
     def on_data(

@@ -1,6 +1,5 @@
 """Laplace noise on what clients upload, as papers on federated learning use it (FedGC, baseline 'LDP'; SOS)."""
 
-from functools import partial
 from typing import Literal
 
 import numpy as np
@@ -15,7 +14,7 @@ from ..targets.guarantee import Guarantee
 from ..targets.network import Floats, Ints
 from ..targets.public_inputs import drawable_epsilon, laplace_scale
 from ..targets.settings import Settings
-from .uploads import UPLOAD_KINDS, Change, Generators, clipped, of_one_upload, on_uploads
+from .uploads import UPLOAD_KINDS, Change, Generators, Streams, clipped, of_one_upload, on_uploads
 
 GRID = 2**30
 """Steps from 0 to the clip, where noise is exact."""
@@ -85,12 +84,11 @@ class LaplaceLDP(Defense):
     def on_message(self, seed: np.random.SeedSequence) -> Mod | None:
         s = self.settings
         if s.norm == "l1" and s.clip is not None:
-            return on_uploads(
-                partial(exactly_noised, clip=s.clip, epsilon=s.epsilon, rng=np.random.default_rng(seed))
-            )
+            streams, clip = Streams(seed), s.clip
+            return on_uploads(lambda change, sender: exactly_noised(change, clip, s.epsilon, streams.of(sender)))
         generators = Generators(seed)
 
-        def noisy(change: Change) -> Change:
+        def noisy(change: Change, sender: str) -> Change:
             return {
                 name: laplace(tensor, self.settings.scale, generators.on(tensor.device)).add_(tensor)
                 for name, tensor in self._bounded(change).items()

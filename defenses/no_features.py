@@ -24,14 +24,19 @@ class NoFeaturesSettings(Settings):
 class NoFeatures(Defense):
     """All features become one public number: what is learned comes from edges and labels alone.
 
-    Features that are not used cannot leak. What noise on features does no better than this is no defense.
+    Features that are not trained on cannot leak through training. Answers on the true ones are published by
+    `classifier`, and by `fedavg` and its kin unless ``answer_with`` is ``defended``. What noise on features does no
+    better than this is no defense.
     """
 
     name = "no-features"
     phrase = "trained without features"
     trivial = True
     node_wise = True
-    guarantee = "nothing of any node's features is used (of edges and labels all is)"
+    guarantee = (
+        "nothing of any node's features is in what is trained (of edges and labels all is; not of answers "
+        "computed on the true features)"
+    )
     Settings = NoFeaturesSettings
     settings: NoFeaturesSettings
 

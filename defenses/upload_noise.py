@@ -3,13 +3,14 @@
 import numpy as np
 import torch
 from pydantic import Field
+from torch import Tensor
 
 from ..mechanisms.gaussian import epsilon_of
 from ..targets.channel import Mod
 from ..targets.defense import Defense
 from ..targets.guarantee import Guarantee
 from ..targets.settings import Settings
-from .uploads import UPLOAD_KINDS, Change, Generators, clipped, norm_of, of_one_upload, on_uploads
+from .uploads import UPLOAD_KINDS, Change, Generators, Streams, clipped, norm_of, of_one_upload, on_uploads
 
 ACCOUNTANT = "Gaussian noise on a change of L2 norm at most clip (Balle and Wang 2018); float sampler"
 
@@ -40,7 +41,8 @@ class GaussianUploads(Defense):
     N(0, 1) from N(2 / multiplier, 1): 2 / multiplier-GDP (Dong, Roth and Su 2022) against the server, locally.
     T uploads of one client compose to sqrt(T) times that, which is not reckoned here; names and shapes stay
     in the clear; without a clip nothing is promised. (In DP-SGD a multiplier of 1 means more: there, one
-    record moves a sum by one clip, and the server is trusted.) The noise is drawn in floating point.
+    record moves a sum by one clip, and the server is trusted.) The noise is drawn in floating point, for each
+    client from a stream of its own.
     """
 
     name = "gaussian-uploads"
@@ -67,12 +69,12 @@ class GaussianUploads(Defense):
         )
 
     def on_message(self, seed: np.random.SeedSequence) -> Mod | None:
-        generators, settings = Generators(seed), self.settings
+        streams, settings = Streams(seed), self.settings
 
-        def noisy(change: Change) -> Change:
+        def noisy(change: Change, sender: str) -> Change:
             bounded = change if settings.clip is None else clipped(change, settings.clip, 2)
-            noise = gaussian(bounded, generators)
-            return {name: tensor + settings.deviation * noise[name] for name, tensor in bounded.items()}
+            rng = streams.of(sender)
+            return {name: tensor + settings.deviation * normal(tensor, rng) for name, tensor in bounded.items()}
 
         return on_uploads(noisy)
 
@@ -94,13 +96,18 @@ class NoiseInstead(Defense):
     def on_message(self, seed: np.random.SeedSequence) -> Mod | None:
         generators = Generators(seed)
 
-        def replaced(change: Change) -> Change:
+        def replaced(change: Change, sender: str) -> Change:
             noise = gaussian(change, generators)
             drawn = norm_of(noise, 2)
             scale = norm_of(change, 2) / drawn if drawn else 0.0
             return {name: tensor * scale for name, tensor in noise.items()}
 
         return on_uploads(replaced)
+
+
+def normal(like: Tensor, rng: np.random.Generator) -> Tensor:
+    """Independent standard normal numbers of the same shape, type and place."""
+    return torch.from_numpy(rng.standard_normal(tuple(like.shape))).to(like)
 
 
 def gaussian(like: Change, generators: Generators) -> Change:

@@ -1,5 +1,6 @@
 """What defenses of uploads share: which messages they are, and what a client adds to what it was given."""
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
@@ -11,7 +12,7 @@ from ..targets.answers import GLOBAL_KIND, GRADIENT_KIND, UPDATE_KIND
 from ..targets.channel import Mod
 from ..targets.errors import InputError
 from ..targets.guarantee import Guarantee
-from ..targets.randomness import integer
+from ..targets.randomness import branch, integer
 from ..targets.transcript import Message
 
 OTHER_KINDS = ("class-gradients", "self-training-gradients", "control-variate", "generator-gradient")
@@ -37,8 +38,27 @@ def of_one_upload(epsilon: float, delta: float, accountant: str) -> Guarantee:
     )
 
 
+class Streams:
+    """Numpy generators for noise that a promise rests on, one for each sender.
+
+    Each has all of the seed's entropy: torch's generator on a CPU has 2^32 streams, few enough to try. One for all
+    senders would tell whoever knows its own noise that of the others.
+    """
+
+    def __init__(self, seed: np.random.SeedSequence) -> None:
+        self._seed, self._made = seed, dict[str, np.random.Generator]()
+
+    def of(self, sender: str) -> np.random.Generator:
+        if sender not in self._made:
+            self._made[sender] = np.random.default_rng(branch(self._seed, sender))
+        return self._made[sender]
+
+
 class Generators:
-    """Torch generators that all start from one seed, one for each device that tensors come from."""
+    """Torch generators that all start from one seed, one for each device that tensors come from.
+
+    Fast, and guessed from a few of their numbers: for coins that no promise rests on.
+    """
 
     def __init__(self, seed: np.random.SeedSequence) -> None:
         self._number, self._made = integer(seed), dict[torch.device, torch.Generator]()
@@ -49,8 +69,10 @@ class Generators:
         return self._made[device]
 
 
-def on_uploads(change: Callable[[Change], Change]) -> Mod:
+def on_uploads(change: Callable[[Change, str], Change]) -> Mod:
     """The mod that changes what clients upload, one whole message at a time, and lets all others pass.
+
+    ``change`` is called with what is uploaded and with the name of its sender.
 
     A gradient is changed as it is; what a server relays is not changed again. An update holds weights, of which
     the server knows nearly all: the global weights that it sent last. What is changed there is the difference to
@@ -71,10 +93,11 @@ def on_uploads(change: Callable[[Change], Change]) -> Mod:
         if message.kind not in UPLOAD_KINDS or message.sender == "server":
             return message
         if message.kind != UPDATE_KIND:
-            return replace(message, tensors=change(dict(message.tensors)))
+            return replace(message, tensors=change(dict(message.tensors), message.sender))
         base = _base(message, known)
         step = {name: tensor - base[name] for name, tensor in message.tensors.items()}
-        return replace(message, tensors={name: base[name] + moved for name, moved in change(step).items()})
+        changed = change(step, message.sender)
+        return replace(message, tensors={name: base[name] + moved for name, moved in changed.items()})
 
     return mod
 
@@ -105,7 +128,9 @@ def norm_of(change: Mapping[str, Tensor], order: int) -> float:
 
 
 def clipped(change: Change, largest: float, order: int) -> Change:
-    """The same direction with a norm of at most ``largest``."""
+    """The same direction with a norm of at most ``largest``; a change that is not finite counts as none."""
     norm = norm_of(change, order)
+    if not math.isfinite(norm):  # no factor would bound it
+        return {name: torch.zeros_like(tensor) for name, tensor in change.items()}
     # not by largest / norm where that is 1 already: an upload within the bound stays as it is, bit by bit
     return change if norm <= largest else {name: tensor * (largest / norm) for name, tensor in change.items()}

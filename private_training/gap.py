@@ -75,6 +75,12 @@ class GAP(PrivateClassifier):
         return model
 
 
+class GAPEdgeSettings(GAPSettings):
+    """Settings of `GAPEdge`."""
+
+    labels_are_public = True
+
+
 class GAPEdge(GAP):
     """GAP with promises for edges: noise on the sums alone, everything else as usual.
 
@@ -83,6 +89,8 @@ class GAPEdge(GAP):
     """
 
     name = "gap-edp"
+    Settings = GAPEdgeSettings
+    settings: GAPEdgeSettings
 
     def divergence(self, noise: float) -> Floats:
         return accounting.whole(noise, self.settings.hops)

@@ -24,7 +24,7 @@ from ..targets.preprocessing import FeatureSettings
 from ..targets.randomness import branch
 from ..targets.recipe import Recipe
 from ..targets.released import label_membership
-from ..targets.splits import SPLIT, SplitName, divided
+from ..targets.splits import OF_CLIENT_AND_CLASS, SPLIT, SplitName, divided
 from ..targets.target import Progress, Run, Target, Utility, no_progress
 from .accounting import default_delta, what_delta_means
 from .clipped_training import NoisySteps
@@ -37,13 +37,17 @@ COMPOSES = "epsilons of further trainings on the same data, with seeds of their 
 
 
 class PrivateSettings(FeatureSettings):
-    """Settings of targets that train with differential privacy."""
+    """Settings of targets that train with differential privacy.
+
+    Attributes:
+        labels_are_public: whether what is promised takes all labels as known.
+    """
 
     epsilon: float = Field(4.0, gt=0, description="what is promised")
     delta: float | None = Field(
         None, gt=0, lt=1, description="of the promise; by default 1 / (10 nodes), rounded down to a power of ten"
     )
-    split: SplitName = Field("60/20/20", description=SPLIT)
+    split: SplitName = Field("60/20/20", description=f"{SPLIT}; not by class where labels are private")
     hidden: int = Field(16, ge=1, description="width of hidden layers")
     project: int = Field(
         256,
@@ -57,6 +61,17 @@ class PrivateSettings(FeatureSettings):
     at_once: int = Field(256, ge=1, description="records whose gradients are held at a time: bounds the memory")
     non_edges: int = Field(NON_EDGES, ge=1, description="pairs without an edge that are in question, at most")
     device: str = "cpu"
+    labels_are_public: ClassVar[bool] = False
+
+    @field_validator("split")
+    @classmethod
+    def _split_reads_no_private_label(cls, split: SplitName) -> SplitName:
+        if split in OF_CLIENT_AND_CLASS and not cls.labels_are_public:
+            raise ValueError(
+                "it divides each class, so that one private label moves other nodes in or out of training: "
+                "use 60/20/20 or dataset"
+            )
+        return split
 
     @field_validator("device")
     @classmethod
@@ -133,6 +148,7 @@ class PrivateClassifier(Target):
     release_phrase = "what is published of the privately trained model"
     sends: ClassVar[tuple[str, ...]] = (MODEL_KIND, POSTERIORS_KIND)
     one_record = True
+    answers_as_they_are = False
     Settings = PrivateSettings
     settings: PrivateSettings
 

@@ -388,6 +388,40 @@ def test_edge_guarantee_becomes_one_for_nodes_at_as_many_times_epsilon():
     assert remarks(changed(stated, claim__epsilon=5.0)) == ()
 
 
+def test_a_node_that_is_another_one_changes_twice_its_edges():
+    node = {"claim__unit": "node", "claim__told": "node", "claim__adjacency": "replace", "noise__unit": "edge"}
+    stated = changed(RIGHT["degrees"](), **node, claim__edges_per_unit=10)
+    stated = changed(stated, bound=[{"what": "degree", "source": "public"}])
+    (remark,) = (r for r in remarks(changed(stated, claim__epsilon=5.0)) if r.severity == "wrong")
+    assert remark.rule == "noise-scale"
+    assert "20 edges that change together" in remark.says
+    assert remarks(changed(stated, claim__epsilon=10.0)) == ()
+    twice = changed(stated, noise__times=2)
+    assert found(changed(twice, claim__epsilon=19.0), "wrong") == {"budget"}
+    assert remarks(changed(twice, claim__epsilon=20.0)) == ()
+    told = {"noise__epsilon": 0.5}  # of one edge, stated: the noise keeps it, the claim needs twenty of them
+    assert found(changed(stated, **told, claim__epsilon=5.0), "wrong") == {"budget"}
+    assert remarks(changed(stated, **told, claim__epsilon=10.0)) == ()
+
+
+def test_answers_about_edges_of_a_node_that_is_another_one():
+    node = {"claim__unit": "node", "claim__told": "node", "claim__adjacency": "replace", "noise__unit": "edge"}
+    stated = changed(RIGHT["edge_response"](0.2), **node, claim__edges_per_unit=3)
+    stated = changed(stated, bound=[{"what": "degree", "source": "public"}])
+    assert found(changed(stated, claim__epsilon=0.6), "wrong") == {"noise-scale"}
+    assert remarks(changed(stated, claim__epsilon=1.2)) == ()
+
+
+@pytest.mark.parametrize(("adjacency", "many"), [("add/remove", 10), ("replace", 20)])
+def test_gaussian_noise_for_the_edges_of_a_node_is_for_all_of_them_at_once(adjacency, many):
+    """At the claim's delta; a tenth of epsilon for one edge at that delta is not enough for ten."""
+    node = {"claim__unit": "node", "claim__told": "node", "noise__unit": "edge", "claim__adjacency": adjacency}
+    right = made["gaussian"](4.0, 1e-5, 1.0, many / distance_of(4.0, 1e-5))
+    right = changed(right, **node, claim__edges_per_unit=10, bound=[{"what": "degree", "source": "public"}])
+    assert remarks(right) == ()
+    assert found(changed(right, noise__scale=1 / distance_of(4.0 / many, 1e-5)), "wrong") == {"noise-scale"}
+
+
 def test_repeated_edge_guarantees_add_up_for_all_edges_of_a_node():
     stated = changed(RIGHT["degrees"](), claim__unit="node", claim__told="node", noise__unit="edge", noise__times=2)
     stated = changed(stated, claim__edges_per_unit=10, bound=[{"what": "degree", "source": "public"}])

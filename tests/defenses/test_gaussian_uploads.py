@@ -10,6 +10,7 @@ from gaudit.defenses.uploads import UPLOAD_KINDS, norm_of
 from gaudit.targets.answers import GLOBAL_KIND, UPDATE_KIND
 from gaudit.targets.channel import Channel
 from gaudit.targets.errors import InputError
+from gaudit.targets.randomness import integer
 
 LEVEL = 1e-3  # of every statistical test here; the seeds are fixed
 
@@ -85,6 +86,41 @@ def test_every_upload_gets_fresh_noise_and_the_seed_decides():
     assert pearsonr(one.numpy(), two.numpy()).pvalue > LEVEL
     assert torch.equal(one, sent(GaussianUploads(), change)[0]["w"])
     assert not torch.equal(one, sent(GaussianUploads(), change, seed=1)[0]["w"])
+
+
+def test_guarantee_noise_is_none_of_the_streams_that_can_be_tried():
+    """A torch generator on a CPU knows 32 bits of its seed: whoever tries them all takes the noise off."""
+    change = {"w": torch.zeros(1000)}
+    (got,) = sent(GaussianUploads(), change, "gradient")
+    low = integer(np.random.SeedSequence(0)) % 2**32
+    tried = torch.randn(1000, generator=torch.Generator().manual_seed(low))
+    assert abs(float(torch.corrcoef(torch.stack([got["w"], tried]))[0, 1])) < 0.2
+
+
+def test_guarantee_a_clients_own_noise_tells_nothing_of_anothers():
+    """Each has a stream of its own, the same whoever else sends something."""
+
+    def noises(senders):
+        channel = Channel(mods=(GaussianUploads().on_message(np.random.SeedSequence(0)),))
+        zeros = {"w": torch.zeros(1000)}
+        return [channel.send("gradient", sender, "server", 0, zeros)["w"].numpy() for sender in senders]
+
+    one, other, again = noises(["client:0", "client:1", "client:0"])
+    (alone,) = noises(["client:1"])
+    assert np.array_equal(alone, other)
+    for first, second in [(one, other), (one, again), (other, again)]:
+        assert pearsonr(first, second).pvalue > LEVEL
+
+
+@pytest.mark.parametrize("odd", [float("nan"), float("inf"), -float("inf")])
+@pytest.mark.parametrize("kind", [UPDATE_KIND, "gradient"])
+def test_guarantee_a_change_that_is_not_finite_is_none_under_the_same_noise(odd, kind):
+    change = direction(100, 0.5)
+    change["w1"][3] = odd
+    (got,) = sent(GaussianUploads(), change, kind)
+    (none,) = sent(GaussianUploads(), {name: torch.zeros_like(t) for name, t in change.items()}, kind)
+    for name in change:
+        assert torch.equal(got[name], none[name])
 
 
 @pytest.mark.parametrize("kind", ["class-counts", "model", "neighbour-sums"])

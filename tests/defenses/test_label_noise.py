@@ -130,6 +130,13 @@ def test_trivial_alternative_with_as_many_correct_labels_is_more_accurate():
 def test_the_promise_is_stated_with_its_unit():
     assert "value of one label" in LabelNoise.guarantee
     assert "none for membership" in LabelNoise.guarantee
+    assert "validation and test nodes are public" in LabelNoise.guarantee
+
+
+def test_the_promise_leaves_out_labels_that_stay_as_they_are():
+    promise = LabelNoise(epsilon=2).promise()
+    assert promise.covers == "what is computed of the labels that are trained on"
+    assert "labels of validation and test nodes" in promise.public
 
 
 @pytest.mark.parametrize("epsilon", [0, -1.0, float("nan"), float("inf")])

@@ -163,6 +163,18 @@ def test_guarantee_what_is_sent_with_norm_l1_are_whole_numbers_of_the_grid():
         assert torch.equal(whole, whole.round())
 
 
+def test_guarantee_of_norm_l1_a_clients_own_noise_tells_nothing_of_anothers():
+    def noises(senders):
+        channel = Channel(mods=(LaplaceLDP(norm="l1").on_message(np.random.SeedSequence(0)),))
+        zeros = {"w": torch.zeros(500)}
+        return [channel.send("gradient", sender, "server", 0, zeros)["w"].numpy() for sender in senders]
+
+    one, other = noises(["client:0", "client:1"])
+    (alone,) = noises(["client:1"])
+    assert np.array_equal(alone, other)
+    assert pearsonr(one, other).pvalue > LEVEL
+
+
 def test_an_epsilon_that_no_noise_can_be_drawn_for_is_refused():
     with pytest.raises(InputError, match="epsilon is 1e-09"):
         LaplaceLDP(epsilon=1e-9, norm="l1")

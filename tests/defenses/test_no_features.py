@@ -31,6 +31,10 @@ def test_trivial_it_is_one_itself_and_any_target_of_clients_takes_it():
     assert FedAvg().why_not(NoFeatures()) is None
 
 
+def test_guarantee_leaves_out_answers_on_the_true_features():
+    assert "not of answers computed on the true features" in NoFeatures.guarantee
+
+
 def test_settings_are_checked():
     with pytest.raises(InputError, match="value"):
         NoFeatures(value=float("nan"))

@@ -139,6 +139,7 @@ def test_promise_says_what_is_public():
     assert (float(promise.epsilon), promise.delta) == (2, 0)
     assert {"edges", "labels"} < set(promise.public)
     assert "features range from -1 to 3" in promise.sentence()
+    assert promise.covers == "what is computed on the noisy features"
     assert "float sampler" in promise.accountant
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from gaudit.defenses.uploads import OTHER_KINDS, UPLOAD_KINDS, Generators, clipped, norm_of, on_uploads
+from gaudit.defenses.uploads import OTHER_KINDS, UPLOAD_KINDS, Generators, Streams, clipped, norm_of, on_uploads
 from gaudit.targets import fedgc, fedsage, scaffold, self_training
 from gaudit.targets.answers import GLOBAL_KIND, GRADIENT_KIND, UPDATE_KIND
 from gaudit.targets.channel import Channel
@@ -17,7 +17,7 @@ def watching():
     """A channel, and the changes that its mod was shown; it passes them on doubled."""
     seen = []
 
-    def change(tensors):
+    def change(tensors, sender):
         seen.append(tensors)
         return {name: 2 * tensor for name, tensor in tensors.items()}
 
@@ -66,7 +66,7 @@ def test_a_client_with_weights_of_its_own_is_measured_by_these():
 @pytest.mark.parametrize("kept", [True, False])
 def test_who_trains_in_place_what_it_received_does_not_change_what_is_remembered(kept):
     seen = []
-    mod = on_uploads(lambda change: seen.append(change) or change)
+    mod = on_uploads(lambda change, sender: seen.append(change) or change)
     channel = Channel(retain=lambda message: kept, mods=(mod,))
     received = channel.send(GLOBAL_KIND, "server", "clients", 0, weights(1))
     for tensor in received.values():
@@ -121,6 +121,33 @@ def test_clipping_keeps_the_direction_and_what_is_within_the_bound(order):
     for name, tensor in change.items():
         torch.testing.assert_close(got[name], 0.1 * tensor)
         assert torch.equal(clipped(change, norm, order)[name], tensor)
+
+
+@pytest.mark.parametrize("order", [1, 2])
+@pytest.mark.parametrize("odd", [float("nan"), float("inf")])
+def test_clipping_leaves_nothing_of_a_change_that_is_not_finite(order, odd):
+    got = clipped({"a": torch.tensor([odd, 1.0]), "b": torch.ones(2, 2)}, 0.5, order)
+    assert torch.equal(got["a"], torch.zeros(2))
+    assert torch.equal(got["b"], torch.zeros(2, 2))
+
+
+def test_a_change_is_told_apart_by_its_sender():
+    seen = []
+    channel = Channel(mods=(on_uploads(lambda change, sender: seen.append(sender) or change),))
+    channel.send(GLOBAL_KIND, "server", "clients", 0, weights(0))
+    upload(channel, 1, "client:3")
+    channel.send(GRADIENT_KIND, "client:1", "server", 0, weights(1))
+    assert seen == ["client:3", "client:1"]
+
+
+def test_streams_are_each_senders_own_and_start_from_the_seed():
+    one, again, other = (Streams(np.random.SeedSequence(s)).of("client:0").random(5) for s in (0, 0, 1))
+    streams = Streams(np.random.SeedSequence(0))
+    assert np.array_equal(one, again)
+    assert not np.array_equal(one, other)
+    assert not np.array_equal(one, streams.of("client:1").random(5))
+    assert np.array_equal(one, streams.of("client:0").random(5))
+    assert not np.array_equal(one, streams.of("client:0").random(5))  # it goes on
 
 
 def test_generators_start_from_the_seed():

@@ -438,6 +438,24 @@ def test_the_defended_labels_are_trained_on_and_no_others(graph, game, clients):
     assert not same_weights(defended(graph, Defense(), **how), run)
 
 
+@pytest.mark.parametrize(
+    ("name", "settings", "said"),
+    [
+        ("one-bit-features", {}, 1),
+        ("one-bit-features", {"publish": ("labels",)}, 1),
+        ("one-bit-features", {"publish": ("model",)}, 0),
+        ("no-features", {}, 1),
+        ("label-noise", {}, 0),
+        ("rounded-posteriors", {"publish": ("model", "posteriors")}, 0),
+        ("gaussian-uploads", {"clients": 3}, 1),
+        ("none", {}, 0),
+    ],
+)
+def test_a_result_says_that_answers_on_the_true_graph_pass_by_a_defense(graph, name, settings, said):
+    notes = defended(graph, find("defenses", name)(), **settings).notes
+    assert sum("as they are, which" in note and f"'{name}'" in note for note in notes) == said
+
+
 @pytest.mark.parametrize("clients", [1, 3])
 @pytest.mark.parametrize("game", GAMES)
 def test_the_forgotten_stay_members(graph, game, clients):

@@ -67,7 +67,26 @@ def test_a_defense_that_chooses_from_many_nodes_at_once_is_refused(defense):
 
 @pytest.mark.parametrize("defense", ["label-noise", "one-bit-features", "no-features"])
 def test_a_defense_of_each_node_alone_has_its_place(defense):
-    assert ran("dp-mlp", sixty_nodes(), defense=defense).promise is not None
+    run = ran("dp-mlp", sixty_nodes(), defense=defense)
+    assert run.promise is not None
+    assert not any("published answers" in note for note in run.notes)  # they read what the defense made
+
+
+@pytest.mark.parametrize("name", ["dp-mlp", "dp-gnn", "gap-ndp"])
+@pytest.mark.parametrize("split", ["20/40/40", "50/25/25"])
+def test_a_split_that_follows_from_private_labels_is_refused(name, split):
+    with pytest.raises(InputError, match=r"split.*it divides each class.*use 60/20/20 or dataset") as caught:
+        ran(name, sixty_nodes(), split=split)
+    assert "\n" not in str(caught.value)
+
+
+def test_who_is_trained_on_does_not_follow_from_labels():
+    """With one label another, the others that can be in question are trained on, or not, as before."""
+    data, other = sixty_nodes(), sixty_nodes()
+    other.y[0] = (other.y[0] + 1) % 3
+    runs = (ran("dp-mlp", d, split="60/20/20").secrets["label-membership"] for d in (data, other))
+    one, two = (run.subjects[run.truth].tolist() for run in runs)
+    assert one == two
 
 
 @pytest.mark.parametrize("name", ["dp-mlp", "dp-gnn", "gap-ndp", "gap-edp"])

@@ -18,6 +18,7 @@ from gaudit.targets.pair_codes import codes
 from gaudit.targets.partition import Partition, partition
 from gaudit.targets.party import clients_of
 from gaudit.targets.randomness import branch
+from gaudit.targets.registry import find
 from gaudit.targets.splits import divided
 
 NODES, CLASSES, CLIENTS = 60, 3, 3
@@ -287,6 +288,35 @@ def test_a_defense_of_the_data_acts_on_training_and_not_on_accuracy(graph):
         for client, own in zip(parts, edges, strict=True):
             said = dense_gcn(model, client.x, own).softmax(1)
             torch.testing.assert_close(table["posteriors"][client.nodes], said)
+
+
+PAST = "published answers (posteriors-full) are computed on the clients' own graphs as they are"
+
+
+def said_of_answers(run, defense):
+    """Notes that a defense has no part in published answers."""
+    found = [note for note in run.notes if note.startswith("published answers")]
+    assert all(note.startswith(PAST) and f"'{defense}'" in note for note in found)
+    return len(found)
+
+
+@pytest.mark.parametrize("name", ["one-bit-features", "no-features", "fewer-edges"])
+def test_a_result_says_that_answers_on_the_true_graphs_pass_by_a_defense_of_the_data(graph, name):
+    defense = find("defenses", name)()
+    assert said_of_answers(ran(graph, defense=defense), name) == 1
+    assert said_of_answers(ran(graph, defense=defense, publish=("model",)), name) == 0
+    assert said_of_answers(ran(graph, defense=defense, answer_with="defended"), name) == 0
+
+
+def test_a_result_says_that_answers_pass_by_noise_on_uploads(graph):
+    defense = find("defenses", "gaussian-uploads")()
+    assert said_of_answers(ran(graph, defense=defense), defense.name) == 1
+    assert said_of_answers(ran(graph, defense=defense, publish=("model",)), defense.name) == 0
+
+
+@pytest.mark.parametrize("name", ["none", "label-noise", "fewer-labels", "rounded-posteriors"])
+def test_nothing_is_said_of_answers_that_have_all_that_a_defense_is_about(graph, name):
+    assert said_of_answers(ran(graph, defense=find("defenses", name)()), name) == 0
 
 
 class Pushing(LossTerm):

@@ -29,5 +29,11 @@ def test_accuracy_grows_with_epsilon():
     assert low <= high
 
 
+def test_a_split_by_labels_is_fine_where_these_are_public():
+    run = ran("gap-edp", sixty_nodes(), split="20/40/40")
+    assert "labels" in run.promise.public
+    assert 0 < run.secrets["label-membership"].truth.sum() < 30
+
+
 def test_the_promise_speaks_of_edges():
     assert any("differ in one edge" in note for note in ran("gap-edp", sixty_nodes()).notes)

@@ -99,10 +99,14 @@ class Knowledge:
         )
 
     def _of_links(self, links: Links) -> str:
-        known = links.known.shape[1]
+        known, nodes = links.known.shape[1], len(self.x)
+        counts = " or ".join(map(str, sorted(set(links.counts.tolist()))))
+        if links.named:
+            where = f"which published node each of {nodes} nodes is, and that {counts} edges are secret"
+        else:
+            where = f"which of the {links.parties} clients holds which, and that each has {counts} edges"
         return (
-            f"knows features and classes of all {len(self.x)} nodes, which of the {links.parties} clients holds "
-            f"which, and that each has {' or '.join(map(str, sorted(set(links.counts.tolist()))))} edges"
+            f"knows {f'features and classes of all {nodes} nodes, ' if links.featured else ''}{where}"
             f"{f', {known} of the edges and as many pairs that are none' if known else ', no single edge'}, "
             f"{'knows' if self.knows_defense else 'does not know'} the defense"
         )

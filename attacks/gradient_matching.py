@@ -14,6 +14,7 @@ from ..targets.answers import GLOBAL_KIND, GRADIENT_KIND, UPDATE_KIND
 from ..targets.errors import InputError
 from ..targets.propagation import dense_gcn_operator
 from ..targets.recipe import Recipe, weight_shapes
+from ..targets.scaffold import CONTROL_KIND
 from ..targets.settings import Settings
 from ..targets.transcript import Message, View
 from .attack import Knowledge
@@ -54,11 +55,15 @@ class GradientMatching(LinkAttack):
     The first layer's gradient is X^T M with one row of M per node. Where features tell the nodes apart M can be
     solved for, and M is what is matched: matching X^T M itself, as is done for images, weighs each direction by
     how large the features are in it and finds next to nothing here.
+
+    A client of SCAFFOLD corrects its step by c - c_i, so its weights do not tell its gradient from the second round
+    on. Its control variate after one step is that gradient, and is read instead.
     """
 
     name = "gradient-matching"
     needs: ClassVar[tuple[str, ...]] = (GLOBAL_KIND,)
     any_of: ClassVar[tuple[str, ...]] = (GRADIENT_KIND, UPDATE_KIND)
+    uses: ClassVar[tuple[str, ...]] = (CONTROL_KIND,)
     Settings = GradientMatchingSettings
     settings: GradientMatchingSettings
 
@@ -99,14 +104,16 @@ class GradientMatching(LinkAttack):
                 "round: keep both kinds of message"
             )
         decay = 0.0 if knowledge.recipe is None else knowledge.recipe.weight_decay
-        return [self._one(common[m.round], m, part, decay) for m in sent]
+        variates = {m.round: m for m in of_client(view, CONTROL_KIND, part) if kind == UPDATE_KIND}
+        return [self._one(common[m.round], variates.get(m.round, m), part, decay) for m in sent]
 
     def _one(self, common: Message, sent: Message, part: Part, decay: float) -> "Seen":
         weights, own = (_checked(m, part.x.shape[1], part.classes, part.x.device) for m in (common, sent))
         if sent.kind == GRADIENT_KIND:
             return Seen(weights, own)
         assert self.settings.sgd_rate is not None
-        step = {name: (weights[name] - own[name]) / self.settings.sgd_rate for name in WEIGHTS}
+        moved = {name: (weights[name] - own[name]) / self.settings.sgd_rate for name in WEIGHTS}
+        step = own if sent.kind == CONTROL_KIND else moved
         return Seen(weights, {name: step[name] - decay * weights[name] for name in WEIGHTS})
 
 

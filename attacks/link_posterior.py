@@ -11,6 +11,7 @@ import numpy as np
 import torch
 from pydantic import Field
 from torch import Tensor
+from torch.nn import functional as F
 from torch_geometric.data import Data
 
 from ..targets.answers import posteriors_kind
@@ -247,12 +248,14 @@ def _graph(name: str) -> Data:
 
 
 def _same(x: Tensor, other: Tensor) -> bool:
-    """Whether two sets of nodes have the same features, in any order of nodes."""
+    """Whether two sets of nodes have the same features, in any order of nodes and however their rows are scaled.
+
+    A target may have divided each row by its sum, and the shadow graph is as its file has it.
+    """
     if x.shape != other.shape:
         return False
-    a, b = (
-        (rows.cpu().double() @ torch.arange(1, rows.shape[1] + 1).double()).sort().values for rows in (x, other)
-    )
+    place = torch.arange(1, x.shape[1] + 1).double()
+    a, b = ((F.normalize(rows.cpu().double(), p=1) @ place).sort().values for rows in (x, other))
     return torch.allclose(a, b)
 
 

@@ -20,15 +20,18 @@ from .knowledge import Grant, without_ancestry
 class IdentityGrant(Grant):
     """An adversary's knowledge about persons, and the way back from its pairs to ours.
 
-    Published nodes keep their ids, which the owner drew at random.
+    It calls published nodes by their published names, which the owner drew at random.
+
+    Attributes:
+        image: the published node of each person, and behind them those that stand for nobody in question, [n'].
     """
 
-    nodes: int = 0
+    image: np.ndarray
 
     def subject_ids(self, granted: np.ndarray) -> np.ndarray:
-        people = len(self.ids)
-        person, node = identity_pairs(granted, people, self.nodes)
-        return identity_codes(self.ids[person], node, people, self.nodes)
+        people, nodes = len(self.ids), len(self.image)
+        person, node = identity_pairs(granted, people, nodes)
+        return identity_codes(self.ids[person], np.argsort(self.image)[node], people, nodes)
 
 
 def grant_identities(
@@ -39,19 +42,19 @@ def grant_identities(
     Facts are learned under new ids of the persons; an attack that needs seeds is told the published nodes of as
     many persons. In question are the others of whom it knows anything.
     """
-    if secrets.original is None or secrets.people is None or secrets.nodes is None:
+    image = secrets.image
+    if secrets.original is None or secrets.people is None or image is None:
         raise InputError("the target does not say who is who: use identity_secrets for its secrets")
-    people, nodes = secrets.people, secrets.nodes - secrets.people
+    people, nodes = secrets.people, len(image)
     rng = np.random.default_rng(branch(seed, "grant", attack.name))
     ours = rng.permutation(people)
     theirs = np.empty(secrets.original.network.nodes, dtype=np.int64)
     theirs[ours], theirs[people:] = np.arange(people), np.arange(people, len(theirs))
     facts = attack.learn(_renamed(secrets.original, attack.of, theirs), rng)
-    image = _image(secrets, nodes)
     known = int(attack.knows_people * people)
     seeds = np.stack([np.arange(known), image[ours[:known]]])
     left = _in_question(secrets, image, attack.asked(facts), ours, known, branch(seed, "others"))
-    person, node = identity_pairs(left.subjects, people, nodes)
+    person, own = identity_pairs(left.subjects, people, nodes)
     nobody, no_edges = torch.empty(0, dtype=torch.long), torch.empty((2, 0), dtype=torch.long)
     members = int(left.truth.sum())
     knowledge = Knowledge(
@@ -59,7 +62,7 @@ def grant_identities(
         edges=no_edges,
         neighbours="true",
         labels=nobody,
-        subjects=torch.from_numpy(np.sort(identity_codes(theirs[person], node, people, nodes))),
+        subjects=torch.from_numpy(np.sort(identity_codes(theirs[person], image[own], people, nodes))),
         shadow=nobody,
         shadow_edges=no_edges,
         members=members,
@@ -69,15 +72,7 @@ def grant_identities(
         coins=without_ancestry(branch(seed, "coins")),
         background=Background(people, nodes, facts, seeds, _sentence(attack, known, people, members)),
     )
-    return IdentityGrant(knowledge, ours, nodes), left
-
-
-def _image(secrets: Secrets, nodes: int) -> np.ndarray:
-    """The published node of each person, [p]."""
-    person, node = identity_pairs(secrets.subjects[secrets.truth], int(secrets.people or 0), nodes)
-    image = np.empty(len(person), dtype=np.int64)
-    image[person] = node
-    return image
+    return IdentityGrant(knowledge, ours, image), left
 
 
 def _in_question(
@@ -95,8 +90,8 @@ def _in_question(
     mask[:known] = False
     if not mask.any():
         raise InputError("the adversary knows nothing of any person who is in question")
-    nodes, others = int(secrets.nodes or 0) - len(ours), int((~secrets.truth).sum())
-    again = identity_secrets(image, nodes, seed, others, np.sort(ours[mask]))
+    others = int((~secrets.truth).sum())
+    again = identity_secrets(image[: len(ours)], len(image), seed, others, np.sort(ours[mask]))
     return replace(again, original=secrets.original)
 
 

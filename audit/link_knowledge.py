@@ -60,8 +60,9 @@ def grant_links(
 ) -> tuple[LinkGrant, np.ndarray]:
     """Prior knowledge of a curious server (Zhang et al., AsiaCCS 2023, section 3.2), and the subjects it covers.
 
-    It knows features and classes of all nodes, who holds them and how many edges there are within each client;
-    with a ``share`` also that share of the edges in question and as many pairs that are none (He et al. 2021).
+    It knows features and classes of all nodes, if they have any, who holds them and how many edges there are within
+    each client; where a network is published also which published node each node is. With a ``share`` it knows that
+    share of the edges in question too, and as many pairs that are none (He et al. 2021).
     """
     rng = np.random.default_rng(branch(seed, "grant"))
     nodes = data.num_nodes
@@ -86,6 +87,8 @@ def grant_links(
         torch.from_numpy(of_edges),
         listed(told & secrets.truth),
         listed(told & ~secrets.truth),
+        named=secrets.image is not None,
+        featured=not getattr(data, "plain", False),
     )
     knowledge = Knowledge(
         x=data.x.cpu()[torch.from_numpy(ours)],

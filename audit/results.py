@@ -192,7 +192,7 @@ def attack_outcome(by_seed: Mapping[int, Attacked], fpr: float = LOW_FPR[0]) -> 
         {name: _baseline(runs, [a.baselines[name] for a in attacked]) for name in first.baselines},
         {name: _risk(attacked, name) for name in first.attributes},
         roc(runs),
-        tuple(vulnerabilities(runs)),
+        tuple(vulnerabilities(runs, persons=first.game == IDENTITY)),
         rate_finding(runs, fpr, ONE_SIDED),
         {index: _alone(a.judged, (*LOW_FPR, fpr)) for index, a in by_seed.items()},
         _accuracies(attacked),

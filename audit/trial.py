@@ -249,7 +249,8 @@ class Grants:
         asks = (plan.neighbours, adapts, attack.auditor, attack.knows_links, recipe)
         key: tuple[object, ...] = (*_truth(secrets), *asks)
         if secrets.image is not None or secrets.original is not None:  # ids, and what each attack knows of persons
-            key = (*key, plan.identity, None if secrets.image is None else secrets.image.tobytes())
+            image = None if secrets.image is None else secrets.image.tobytes()
+            key = (*key, plan.identity, image, _watched(attack, secrets))
         if key not in self.made:
             given, left = self._grant(attack, plan, run, secrets)
             self.made[key] = (given, given.knowledge.to(self.device), left)
@@ -291,6 +292,13 @@ def _groups(secrets: Secrets, view: View, attack: Attack) -> dict[str, np.ndarra
 def _truth(secrets: Secrets) -> tuple[object, ...]:
     """What knowledge and baselines of a game depend on; groups and owners may differ."""
     return secrets.game, secrets.subjects.tobytes(), secrets.truth.tobytes()
+
+
+def _watched(attack: Attack, secrets: Secrets) -> str | None:
+    """A digest of what a defense made of the network, where that is what an adversary learns facts of."""
+    published = None if secrets.original is None else secrets.original.published
+    watches = isinstance(attack, IdentityAttack) and attack.of == "published"
+    return published.digest if watches and published is not None else None
 
 
 def _title(attack: AttackPlan, plan: TrialPlan) -> str:

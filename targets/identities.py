@@ -36,7 +36,10 @@ class Background:
 
 
 def identity_codes(persons: Ints, published: Ints, people: int, nodes: int) -> Ints:
-    """One whole number for each pair of a person [s] and a published node [s]; nodes count on after people."""
+    """One whole number for each pair of a person [s] and a published node [s]; nodes count on after people.
+
+    Published nodes are told by their published names, as adversaries have them, or by whom they stand for.
+    """
     coded: Ints = codes(persons, people + published, people + nodes)
     return coded
 
@@ -56,6 +59,10 @@ def identity_secrets(
 ) -> Secrets:
     """Who is who: in question are each person with its own node, and people with nodes of others.
 
+    Published names are drawn anew in each run, so a subject tells its published node by the person that it stands
+    for: over several runs it is the same subject then. Nodes that stand for nobody in question (an adversary's
+    accounts, and what a defense added) come behind the people.
+
     Args:
         image: the published node of each person, [p].
         nodes: n', the number of published nodes.
@@ -69,13 +76,15 @@ def identity_secrets(
     drawn = np.arange(every) if every <= others else np.unique(rng.integers(every, size=others))
     who, which = persons[drawn // (nodes - 1)], drawn % (nodes - 1)
     which = which + (which >= image[who])  # every node but the person's own
-    subjects = np.concatenate([persons, who]), np.concatenate([image[persons], which])
+    placed = np.concatenate([image, np.setdiff1d(np.arange(nodes), image)])
+    one, other = np.concatenate([persons, who]), np.concatenate([image[persons], which])
     return Secrets(
         GAME,
         UNITS[GAME],
-        identity_codes(*subjects, people, nodes),
+        identity_codes(one, np.argsort(placed)[other], people, nodes),
         np.arange(len(persons) + len(drawn)) < len(persons),
         nodes=people + nodes,
         people=people,
+        image=placed,
         stands_for=every / max(len(drawn), 1),
     )

@@ -169,6 +169,8 @@ class Links:
         counts: number of edges within each client; GraphMI's authors let the attacker know the density.
         known: edges that it knows, each once with the smaller id first [2, p].
         known_not: pairs of which it knows that they are no edges [2, q].
+        named: whether a network is published, and it knows which published node each node is.
+        featured: whether nodes have features and classes, which it knows then.
         parties: number of clients.
     """
 
@@ -176,6 +178,8 @@ class Links:
     counts: Tensor
     known: Tensor
     known_not: Tensor
+    named: bool = False
+    featured: bool = True
 
     @property
     def parties(self) -> int:
@@ -183,5 +187,7 @@ class Links:
 
     def to(self, device: str) -> "Links":
         """The same on another device."""
-        parts = (self.owner, self.counts, self.known, self.known_not)
-        return Links(*(part.to(device) for part in parts))
+        owner, counts, known, known_not = (
+            part.to(device) for part in (self.owner, self.counts, self.known, self.known_not)
+        )
+        return Links(owner, counts, known, known_not, self.named, self.featured)

@@ -1,5 +1,6 @@
 """A graph as it is published: nodes and undirected edges, and what is known of the edges."""
 
+import hashlib
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Self
@@ -75,6 +76,15 @@ class Network:
     def codes(self) -> Ints:
         """A whole number for each edge's pair of ends, ascending, [m]; see `pair_codes.codes`."""
         return codes(self.edges[0], self.edges[1], self.nodes)
+
+    @cached_property
+    def digest(self) -> str:
+        """Tells it from every other network, in 64 hexadecimal digits."""
+        told = hashlib.sha256(str(self.nodes).encode())
+        for name in ("edges", "weights", "types", "groups", "counts"):
+            part = getattr(self, name)
+            told.update(name.encode() if part is None else f" {name} {part.shape} ".encode() + part.tobytes())
+        return told.hexdigest()
 
     @cached_property
     def degrees(self) -> Ints:

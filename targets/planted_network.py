@@ -11,7 +11,7 @@ from .control import Control
 from .defense import Defense
 from .identities import identity_secrets
 from .links import link_secrets
-from .network import PUBLISHED_KIND, Network, Original
+from .network import PUBLISHED_KIND, Original
 from .network_data import network_of_data
 from .planted_accounts import plant
 from .publish import OWNER, sensitive_links
@@ -59,14 +59,14 @@ class PlantedNetwork(Control):
         network, rng = network_of_data(data), np.random.default_rng(seed)
         joined = plant(network, ACCOUNTS, TARGETS, rng, LINKS)
         new = rng.permutation(joined.nodes)
-        one, other = new[joined.edges]
-        published = Network.of(joined.nodes, one, other, types=np.ones(joined.size, dtype=np.int64))
+        published = replace(joined, types=np.ones(joined.size, dtype=np.int64))
         channel = Channel(retain=retain)
-        channel.send(PUBLISHED_KIND, OWNER, "public", 1, tensors_of(published))
+        channel.send(PUBLISHED_KIND, OWNER, "public", 1, tensors_of(published.renamed(new)))
         who = identity_secrets(new[: network.nodes], joined.nodes, branch(seed, "others"))
         owner = sensitive_links(data, network, None)
         links = link_secrets([] if owner is None else [owner], network.nodes, branch(seed, "links"))
         progress("planting", 1, 1)
-        secrets = (replace(who, original=Original(joined, ACCOUNTS)), replace(links, image=new[: network.nodes]))
+        original = Original(joined, ACCOUNTS, published)
+        secrets = (replace(who, original=original), replace(links, image=new[: network.nodes]))
         nothing = Utility(1, float("nan"), 1.0, 1.0)
         return Run(channel.transcript, {s.game: s for s in secrets}, (nothing,), 0, tested=0)

@@ -55,7 +55,8 @@ class Secrets:
         people: p where subjects are pairs of a person and a published node (`identities.identity_codes`); N
             then counts both.
         original: the network before it was published, of which adversaries know single facts.
-        image: the published node of each of the N nodes, where a network is published under other ids.
+        image: the published node of each of the N nodes, where a network is published under other ids; of
+            identities that of each person, and behind them the nodes that stand for nobody.
         stands_for: how many non-members each one in question stands for, where these are a sample of many.
         asked: subjects that the result is about, [s] bool; all of them where it is None.
         samples: other selections of subjects, reported beside it, [s] bool each.

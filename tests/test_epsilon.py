@@ -136,7 +136,12 @@ def test_runs_are_pooled_and_people_counted_once():
     runs = [Judged(np.arange(300), rng.normal(size=300) + 3 * truth, truth) for _ in range(4)]
     found = epsilon_of_runs(runs)
     assert found.low > 1
-    assert (found.members, found.non_members, found.seeds, found.validity) == (50, 100, 4, "indicative")  # each person once
+    assert (found.members, found.non_members, found.seeds, found.validity) == (
+        50,
+        100,
+        4,
+        "indicative",
+    )  # each person once
     with pytest.raises(ValueError, match="one row per run"):
         epsilon_of_runs(runs, validity="valid")
     single = [Judged(np.array([7]), np.array([float(k % 2)]), np.array([k % 2 == 1])) for k in range(200)]

@@ -25,8 +25,29 @@ def test_every_person_is_asked_about_once_truly():
     secrets = identity_secrets(image, 40, np.random.SeedSequence(0))
     person, node = identity_pairs(secrets.subjects, 30, 40)
     assert np.array_equal(np.sort(person[secrets.truth]), np.arange(30))
-    assert np.array_equal(node[secrets.truth], image[person[secrets.truth]])
-    assert (node[~secrets.truth] != image[person[~secrets.truth]]).all()
+    assert np.array_equal(secrets.image[:30], image)
+    assert np.array_equal(np.sort(secrets.image), np.arange(40))
+    assert np.array_equal(node[secrets.truth], person[secrets.truth])
+    assert (node[~secrets.truth] != person[~secrets.truth]).all()
+
+
+def test_another_release_asks_about_the_same_subjects():
+    """Whatever the published names, which are drawn anew; six published nodes stand for nobody."""
+    one, other = (
+        identity_secrets(np.random.default_rng(k).permutation(26)[:20], 26, np.random.SeedSequence(k))
+        for k in (1, 2)
+    )
+    assert not np.array_equal(one.image, other.image)
+    assert np.array_equal(np.sort(one.subjects), np.sort(other.subjects))
+    assert np.array_equal(np.sort(one.subjects[one.truth]), np.sort(other.subjects[other.truth]))
+
+
+def test_a_part_of_the_people_leaves_everybodys_nodes_their_names():
+    image = np.random.default_rng(3).permutation(26)[:20]
+    some = identity_secrets(image, 26, np.random.SeedSequence(0), persons=np.array([3, 7]))
+    every = identity_secrets(image, 26, np.random.SeedSequence(0))
+    assert len(some.subjects) == 2 * 26
+    assert set(some.subjects) <= set(every.subjects)
 
 
 def test_small_networks_have_all_pairs_in_question():

@@ -1,5 +1,7 @@
 """What adversaries get to know of persons and of published links, and what they do not."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
@@ -7,7 +9,11 @@ import torch
 from gaudit.attacks.identity import Candidates, IdentityAttack
 from gaudit.audit.identity_knowledge import grant_identities
 from gaudit.audit.link_knowledge import grant_links
+from gaudit.audit.metrics import counts_of
+from gaudit.audit.rates import tpr_at_fpr_finding
 from gaudit.audit.referee import judge
+from gaudit.audit.trial import AttackPlan, Grants, TrialPlan, run_trial
+from gaudit.audit.vulnerability import vulnerabilities
 from gaudit.targets.datasets import load_dataset
 from gaudit.targets.defense import Defense
 from gaudit.targets.identities import GAME as IDENTITY
@@ -18,6 +24,7 @@ from gaudit.targets.publish import Publish
 from gaudit.targets.published import network_of
 
 SEED = np.random.SeedSequence(3)
+BARE = {"utility": "structure", "measures": ("degree-distribution",)}
 
 
 class ByDegree(IdentityAttack):
@@ -102,8 +109,7 @@ def test_in_question_are_those_of_whom_anything_is_known(run, graph):
 
 
 def secrets_image(secrets):
-    order = np.argsort(secrets.subjects[secrets.truth])
-    return (secrets.subjects[secrets.truth] % secrets.nodes - secrets.people)[order]
+    return secrets.image[: secrets.people]
 
 
 def test_shuffled_facts_leave_chance(run, graph):
@@ -164,3 +170,81 @@ def test_facts_may_be_those_of_the_published_network(graph):
     assert (own.score[own.truth] > 0).all()
     missed = scored(run, graph, ByDegree())[0]
     assert (missed.score[missed.truth] == 0).any()
+
+
+def released(graph, seed):
+    return Publish(measures=("degree-distribution",), accounts=5, account_targets=10)(
+        graph, Defense(), np.random.SeedSequence(seed), lambda message: True
+    )
+
+
+@pytest.mark.parametrize("share", [0.0, 0.25])
+def test_who_is_right_about_everybody_is_right_by_the_referee(graph, share):
+    run = released(graph, 5)
+    secrets = run.secrets[IDENTITY]
+
+    class Right(ByDegree):
+        knows_people = share
+
+        def candidates(self, published, facts, seeds, rng):
+            return Candidates.of_sets([np.array([node]) for node in image[given.ids]])
+
+    image = secrets_image(secrets)
+    given, left = grant_identities(graph, secrets, Right(), False, SEED)
+    view = given.renamed(run.transcript.seen_by("public"))
+    found = judge(Right()(view, given.knowledge, SEED), given, left)
+    assert np.array_equal(found.score == 1, found.truth)
+    assert np.array_equal(found.score == 0, ~found.truth)
+    assert (np.diff(found.subjects) > 0).all()
+
+
+def test_a_person_is_one_subject_in_all_seeds(graph):
+    runs = [scored(released(graph, seed), graph, ByDegree())[0] for seed in range(5)]
+    assert counts_of([runs])[0] == 120
+    for run in runs:
+        assert np.array_equal(np.unique(run.subjects[run.truth] // run.nodes), np.arange(120))
+    exposed = vulnerabilities(runs, persons=True)
+    assert sorted(v.subject for v in exposed) == list(range(120))
+    assert {v.runs for v in exposed} == {5}
+
+
+def test_what_seeds_share_is_not_taken_for_new():
+    """Without a defense every seed's release tells the same of the same persons: more seeds are no more persons."""
+    plans = [
+        TrialPlan("publish", BARE, "none", {}, (AttackPlan("refinement", {"depth": 1}),), 0, i) for i in range(5)
+    ]
+    runs = [run_trial(plan, load_dataset("planted-network")).attacked[0].judged for plan in plans]
+    apart = [replace(run, subjects=run.subjects + run.nodes**2 * k) for k, run in enumerate(runs)]
+    found, as_new = (
+        tpr_at_fpr_finding(runs, 0.01),
+        tpr_at_fpr_finding([replace(a, nodes=None) for a in apart], 0.01),
+    )
+    assert found.members == 120
+    assert found.high - found.low > 1.4 * (as_new.high - as_new.low)
+
+
+def test_attributes_are_those_of_the_person():
+    """Degrees in thirds, beside each row of what was judged."""
+    data = load_dataset("planted-network")
+    plan = TrialPlan("publish", BARE, "none", {}, (AttackPlan("refinement", {"depth": 1}),), 0, 3)
+    found = run_trial(plan, data).attacked[0]
+    degrees = network_of_data(data).degrees[found.judged.subjects // found.judged.nodes]
+    order = {"low": 0, "middle": 1, "high": 2}
+    ranks = np.array([order[label] for label in found.attributes["degree"]])
+    assert all(degrees[ranks == k].max() < degrees[ranks == k + 1].min() for k in (0, 1))
+
+
+def test_shared_grants_give_what_fresh_ones_give():
+    """Facts of the published network are another defense's own."""
+    data = load_dataset("karate")
+    attacks = tuple(
+        AttackPlan("refinement", {"of": of, "depth": 1, "match": "exact"}) for of in ("published", "original")
+    )
+    plans = [TrialPlan("publish", BARE, name, {}, attacks, 1, 0) for name in ("none", "k-degree", "random-edit")]
+    shared = Grants.of(plans[0], data)
+    for plan in plans:
+        ours, theirs = run_trial(plan, data, grants=shared), run_trial(plan, data)
+        for one, other in zip(ours.attacked, theirs.attacked, strict=True):
+            np.testing.assert_array_equal(one.judged.score, other.judged.score)
+        of_published = ours.attacked[0].judged
+        assert (of_published.score[of_published.truth] > 0).all()  # its own facts never miss

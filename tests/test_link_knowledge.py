@@ -9,10 +9,12 @@ from gaudit.attacks.attack import Scores
 from gaudit.attacks.links import parts_of
 from gaudit.audit.link_knowledge import grant_links, without
 from gaudit.audit.referee import judge
+from gaudit.targets.defense import Defense
 from gaudit.targets.links import link_secrets
 from gaudit.targets.pair_codes import ends
 from gaudit.targets.partition import partition
 from gaudit.targets.party import clients_of
+from gaudit.targets.publish import Publish
 
 NODES = 60
 
@@ -98,6 +100,32 @@ def test_the_sentence_says_what_is_known(data, secrets):
     nothing, half = (granted(data, secrets, share)[0].knowledge.sentence() for share in (0.0, 0.5))
     assert "no single edge" in nothing
     assert "of the edges and as many pairs that are none" in half
+
+
+@pytest.mark.parametrize(
+    ("plain", "says"), [(True, "knows which"), (False, "knows features and classes of all 60 nodes, which")]
+)
+def test_the_sentence_says_who_is_who_in_a_published_network(data, plain, says):
+    """And tells no features and classes where there are none."""
+    shown = data.clone()
+    shown.plain = plain
+    run = Publish(utility="structure", measures=("degree-distribution",))(
+        shown, Defense(), np.random.SeedSequence(0), lambda message: True
+    )
+    told = granted(shown, run.secrets["edge-presence"])[0].knowledge.to("cpu").sentence()
+    edges = data.edge_index.shape[1] // 2
+    assert told.startswith(
+        f"{says} published node each of 60 nodes is, and that {edges} edges are secret, no single"
+    )
+    assert "client" not in told
+
+
+def test_the_sentence_about_clients_is_of_features_too(data, secrets):
+    told = granted(data, secrets)[0].knowledge.sentence()
+    assert told.startswith(
+        "knows features and classes of all 60 nodes, which of the 3 clients holds which, and that"
+    )
+    assert "published node" not in told
 
 
 def test_nodes_in_no_pair_in_question_are_known_too(data):

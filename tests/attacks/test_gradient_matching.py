@@ -19,6 +19,7 @@ from gaudit.audit.metrics import auc_finding
 from gaudit.audit.referee import judge
 from gaudit.targets.answers import GLOBAL_KIND, GRADIENT_KIND, UPDATE_KIND
 from gaudit.targets.channel import Channel
+from gaudit.targets.defense import Defense
 from gaudit.targets.errors import InputError
 from gaudit.targets.links import link_secrets
 from gaudit.targets.local_training import LocalTask, Subgraph
@@ -26,6 +27,7 @@ from gaudit.targets.partition import Partition
 from gaudit.targets.party import clients_of
 from gaudit.targets.propagation import gcn_operator
 from gaudit.targets.recipe import Recipe, initial_weights
+from gaudit.targets.scaffold import CONTROL_KIND, GLOBAL_CONTROL_KIND, Scaffold
 
 NODES, WORDS, CLASSES, CLIENTS = 120, 200, 3, 2
 RECIPE = Recipe(hidden=8, dropout=0)
@@ -76,6 +78,20 @@ class Clients:
             own = task.trained(self.weights, steps=1, optimiser="sgd", lr=lr, weight_decay=decay)
             channel.send(UPDATE_KIND, client.name, "server", 0, own)
         return channel.transcript
+
+    def corrected(self, rounds, lr, decay):
+        """A run of SCAFFOLD whose clients take one step a round."""
+        target = Scaffold(
+            clients=CLIENTS,
+            rounds=rounds,
+            local_epochs=1,
+            lr=lr,
+            weight_decay=decay,
+            dropout=0,
+            hidden=8,
+            publish=(),
+        )
+        return target(self.data, Defense(), np.random.SeedSequence(0), lambda message: True)
 
     def judged(self, attack, transcript, recipe=RECIPE, secrets=None, **knowledge):
         secrets = secrets or self.secrets
@@ -134,6 +150,33 @@ def test_further_rounds_are_matched_together(clients):
     one, three = (clients.judged(GradientMatching(rounds=r, steps=30), transcript).score for r in (1, 3))
     np.testing.assert_array_equal(one, clients.judged(GradientMatching(steps=30), clients.sent()).score)
     assert not np.array_equal(one, three)
+
+
+def uncorrected(transcript, lr, decay):
+    """The gradients of SCAFFOLD's clients: their steps without the decay and without c - c_i."""
+    channel, by_kind = Channel(), {(m.kind, m.sender, m.round): m.tensors for m in transcript.messages}
+    for (kind, sender, t), own in by_kind.items():
+        if kind == GLOBAL_KIND:
+            channel.send(GLOBAL_KIND, "server", "clients", t, own)
+        if kind == UPDATE_KIND:
+            common, mean = by_kind[GLOBAL_KIND, "server", t], by_kind[GLOBAL_CONTROL_KIND, "server", t]
+            before = by_kind.get((CONTROL_KIND, sender, t - 1), dict.fromkeys(own, 0.0))
+            step = {name: (common[name] - own[name]) / lr - mean[name] + before[name] for name in own}
+            gradient = {name: step[name] - decay * common[name] for name in own}
+            channel.send(GRADIENT_KIND, sender, "server", t, gradient)
+    return channel.transcript
+
+
+@pytest.mark.parametrize("decay", [0.0, 0.1])
+def test_the_gradients_behind_corrected_steps_are_matched(clients, decay):
+    """From the second round on a client of SCAFFOLD does not move along its gradient."""
+    run = clients.corrected(rounds=3, lr=0.5, decay=decay)
+    links, recipe = run.secrets["edge-presence"], RECIPE.model_copy(update={"weight_decay": decay})
+    truly = clients.judged(
+        GradientMatching(rounds=3, steps=40), uncorrected(run.transcript, 0.5, decay), recipe, links
+    )
+    found = clients.judged(GradientMatching(rounds=3, steps=40, sgd_rate=0.5), run.transcript, recipe, links)
+    np.testing.assert_allclose(found.score, truly.score, atol=0.05)
 
 
 def test_null_gradients_of_other_links_are_chance():

@@ -30,6 +30,7 @@ from gaudit.targets.links import link_secrets
 from gaudit.targets.pair_codes import codes
 from gaudit.targets.partition import Partition
 from gaudit.targets.party import clients_of
+from gaudit.targets.preprocessing import preprocessed
 from gaudit.targets.propagation import gcn_operator
 from gaudit.targets.recipe import Recipe
 
@@ -255,6 +256,18 @@ def test_audited_graph_is_no_shadow_graph(world, number, monkeypatch):
     monkeypatch.setattr(link_posterior, "_graph", lambda name: Data(x=world.data.x[order]))
     with pytest.raises(InputError, match="the audited graph itself"):
         world.judged(LinkPosterior(attack=number), world.leaky())
+
+
+@pytest.mark.parametrize("number", SHADOW)
+def test_audited_graph_is_no_shadow_graph_however_its_features_are_scaled(world, number, monkeypatch):
+    """The shadow graph is as its file has it, and the adversary knows the audited one as the target reads it."""
+    order = torch.randperm(NODES)
+    monkeypatch.setattr(link_posterior, "_graph", lambda name: Data(x=world.data.x[order]))
+    scaled = preprocessed(world.data, "row-shares").x
+    assert not torch.equal(scaled, world.data.x)
+    ours = torch.from_numpy(world.given(LinkPosterior(attack=number))[0].ids)
+    with pytest.raises(InputError, match="the audited graph itself"):
+        world.judged(LinkPosterior(attack=number), world.leaky(), x=scaled[ours])
 
 
 def test_bundled_shadow_graph_is_another_draw_than_the_audited_one(monkeypatch):

@@ -4,10 +4,11 @@ import numpy as np
 import pytest
 
 from gaudit.attacks.colour_refinement import colours_at, structure
+from gaudit.audit.metrics import auc
+from gaudit.audit.trial import AttackPlan, TrialPlan, run_trial
 from gaudit.targets.datasets import load_dataset
 from gaudit.targets.defense import Defense
 from gaudit.targets.errors import InputError
-from gaudit.targets.identities import identity_pairs
 from gaudit.targets.network import PUBLISHED_KIND
 from gaudit.targets.network_data import network_of_data
 from gaudit.targets.pair_codes import ends
@@ -30,11 +31,28 @@ def test_almost_everybody_is_alone_with_its_neighbours_degrees(run):
     assert original.accounts == ACCOUNTS
 
 
+def test_it_tells_what_became_of_the_network(run):
+    """Under the ids of persons, as an adversary learns of it who knows facts of the published network."""
+    (message,) = run.transcript.seen_by("public").of_kind(PUBLISHED_KIND)
+    original, image = run.secrets["identity"].original, run.secrets["identity"].image
+    told = original.published.degrees[: original.people]
+    assert np.array_equal(network_of(message).degrees[image[: original.people]], told)
+
+
+def test_an_attack_finds_it_that_knows_facts_of_the_published_network():
+    plan = TrialPlan(
+        "planted-network", {}, "none", {}, (AttackPlan("refinement", {"of": "published", "depth": 2}),), 0, 0
+    )
+    result = run_trial(plan, load_dataset("planted-network"))
+    assert not result.refused
+    (found,) = result.attacked
+    assert auc(found.judged.truth, found.judged.score) > 0.99
+
+
 def test_every_secret_link_is_published(run):
     (message,) = run.transcript.seen_by("public").of_kind(PUBLISHED_KIND)
     published, who, links = network_of(message), run.secrets["identity"], run.secrets["edge-presence"]
-    person, node = identity_pairs(who.subjects[who.truth], who.people, who.nodes - who.people)
-    image = node[np.argsort(person)]
+    image = who.image[: who.people]
     assert np.array_equal(image, links.image)
     low, high = ends(links.subjects[links.truth], links.nodes)
     linked = {frozenset(e) for e in published.edges.T.tolist()}

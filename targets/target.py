@@ -8,17 +8,16 @@ from typing import Any, ClassVar, final
 import numpy as np
 from torch_geometric.data import Data
 
-from .answers import TABLE_KINDS
 from .channel import Retention
 from .defense import Defense
 from .errors import InputError
 from .guarantee import Guarantee
 from .network import Original
-from .party import Client
 from .preprocessing import preprocessed
 from .recipe import Recipe
 from .settings import Configured
 from .transcript import Transcript
+from .undefended import graphs_changed, undefended_answers, untouched
 
 Progress = Callable[[str, int, int], None]
 """Called with the name of a stage, steps done and steps in all."""
@@ -200,7 +199,7 @@ class Target(Configured, ABC):
         if reason is not None:
             raise InputError(f"the defense '{defense.name}' has no place in the target '{self.name}': {reason}")
         watched, called = defense.watched()
-        changed = _graphs_changed(watched)
+        changed = graphs_changed(watched)
         run = self.run(self.prepared(data).clone(), watched, seed, retain, progress)
         idle = [socket for socket in defense.sockets() if socket not in called]
         if idle:
@@ -210,8 +209,8 @@ class Target(Configured, ABC):
             )
         as_they_are = getattr(self.settings, "answer_with", "original") == "original" and self.answers_as_they_are
         past = (
-            _untouched(defense, run.transcript),
-            _undefended_answers(defense, run.transcript, as_they_are and any(changed)),
+            untouched(defense, run.transcript),
+            undefended_answers(defense, run.transcript, as_they_are and any(changed)),
         )
         return replace(run, notes=(*run.notes, *(note for note in past if note is not None)))
 
@@ -229,43 +228,3 @@ class Target(Configured, ABC):
         Raises:
             InputError: the graph and the settings do not go together.
         """
-
-
-def _untouched(defense: Defense, transcript: Transcript) -> str | None:
-    """What clients send past a defense of their uploads: its noise is not in that, nor is its promise about it."""
-    told = [t for t in transcript.tallies.values() if t.sender.startswith("client:") and t.receiver != t.sender]
-    kinds = dict.fromkeys(t.kind for t in told)
-    past = [kind for kind in kinds if kind not in defense.acts_on]
-    if not past or not set(kinds) & set(defense.acts_on):
-        return None
-    return (
-        f"clients also send {', '.join(past)}, which '{defense.name}' leaves as they are: whatever it promises is "
-        "about the other messages alone"
-    )
-
-
-def _graphs_changed(defense: Defense) -> list[bool]:
-    """Whether it changes what answers are computed on, features or edges; once for each call of its `on_data`."""
-    on_data, found = defense.on_data, list[bool]()
-
-    def noted(client: Client, *args: Any, **named: Any) -> Client:
-        after = on_data(client, *args, **named)
-        found.append(after.x is not client.x or after.edges is not client.edges)
-        return after
-
-    setattr(defense, "on_data", noted)  # noqa: B010 (mypy lets no method be assigned)
-    return found
-
-
-def _undefended_answers(defense: Defense, transcript: Transcript, graphs_changed: bool) -> str | None:
-    """What is published of the graphs past a defense of data, or of uploads: answers that read them as they are."""
-    tallies = transcript.tallies.values()
-    told = dict.fromkeys(t.kind for t in tallies if t.receiver == "public" and t.kind in TABLE_KINDS)
-    answers = [kind for kind in told if kind not in defense.acts_on]
-    uploads = {t.kind for t in tallies if t.sender.startswith("client:") and t.receiver != t.sender}
-    if not answers or not (graphs_changed or uploads & set(defense.acts_on)):
-        return None
-    return (
-        f"published answers ({', '.join(answers)}) are computed on the clients' own graphs as they are, which "
-        f"'{defense.name}' does not change: whatever it promises is not about them"
-    )

@@ -1,0 +1,48 @@
+"""What a run lets out past a defense, in sentences: whatever the defense promises is not about that."""
+
+from typing import Any
+
+from .answers import TABLE_KINDS
+from .defense import Defense
+from .party import Client
+from .transcript import Transcript
+
+
+def untouched(defense: Defense, transcript: Transcript) -> str | None:
+    """What clients send past a defense of their uploads: its noise is not in that, nor is its promise about it."""
+    told = [t for t in transcript.tallies.values() if t.sender.startswith("client:") and t.receiver != t.sender]
+    kinds = dict.fromkeys(t.kind for t in told)
+    past = [kind for kind in kinds if kind not in defense.acts_on]
+    if not past or not set(kinds) & set(defense.acts_on):
+        return None
+    return (
+        f"clients also send {', '.join(past)}, which '{defense.name}' leaves as they are: whatever it promises is "
+        "about the other messages alone"
+    )
+
+
+def graphs_changed(defense: Defense) -> list[bool]:
+    """Whether it changes what answers are computed on, features or edges; once for each call of its `on_data`."""
+    on_data, found = defense.on_data, list[bool]()
+
+    def noted(client: Client, *args: Any, **named: Any) -> Client:
+        after = on_data(client, *args, **named)
+        found.append(after.x is not client.x or after.edges is not client.edges)
+        return after
+
+    setattr(defense, "on_data", noted)  # noqa: B010 (mypy lets no method be assigned)
+    return found
+
+
+def undefended_answers(defense: Defense, transcript: Transcript, graphs_changed: bool) -> str | None:
+    """What is published of the graphs past a defense of data, or of uploads: answers that read them as they are."""
+    tallies = transcript.tallies.values()
+    told = dict.fromkeys(t.kind for t in tallies if t.receiver == "public" and t.kind in TABLE_KINDS)
+    answers = [kind for kind in told if kind not in defense.acts_on]
+    uploads = {t.kind for t in tallies if t.sender.startswith("client:") and t.receiver != t.sender}
+    if not answers or not (graphs_changed or uploads & set(defense.acts_on)):
+        return None
+    return (
+        f"published answers ({', '.join(answers)}) are computed on the clients' own graphs as they are, which "
+        f"'{defense.name}' does not change: whatever it promises is not about them"
+    )

@@ -10,8 +10,7 @@ from .transcript import Transcript
 
 def untouched(defense: Defense, transcript: Transcript) -> str | None:
     """What clients send past a defense of their uploads: its noise is not in that, nor is its promise about it."""
-    told = [t for t in transcript.tallies.values() if t.sender.startswith("client:") and t.receiver != t.sender]
-    kinds = dict.fromkeys(t.kind for t in told)
+    kinds = _sent_by_clients(transcript)
     past = [kind for kind in kinds if kind not in defense.acts_on]
     if not past or not set(kinds) & set(defense.acts_on):
         return None
@@ -19,6 +18,12 @@ def untouched(defense: Defense, transcript: Transcript) -> str | None:
         f"clients also send {', '.join(past)}, which '{defense.name}' leaves as they are: whatever it promises is "
         "about the other messages alone"
     )
+
+
+def _sent_by_clients(transcript: Transcript) -> list[str]:
+    """Kinds of messages that clients sent to others, in the order of the first of each."""
+    told = (t for t in transcript.tallies.values() if t.sender.startswith("client:") and t.receiver != t.sender)
+    return list(dict.fromkeys(t.kind for t in told))
 
 
 def graphs_changed(defense: Defense) -> list[bool]:
@@ -36,10 +41,10 @@ def graphs_changed(defense: Defense) -> list[bool]:
 
 def undefended_answers(defense: Defense, transcript: Transcript, graphs_changed: bool) -> str | None:
     """What is published of the graphs past a defense of data, or of uploads: answers that read them as they are."""
-    tallies = transcript.tallies.values()
-    told = dict.fromkeys(t.kind for t in tallies if t.receiver == "public" and t.kind in TABLE_KINDS)
+    public = (t.kind for t in transcript.tallies.values() if t.receiver == "public")
+    told = dict.fromkeys(kind for kind in public if kind in TABLE_KINDS)
     answers = [kind for kind in told if kind not in defense.acts_on]
-    uploads = {t.kind for t in tallies if t.sender.startswith("client:") and t.receiver != t.sender}
+    uploads = set(_sent_by_clients(transcript))
     if not answers or not (graphs_changed or uploads & set(defense.acts_on)):
         return None
     return (

@@ -21,9 +21,9 @@ from numpy.typing import ArrayLike
 from scipy.special import betainc, betainccinv, betaincinv
 from scipy.stats import binom
 
+from .balanced_accuracy import halves
 from .finding import Finding
 from .metrics import Floats, Judged, checked
-from .rates import halves
 
 Validity: TypeAlias = Literal["valid", "heuristic", "indicative"]
 METRIC = "epsilon"

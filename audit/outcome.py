@@ -7,7 +7,7 @@ from ..targets.guarantee import Guarantee
 from ..targets.transcript import Exposure
 from .finding import Finding
 from .pairs import PRIVATE
-from .rates import Roc
+from .roc import Roc
 from .trial import AttackPlan
 from .vulnerability import Vulnerability
 

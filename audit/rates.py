@@ -1,12 +1,11 @@
-"""Metrics that need a threshold: true positives at a low false positive rate, ROC, advantage, balanced accuracy.
+"""True positives at a low false positive rate.
 
 Rates are fractions, not percents. No threshold is interpolated, and a score tied with the threshold is not
-flagged. A false positive rate is measured only where at least ten false positives make it up; the threshold of
-the advantage and the balanced accuracy is never chosen on the subjects that it is measured on.
+flagged. A false positive rate is measured only where at least ten false positives make it up.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -15,7 +14,6 @@ from .finding import Finding
 from .metrics import (
     Floats,
     Judged,
-    auc_finding,
     checked,
     checked_runs,
     columns_of,
@@ -26,9 +24,7 @@ from .metrics import (
 )
 
 FALSE_POSITIVES = 10  # fewer than these do not measure a rate
-FEW_FLAGS = 10  # fewer flagged (or not flagged) members or non-members than this: no normal approximation
 REPETITIONS = 5  # fewer than these are not pooled: their spread would be a guess
-VERTICES = 200  # of a thinned ROC curve
 DRAWS = 20_000_000  # bootstrap weights drawn for one interval; of very many subjects fewer resamples
 FEWEST_RESAMPLES = 200  # the spread of an estimate is known to 5 % then
 CELLS = 2_000_000  # bootstrap weights held in memory at once
@@ -78,7 +74,7 @@ def tpr_at_fpr_finding(
     method = "Bayesian bootstrap of subjects, runs by t, effective Clopper-Pearson"
     method += "" if apart else "; one threshold for all runs, jackknife by run"
     found = with_interval(metric, mean, interval, level=level, method=method, counts=counts)
-    notes = (found.note, "" if apart else "scores pooled over runs", _tied(runs if apart else [_pooled(runs)], fpr))
+    notes = (found.note, "" if apart else "scores pooled over runs", _tied(runs if apart else [pooled(runs)], fpr))
     return replace(found, validity="heuristic", note="; ".join(filter(None, notes)))
 
 
@@ -112,110 +108,6 @@ def _by_lot(runs: Sequence[Judged]) -> list[Judged]:
     return [replace(run, score=part) for run, part in zip(runs, parts, strict=True)]
 
 
-@dataclass(frozen=True, eq=False)
-class Roc:
-    """A ROC curve over all runs: ``fpr`` and ``tpr``, both ascending [v], v <= 200, from (0, .) to (1, 1).
-
-    Each vertex is a threshold that exists, with the highest TPR of its FPR. Draw them as steps (a TPR holds up
-    to the next FPR): the thinned curve then never lies above the full one. What lies left of ``measurable``
-    rests on fewer than ten false positives; it is above 1 where there are fewer than ten non-members.
-    """
-
-    fpr: Floats
-    tpr: Floats
-    measurable: float
-    members: int
-    non_members: int
-
-
-def roc(runs: Sequence[Judged]) -> Roc:
-    """The ROC curve of the pooled scores of all runs, thinned for logarithmic axes.
-
-    ``members`` and ``non_members`` count rows of all runs.
-    """
-    pool = _pooled(checked_runs(runs))
-    level = np.unique(-pool.score, return_inverse=True)[1]  # 0 is the highest score
-    false, true = (np.cumsum(np.bincount(level[c], minlength=level.max() + 1)) for c in (~pool.truth, pool.truth))
-    false, true = np.append(0, false), np.append(0, true)
-    top = np.append(false[1:] > false[:-1], True)  # the highest TPR of each FPR
-    false, true, others = false[top], true[top], int(false[-1])
-    grid = np.union1d(np.geomspace(1, others, VERTICES // 2), np.linspace(0, others, VERTICES // 2 - 1))
-    kept = np.unique(np.searchsorted(false, grid + ROUNDING, side="right") - 1)
-    return Roc(false[kept] / others, true[kept] / true[-1], FALSE_POSITIVES / others, int(true[-1]), others)
-
-
-def balanced_accuracy_finding(
-    runs: Sequence[Judged], threshold: float | None = None, level: float = 0.95, seed: int = 0
-) -> Finding:
-    """Mean over seeds of (TPR + TNR) / 2, when scores >= threshold are flagged; 0.5 is chance.
-
-    A ``threshold`` that was fixed on other data is used as it is. Without one, the subjects are split at random
-    into halves (the same for all runs); the best threshold of each half is measured on the other, and the two
-    are averaged. The target is the population's balanced accuracy at the thresholds used, which lies below the
-    maximum over thresholds: whoever has only half of the truth cannot do better. The balanced accuracy is the
-    AUC of the 0-1 guesses, and has its interval; where fewer than ten members or non-members are flagged, or are
-    not, the interval also includes the one made of both rates' Clopper-Pearson intervals in one run (Newcombe,
-    Statistics in Medicine 1998, method 10, with these in the place of Wilson's).
-    """
-    runs = checked_runs(runs)
-    set_before = None if threshold is None else [np.full(len(run.truth), threshold) for run in runs]
-    thresholds = set_before or crossed_thresholds(runs, seed)
-    if thresholds is None:
-        note = "not measurable, needs members and non-members in either half of the subjects"
-        counts = counts_of([runs])
-        return Finding("balanced accuracy", None, None, None, level, "none", "indicative", note, *counts)
-    guesses = [
-        replace(run, score=(run.score >= cut).astype(float)) for run, cut in zip(runs, thresholds, strict=True)
-    ]
-    found = _widened(auc_finding(guesses, level), guesses)
-    chosen = "from the other half of the subjects" if threshold is None else "set beforehand"
-    return replace(found, metric="balanced accuracy", method=f"threshold {chosen}; {found.method}")
-
-
-def advantage_finding(
-    runs: Sequence[Judged], threshold: float | None = None, level: float = 0.95, seed: int = 0
-) -> Finding:
-    """Mean over seeds of TPR - FPR (Yeom et al., CSF 2018, definition 4), when scores >= threshold are flagged.
-
-    2 * balanced accuracy - 1, with its choice of thresholds; 0 is chance. It is not the maximum over thresholds.
-    """
-    found = balanced_accuracy_finding(runs, threshold, level, seed)
-    estimate, low, high = (None if x is None else 2 * x - 1 for x in (found.estimate, found.low, found.high))
-    return replace(found, metric="advantage", estimate=estimate, low=low, high=high)
-
-
-def crossed_thresholds(runs: Sequence[Judged], seed: int = 0) -> list[Floats] | None:
-    """For each row of each run [s] the best threshold of the half of the subjects that the row is not in.
-
-    None where a half of a run lacks members or non-members.
-    """
-    out = []
-    for run, half in zip(runs, halves(runs, seed), strict=True):
-        cut = np.empty(len(half))
-        for chosen_on in (half, ~half):
-            truth = run.truth[chosen_on]
-            if truth.all() or not truth.any():
-                return None
-            cut[~chosen_on] = _best_threshold(truth, run.score[chosen_on])
-        out.append(cut)
-    return out
-
-
-def halves(runs: Sequence[Judged], seed: int) -> list[NDArray[np.bool_]]:
-    """A random half of the subjects, as one mask [s] per run; all rows of a subject are on one side.
-
-    Subjects that are members where they first appear are halved, and so are the others.
-    """
-    columns = columns_of([run.subjects for run in runs])
-    first = np.unique(np.concatenate(columns), return_index=True)[1]
-    truth = np.concatenate([run.truth for run in runs])[first]
-    order = np.random.default_rng(seed).permutation(len(first))
-    order = order[np.argsort(truth[order], kind="stable")]  # in random order within each class
-    side = np.empty(len(first), dtype=bool)
-    side[order] = np.arange(len(first)) % 2 == 0
-    return [side[column] for column in columns]
-
-
 def _resolves(non_members: int, fpr: float) -> bool:
     if not 0 < fpr < 1:
         raise ValueError(f"a false positive rate is a fraction between 0 and 1, not {fpr:g}")
@@ -230,7 +122,8 @@ def _needed(non_members: Sequence[int], fpr: float) -> str:
     )
 
 
-def _pooled(runs: Sequence[Judged]) -> Judged:
+def pooled(runs: Sequence[Judged]) -> Judged:
+    """Rows of all runs as those of one."""
     return replace(
         runs[0],
         subjects=np.concatenate([run.subjects for run in runs]),
@@ -268,8 +161,8 @@ def _together(
     What runs share is what the variance of the pooled TPR has beyond that of subjects which are new in each
     run. (Bootstrapping the pseudo-values would magnify the jumps of the threshold by the number of runs.)
     """
-    pool, count = _pooled(runs), len(runs)
-    left = [_pooled([*runs[:k], *runs[k + 1 :]]) for k in range(count)]
+    pool, count = pooled(runs), len(runs)
+    left = [pooled([*runs[:k], *runs[k + 1 :]]) for k in range(count)]
     total, *without = (_flagged_share(part.truth, part.score, fpr) for part in (pool, *left))
     values = count * total - (count - 1) * np.array(without)
     columns = columns_of([run.subjects for run in runs])
@@ -347,26 +240,3 @@ def _flagged_mass(run: Judged, columns: NDArray[np.intp], weights: Floats, fpr: 
     mass = np.pad(mass, ((0, 0), (1, 0)))
     flagged: Floats = (weights[:, inside[near]] * (mass[:, rank[near]] <= fpr)).sum(1) / total_in
     return flagged
-
-
-def _widened(found: Finding, guesses: Sequence[Judged]) -> Finding:
-    """Balanced accuracy with a wider interval where too few guesses are right, or wrong, to be called normal."""
-    sides, few = [], False
-    for kind in (True, False):
-        right = [(run.score == run.truth)[run.truth == kind] for run in guesses]
-        rate, trials = float(np.mean([part.mean() for part in right])), min(map(len, right))
-        low, high = share_interval(rate, 0.0, trials, found.level)
-        sides.append((rate - low, high - rate))
-        few |= min(rate, 1 - rate) * trials < FEW_FLAGS
-    if not few or found.estimate is None or found.low is None or found.high is None:
-        return found
-    down, up = (float(np.hypot(*side)) / 2 for side in zip(*sides, strict=True))
-    return replace(found, low=min(found.low, found.estimate - down), high=max(found.high, found.estimate + up))
-
-
-def _best_threshold(truth: NDArray[np.bool_], score: Floats) -> float:
-    """The score from which on TPR - FPR is largest; the highest of several, NaN (nobody) if nothing is gained."""
-    levels, level = np.unique(-score, return_inverse=True)
-    rates = [np.cumsum(np.bincount(level[c], minlength=len(levels))) / c.sum() for c in (truth, ~truth)]
-    gain = np.append(0.0, rates[0] - rates[1])
-    return float(np.append(np.nan, -levels)[np.argmax(gain)])

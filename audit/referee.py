@@ -10,6 +10,8 @@ from ..targets.transcript import View, observer_members
 from .knowledge import Grant
 from .metrics import Judged
 
+HEARD = "nodes of clients that it heard from"
+
 
 def judge(scores: Scores, grant: Grant, secrets: Secrets) -> Judged:
     """An attack's scores with the truth, in ascending order of subject id.
@@ -42,6 +44,18 @@ def in_question(secrets: Secrets, observer: str) -> np.ndarray:
     own = [int(m.partition(":")[2]) for m in observer_members(observer) if m.startswith("client:")]
     asked: np.ndarray = ~np.isin(secrets.owners[np.argsort(secrets.subjects)], own)
     return asked
+
+
+def reported_groups(secrets: Secrets, view: View, kinds: Iterable[str]) -> dict[str, np.ndarray]:
+    """Subjects that are reported apart, in ascending order of id, [s] bool each.
+
+    What clients tell a client is about their own nodes: of others it knows nothing, which says little of the leak.
+    """
+    groups = {name: in_order(secrets, mask) for name, mask in secrets.groups.items()}
+    heard = told_by(view, kinds)
+    if secrets.owners is not None and heard:
+        groups[HEARD] = in_order(secrets, np.isin(secrets.owners, heard))
+    return groups
 
 
 def told_by(view: View, kinds: Iterable[str]) -> list[int]:

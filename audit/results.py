@@ -10,6 +10,7 @@ import numpy as np
 
 from ..targets.identities import GAME as IDENTITY
 from ..targets.registry import find
+from .balanced_accuracy import advantage_finding, balanced_accuracy_finding
 from .epsilon import epsilon_of_runs
 from .finding import Finding
 from .identity_metrics import identity_findings
@@ -24,7 +25,8 @@ from .metrics import (
     precision_finding,
 )
 from .outcome import AttackOutcome, Baseline, DefenseOutcome
-from .rates import advantage_finding, balanced_accuracy_finding, rate_finding, rate_of_run, roc
+from .rates import rate_finding, rate_of_run
+from .roc import roc
 from .subjects import SAME_CLASS
 from .trial import Attacked, AttackPlan, TrialResult
 from .vulnerability import by_group, vulnerabilities

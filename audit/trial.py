@@ -18,14 +18,14 @@ from ..targets.errors import InputError
 from ..targets.randomness import branch
 from ..targets.registry import find
 from ..targets.target import Progress, Run, Secrets, Target, Utility, no_progress
-from ..targets.transcript import Exposure, Message, View, sees
+from ..targets.transcript import Exposure, Message, sees
 from .blind import blind_baselines
 from .cell_knowledge import grant_cells
 from .identity_knowledge import grant_identities
 from .knowledge import Grant, grant
 from .link_knowledge import grant_links, without
 from .metrics import Judged
-from .referee import in_order, in_question, judge, told_by
+from .referee import in_order, in_question, judge, reported_groups
 from .subjects import attributes
 
 
@@ -274,21 +274,6 @@ class Grants:
         return given, lambda game: game
 
 
-HEARD = "nodes of clients that it heard from"
-
-
-def _groups(secrets: Secrets, view: View, attack: Attack) -> dict[str, np.ndarray]:
-    """Subjects that are reported apart, in ascending order of id, [s] bool each.
-
-    What clients tell a client is about their own nodes: of others it knows nothing, which says little of the leak.
-    """
-    groups = {name: in_order(secrets, mask) for name, mask in secrets.groups.items()}
-    heard = told_by(view, attack.kinds())
-    if secrets.owners is not None and heard:
-        groups[HEARD] = in_order(secrets, np.isin(secrets.owners, heard))
-    return groups
-
-
 def _truth(secrets: Secrets) -> tuple[object, ...]:
     """What knowledge and baselines of a game depend on; groups and owners may differ."""
     return secrets.game, secrets.subjects.tobytes(), secrets.truth.tobytes()
@@ -343,7 +328,7 @@ def _attacked(attack: Attack, plan: AttackPlan, run: Run, round_: int, grants: G
         round_,
         judged.where(asked),
         judge(blind, given, secrets).where(asked),
-        {name: mask[asked] for name, mask in _groups(secrets, view, attack).items()},
+        {name: mask[asked] for name, mask in reported_groups(secrets, view, attack.kinds()).items()},
         given.knowledge.sentence(),
         secrets.game,
         {name: baseline.where(of_main) for name, baseline in grants.baselines(secrets).items()},

@@ -11,7 +11,7 @@ import numpy as np
 from markupsafe import Markup
 
 from ..audit.finding import Finding
-from ..audit.rates import Roc
+from ..audit.roc import Roc
 from .axes import LEFT, RIGHT, TOP, WIDTH, Axes
 from .marks import Mark
 from .scales import logarithmic

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from gaudit.audit.audited import Point
 from gaudit.audit.finding import Finding
 from gaudit.audit.metrics import Judged
-from gaudit.audit.rates import roc
+from gaudit.audit.roc import roc
 from gaudit.reports.curve_chart import curve_chart
 from gaudit.reports.interval_chart import interval_chart
 from gaudit.reports.marks import SHAPES, Mark, marks

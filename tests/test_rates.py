@@ -11,16 +11,10 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
+from gaudit.audit.balanced_accuracy import advantage_finding, balanced_accuracy_finding, crossed_thresholds, halves
 from gaudit.audit.metrics import Judged
-from gaudit.audit.rates import (
-    advantage_finding,
-    balanced_accuracy_finding,
-    crossed_thresholds,
-    halves,
-    roc,
-    tpr_at_fpr,
-    tpr_at_fpr_finding,
-)
+from gaudit.audit.rates import tpr_at_fpr, tpr_at_fpr_finding
+from gaudit.audit.roc import roc
 
 
 def world(rng, *, runs=1, members=140, others=1000, shift=1.0, drift=0.0, wander=0.0, subjects="same"):

@@ -6,9 +6,9 @@ from runpy import run_path
 import numpy as np
 import pytest
 
-from gaudit.audit.referee import told_by
+from gaudit.audit.referee import HEARD, told_by
 from gaudit.audit.results import _in_group
-from gaudit.audit.trial import HEARD, AttackPlan, TrialPlan, run_trial
+from gaudit.audit.trial import AttackPlan, TrialPlan, run_trial
 from gaudit.targets.transcript import Message, View
 
 sixty_nodes = run_path(str(Path(__file__).parent / "sixty_nodes.py"))["sixty_nodes"]

@@ -6,7 +6,7 @@ from ..targets.settings import Settings
 from .claim_accounts import rate_of
 from .claim_remark import Remark, lacking, where
 from .claim_sensitivity import couples, owns_many
-from .claim_statement import Claim, Noise, Release, Statement, Training, Unit
+from .claim_statement import Bound, Claim, Noise, Release, Statement, Training, Unit
 
 COVERS: dict[Unit, frozenset[Unit]] = {
     "edge": frozenset({"edge"}),
@@ -42,7 +42,7 @@ def unit_told(statement: Statement) -> Iterator[Remark]:
     if claim.told is not None and claim.told not in COVERS[claim.unit]:
         says = f"the promise is for one {claim.unit}, readers are told of one {claim.told}"
         yield _other_unit("[claim]", says, claim.unit, claim.told)
-    elif claim.told not in (None, claim.unit) and claim.adjacency == "add/remove":
+    elif claim.told not in (None, claim.unit) and claim.adjacency != "replace":
         says = f"a {claim.told} that changes is one {claim.unit} that goes and another that comes"
         do = f"tell readers twice the epsilon for one {claim.told}, or claim for replaced units"
         yield Remark("unit", "doubt", "[claim]", says, do, "Dwork and Roth 2014, Theorem 2.2")
@@ -75,7 +75,7 @@ def unit_of_example(statement: Statement) -> Iterator[Remark]:
 def data_dependent_bound(statement: Statement) -> Iterator[Remark]:
     """Noise that is fitted to these data hides other data."""
     for bound in statement.bound:
-        if bound.source == "data" and statement.claim.unit not in HARMLESS.get(bound.what, ()):
+        if bound.source == "data" and not _says_nothing(bound, statement.claim):
             says = f"taken is {TAKEN[bound.what]}; a neighbouring graph would have another"
             do = "choose it without looking at the data, or release it with noise and list that as a [[noise]]"
             source = "Nissim, Raskhodnikova and Smith 2007"
@@ -86,6 +86,18 @@ def data_dependent_bound(statement: Statement) -> Iterator[Remark]:
             says = "is said to be released with noise, and no release is named"
             do = "say release = the name of its [[noise]] table, so that its epsilon is counted"
             yield Remark("bound-from-the-data", "doubt", where(bound), says, do, "Dwork and Roth 2014, section 3.5")
+        elif bound.source == "public" and bound.what == "nodes" and not _says_nothing(bound, statement.claim):
+            says = "is said to be public, and a graph that lacks one node has another number of them"
+            do = "claim for zero-out, where a node's place stays blank, or let nothing follow from the number"
+            yield Remark(
+                "bound-from-the-data", "doubt", where(bound), says, do, "Ponomareva et al. 2023 (zero-out)"
+            )
+
+
+def _says_nothing(bound: Bound, claim: Claim) -> bool:
+    """Whether neighbouring inputs of a claim have this number in common anyway."""
+    stays = bound.what == "nodes" and claim.adjacency != "add/remove"
+    return stays or claim.unit in HARMLESS.get(bound.what, ())
 
 
 def large_delta(statement: Statement) -> Iterator[Remark]:

@@ -40,7 +40,7 @@ def clips_needed(training: Training, claim: Claim) -> float | None:
     own term comes or goes and the others become different ones; a batch of fixed size has another in its place.
     An edge is read at both ends from the second node on, which makes twice the terms of one layer less.
     """
-    unit, gone = training.unit or claim.unit, 1 if claim.adjacency == "add/remove" else 2
+    unit, gone = training.unit or claim.unit, 2 if claim.adjacency == "replace" else 1
     coupled = couples(training, unit)
     if coupled is None:
         return None

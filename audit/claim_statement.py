@@ -28,7 +28,7 @@ class Claim(Settings):
         None, description="what readers are told is protected; for 'your data' that is a node"
     )
     adjacency: Adjacency = Field(
-        description="whether a unit comes or goes (add/remove), or is another one (replace)"
+        description="a unit comes or goes (add/remove), leaves a blank (zero-out), or is another one (replace)"
     )
     model: Model = Field("central", description="who adds noise: one who holds all (central), or each (local)")
     epsilon: float = Field(gt=0, le=1e6, description="claimed for all that is released together")

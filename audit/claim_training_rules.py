@@ -135,7 +135,7 @@ def _apart(release: object, statement: Statement) -> float | None:
         return None if release.tensors is None else clips_needed(release, statement.claim)
     if not isinstance(release, Noise) or release.tensors is None or release.clip is None:
         return None
-    gone = 1 if statement.claim.adjacency == "add/remove" else 2
+    gone = 2 if statement.claim.adjacency == "replace" else 1
     return gone * release.clip * (release.tensors if release.norm == "L1" else math.sqrt(release.tensors))
 
 

@@ -380,11 +380,16 @@ def reach_of(estimates: Floats, covariance: Floats, freedom: float, level: float
     return float(np.sqrt(max(alone, between + step**2 * shared)))
 
 
-def share_interval(share: float, reach: float, trials: int, level: float) -> tuple[float, float]:
-    """Clopper and Pearson's interval with as many trials as a normal interval of half-width ``reach`` has."""
+def share_interval(
+    share: float, reach: float, trials: int, level: float, most: float = np.inf
+) -> tuple[float, float]:
+    """Clopper and Pearson's interval with as many trials as a normal interval of half-width ``reach`` has.
+
+    There are ``most`` of them at most: seeds that ask the same people agree on who is not there either.
+    """
     tail, size = (1 - level) / 2, float(trials)
     if 0 < share < 1 and reach > NOTHING:
-        size = share * (1 - share) * (norm.isf(tail) / reach) ** 2
+        size = min(share * (1 - share) * (norm.isf(tail) / reach) ** 2, most)
     hits = share * size
     low = float(beta.ppf(tail, hits, size - hits + 1)) if share > 0 else 0.0
     high = float(beta.isf(tail, hits + 1, size - hits)) if share < 1 else 1.0

@@ -73,7 +73,7 @@ def _promised(run: Run, name: str, canaries: int, guesses: int, level: float) ->
         InputError: nothing, or more than so many guesses could refute.
     """
     promise = run.promise
-    if promise is None or promise.unit != "node" or promise.adjacency != "add/remove":
+    if promise is None or promise.unit != "node" or promise.adjacency == "replace":
         raise InputError(f"'{name}' promises no differential privacy for nodes")
     ceiling, epsilon = one_run_ceiling(guesses, canaries, float(promise.delta), level), float(promise.epsilon)
     if ceiling <= epsilon:

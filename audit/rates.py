@@ -58,8 +58,9 @@ def tpr_at_fpr_finding(
     subject, weights normalised within members and within non-members, and the threshold chosen anew each time.
     Its covariance between runs enters the variance over seeds and subjects of `metrics` (so runs are clusters,
     and subjects that all runs share are not taken for new ones); the interval is Clopper-Pearson's for the
-    effective number of members (Korn and Graubard 1998). Heuristic: its coverage is measured by simulation
-    (benchmarks/interval_coverage.py).
+    effective number of members (Korn and Graubard 1998), which is at most that of different ones: seeds with the
+    same members all lack the few whom a release exposes, if these were not drawn. Heuristic: its coverage is
+    measured by simulation (benchmarks/interval_coverage.py).
     """
     runs = checked_runs(runs)
     metric, counts = f"tpr@fpr={fpr:g}", counts_of([runs])
@@ -70,7 +71,7 @@ def tpr_at_fpr_finding(
     rng = np.random.default_rng(seed)
     mean, values, covariance = (_one_by_one if apart else _together)(runs, fpr, resamples, rng)
     reach = reach_of(values, covariance, np.inf, level)
-    interval = share_interval(mean, reach, min(int(run.truth.sum()) for run in runs), level)
+    interval = share_interval(mean, reach, min(int(run.truth.sum()) for run in runs), level, counts[0])
     method = "Bayesian bootstrap of subjects, runs by t, effective Clopper-Pearson"
     method += "" if apart else "; one threshold for all runs, jackknife by run"
     found = with_interval(metric, mean, interval, level=level, method=method, counts=counts)

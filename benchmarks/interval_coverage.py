@@ -3,7 +3,8 @@
     python benchmarks/interval_coverage.py --metric auc --metric tpr@1% --simulations 2000
 
 Binormal runs: the score of a subject is its own property (half of the variance, the same in all runs), noise of
-the run, and for members a shift that varies from run to run ("drift", its standard deviation). Membership is
+the run, and for members a shift that varies from run to run ("drift", its standard deviation); "exposed" is the
+share of members, drawn with the subjects, who stand out in every run. Membership is
 the same in all runs, drawn anew in each ("redrawn"), or that of new subjects in each ("fresh"). The standard
 error of a share of 2,000 is 0.5 points.
 """
@@ -22,6 +23,7 @@ from gaudit.audit.metrics import Judged, auc_finding, average_precision_finding
 from gaudit.audit.rates import tpr_at_fpr_finding
 
 PERSISTENT = np.sqrt(0.5)
+EXPOSED = 6.0
 
 
 @dataclass(frozen=True)
@@ -34,10 +36,12 @@ class World:
     shift: float = 0.9
     drift: float = 0.0
     subjects: str = "same"
+    exposed: float = 0.0
 
     def sample(self, rng: np.random.Generator) -> list[Judged]:
         size, out = self.members + self.others, []
         own = PERSISTENT * rng.normal(size=size)
+        own += EXPOSED * (rng.random(size) < self.exposed) * (np.arange(size) < self.members)
         for run in range(self.runs):
             truth, ids = np.arange(size) < self.members, np.arange(size)
             if self.subjects == "fresh":
@@ -49,11 +53,16 @@ class World:
         return out
 
     def auc(self) -> float:
-        return float(norm.cdf(self.shift / np.sqrt(2 + self.drift**2)))
+        spread = np.sqrt(2 + self.drift**2)
+        return float(self._mixed(*(norm.cdf(shift / spread) for shift in (self.shift, self.shift + EXPOSED))))
 
     def tpr(self, threshold: float | np.ndarray) -> np.ndarray:
-        rate: np.ndarray = norm.sf((threshold - self.shift) / np.sqrt(1 + self.drift**2))
-        return rate
+        spread = np.sqrt(1 + self.drift**2)
+        return self._mixed(*(norm.sf((threshold - shift) / spread) for shift in (self.shift, self.shift + EXPOSED)))
+
+    def _mixed(self, most: np.ndarray, exposed: np.ndarray) -> np.ndarray:
+        mixed: np.ndarray = (1 - self.exposed) * most + self.exposed * exposed
+        return mixed
 
 
 @dataclass(frozen=True)
@@ -99,7 +108,7 @@ def _worlds(quick: bool) -> list[World]:
         for subjects in ("same", "redrawn") if quick else ("same", "redrawn", "fresh"):
             for runs in (2, 5) if quick else (2, 3, 5):
                 worlds += [World(members, others, runs, 0.9, drift, subjects) for drift in (0.0, 0.4)]
-    return worlds
+    return worlds + [World(members, 1000, 10, 0.0, exposed=0.03) for members in (30, 60, 140)]
 
 
 def coverage(
@@ -131,9 +140,10 @@ def main(metrics: Sequence[str], simulations: int, resamples: int, quick: bool) 
     """Print a Markdown table of coverage."""
     measures = _measures(resamples)
     click.echo(
-        "| metric | members | non-members | runs | shift | drift | subjects | covers | too high | too low | width |"
+        "| metric | members | non-members | runs | shift | drift | subjects | exposed "
+        "| covers | too high | too low | width |"
     )
-    click.echo("| --- " * 11 + "|")
+    click.echo("| --- " * 12 + "|")
     for name in metrics or measures:
         for world in _worlds(quick):
             share = coverage(measures[name], world, simulations)

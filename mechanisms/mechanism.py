@@ -22,7 +22,7 @@ class Mechanism(Configured, ABC):
     Attributes:
         differ_in: the unit in which its two inputs differ; a promise for another unit is not compared with what is
             measured on them.
-        differ_by: whether one of the inputs lacks the unit, or has another one in its place.
+        differ_by: whether one of the inputs lacks the unit, has a blank in its place, or another one.
         gaussian: whether scores of both inputs are normal with one variance, which allows a sharper bound.
     """
 

@@ -73,19 +73,18 @@ class GaussianClaim(Mechanism):
     def promised(self, unit: Any, accountant: str, public: tuple[str, ...]) -> Guarantee:
         """Its guarantee by that accountant."""
         s = self.settings
-        return Guarantee(unit, "add/remove", "central", s.epsilon, s.delta, accountant=accountant, public=public)
+        return Guarantee(unit, self.differ_by, "central", s.epsilon, s.delta, accountant=accountant, public=public)
 
 
 class NoisyTraining(GaussianClaim):
     """Base of trainings: both inputs are known, and which one it was is to be told from the noisy gradients."""
 
     differ_in = "node"
+    differ_by = "zero-out"
 
     @property
     def guarantee(self) -> Guarantee:
-        return self.promised(
-            "node", f"RDP of {STEPS} noisy steps; float sampler", ("the number of training nodes",)
-        )
+        return self.promised("node", f"RDP of {STEPS} noisy steps; float sampler", ("which nodes are trained on",))
 
     @cached_property
     def moved(self) -> Tensor:
@@ -165,6 +164,7 @@ class NodeSums(NoisySums):
 
     name = "gap-ndp"
     differ_in = "node"
+    differ_by = "zero-out"
     most = math.sqrt(DEGREE)
 
     def divergence(self, noise: float) -> Floats:
@@ -172,7 +172,7 @@ class NodeSums(NoisySums):
 
     @property
     def guarantee(self) -> Guarantee:
-        known = ("the number of training nodes", f"that no node has more than {DEGREE} neighbours")
+        known = ("which nodes are trained on", f"that no node has more than {DEGREE} neighbours")
         return self.promised("node", f"RDP of {HOPS} noisy hops and {STEPS} noisy steps; float sampler", known)
 
     def inputs(self) -> tuple[Tensor, Tensor]:

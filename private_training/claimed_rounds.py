@@ -26,6 +26,7 @@ class FederatedRounds(GaussianClaim):
 
     name = "dp-fedavg"
     differ_in = "client"
+    differ_by = "zero-out"
 
     def divergence(self, noise: float) -> Floats:
         return accounting.sampled(noise, 1.0, ROUNDS)

@@ -60,7 +60,7 @@ class DPFedAvgSettings(FederatedSettings):
             return None
         return Guarantee(
             "client",
-            "add/remove",
+            "zero-out",
             "central",
             self.epsilon,
             self.told_delta(),

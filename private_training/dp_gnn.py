@@ -89,7 +89,7 @@ class DPGNN(PrivateClassifier):
         s = self.settings
         return Guarantee(
             "node",
-            "add/remove",
+            "zero-out",
             "central",
             s.epsilon,
             training.delta,

@@ -13,7 +13,7 @@ class DPMLP(PrivateClassifier):
     """DP-SGD on rows that know nothing of each other: the graph-free control of private graph learning.
 
     Abadi et al. (2016) with Opacus' gradients and accountant. No edge is read, so edges are safe whatever epsilon
-    is; a method that uses edges has to beat it. Neighbours differ by one node with its features and label.
+    is; a method that uses edges has to beat it. Neighbours have the same nodes, one of them blank in one.
     """
 
     name = "dp-mlp"
@@ -30,7 +30,7 @@ class DPMLP(PrivateClassifier):
         noisily(model, data, s.noisy_steps(noise), training, "model")
         guarantee = Guarantee(
             "node",
-            "add/remove",
+            "zero-out",
             "central",
             s.epsilon,
             training.delta,

@@ -153,7 +153,7 @@ class GAPNode(GAP):
         s = self.settings
         return Guarantee(
             "node",
-            "add/remove",
+            "zero-out",
             "central",
             self.settings.epsilon,
             training.delta,

@@ -32,7 +32,7 @@ from .clipped_training import NoisySteps
 POSTERIORS_KIND = posteriors_kind("full")
 LARGEST = 1e6
 """Features beyond it become it: sums of squares stay numbers."""
-PUBLIC = ("the number of training nodes", "the numbers of nodes, features and classes")
+PUBLIC = ("which nodes are trained on", "the numbers of nodes, features and classes")
 COMPOSES = "epsilons of further trainings on the same data, with seeds of their own, add up"
 
 

@@ -9,7 +9,7 @@ from .network import Floats, Ints
 from .public_inputs import exact_epsilon, whole
 
 Unit = Literal["edge", "node", "node-label", "node-features", "client"]
-Adjacency = Literal["add/remove", "replace"]
+Adjacency = Literal["add/remove", "zero-out", "replace"]
 Model = Literal["central", "local"]
 
 BASIC = "basic: epsilons add up, and so do deltas"
@@ -17,14 +17,19 @@ BASIC = "basic: epsilons add up, and so do deltas"
 
 NEIGHBOURS: dict[tuple[Unit, Adjacency], str] = {
     ("edge", "add/remove"): "have the same nodes and differ in one edge, which one of them lacks",
+    ("edge", "zero-out"): "have the same nodes and differ in one edge, which one of them lacks",
     ("edge", "replace"): "have the same nodes and differ in one edge, which lies elsewhere in the other",
     ("node", "add/remove"): "differ in one node with all its edges, which one of them lacks",
+    ("node", "zero-out"): "have the same nodes, one of them blank in one input (no features, label or edges)",
     ("node", "replace"): "have the same nodes and differ in all that belongs to one of them, its edges too",
     ("node-label", "add/remove"): "differ in one node's label, which one of them lacks",
+    ("node-label", "zero-out"): "have the same nodes, one of them without its label in one input",
     ("node-label", "replace"): "differ in one node's label, which is another one in the other",
     ("node-features", "add/remove"): "differ in one node's features, which one of them lacks",
+    ("node-features", "zero-out"): "have the same nodes, one of them without its features in one input",
     ("node-features", "replace"): "differ in one node's features, which are others in the other",
     ("client", "add/remove"): "differ in one client with all its data, whom one of them lacks",
+    ("client", "zero-out"): "have the same clients, one of whom has nothing to give in one input",
     ("client", "replace"): "differ in all the data of one client",
 }
 
@@ -38,7 +43,9 @@ class Guarantee:
 
     Attributes:
         unit: what is protected. An edge is two nodes being linked or not.
-        adjacency: whether neighbouring inputs differ by one unit more or less, or in what the unit is.
+        adjacency: whether neighbouring inputs differ by one unit more or less, by a blank in the place of one, or
+            in what the unit is. Where the number of units is public, or says who is drawn for training, one unit
+            less would be seen, or move others: its place stays blank then (zero-out; Ponomareva et al. 2023).
         model: whether noise is added by one who holds all data, or by each holder of its own.
         epsilon: above 0; kept as an exact fraction (`public_inputs.exact_epsilon`).
         delta: from 0 to below 1.

@@ -378,6 +378,9 @@ def test_bounds_are_fine_where_they_are_public_or_paid_for():
     assert remarks(paid) == ()
     known = changed(RIGHT["degrees"](), bound=[{"what": "nodes", "source": "data"}])  # public under edges
     assert remarks(known) == ()
+    public = [{"what": "nodes", "source": "public"}, {"what": "degree", "source": "public"}]
+    assert found(changed(RIGHT["gap"](), bound=public), "doubt") == {"bound-from-the-data"}  # one node less shows
+    assert remarks(changed(RIGHT["gap"](), bound=public, claim__adjacency="zero-out")) == ()
     assert remarks(changed(RIGHT["labels"](), bound=[{"what": "degree", "source": "data"}])) == ()  # so are edges
 
 

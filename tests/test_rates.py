@@ -116,6 +116,20 @@ def test_tpr_interval_covers_the_population_tpr_at_the_population_threshold(
     assert {f.validity for f in found} == {"heuristic"}
 
 
+def test_ten_seeds_with_the_same_thirty_members_do_not_show_that_nobody_is_exposed():
+    """One in 25 is, who may not be among the thirty: the upper end is too low in 5 % of worlds, and was in 30 %."""
+    rng, members, simulations = np.random.default_rng(11), 30, 60
+    truth, ids, share = np.arange(members + 1000) < members, np.arange(members + 1000), 0.04
+    below = 0
+    for _ in range(simulations):
+        exposed = 6 * (rng.random(members) < share)
+        scores = rng.normal(size=(10, members + 1000))
+        scores[:, :members] += exposed
+        found = tpr_at_fpr_finding([Judged(ids, score, truth) for score in scores], 0.01, 0.9, resamples=200)
+        below += found.high < share + (1 - share) * 0.01
+    assert below <= 0.05 * simulations + 3 * np.sqrt(0.05 * 0.95 * simulations)
+
+
 def test_interpolating_thresholds_below_one_in_n():
     """An error of an audited tool: 100 non-members gave a "TPR at 0.00001 % FPR", 171 a TPR of 0 at 0.1 %."""
     truth = np.arange(200) < 100

@@ -231,10 +231,10 @@ def test_an_epsilon_out_of_reach_is_refused_in_one_line(epsilon, delta):
 # --- what is promised, and said
 
 
-def test_the_promise_is_for_one_client_more_or_less():
+def test_the_promise_is_for_one_client_with_or_without_anything_to_give():
     target = DPFedAvg(epsilon=3, **SMALL)
     promise = target.settings.promise(target.settings.round_())
-    assert (promise.unit, promise.adjacency, promise.model) == ("client", "add/remove", "central")
+    assert (promise.unit, promise.adjacency, promise.model) == ("client", "zero-out", "central")
     assert (float(promise.epsilon), promise.delta) == (3, 0.01)
     assert promise.delta < 1 / 3
     assert any("number of clients" in known for known in promise.public)

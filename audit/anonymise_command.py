@@ -75,16 +75,26 @@ def anonymise(request: AnonymiseRequest) -> Anonymised:
         write_network(renamed, request.destination, type_names=type_names)
     else:
         write_network(after, request.destination, read.ids, read.type_names)
-    kept: tuple[Kept, ...] = ()
+    promise, kept = made.promise(), tuple[Kept, ...]()
     if request.measure and after.counts is None:
         kept = utility_of(read.network, after, np.random.default_rng(branch(seed, "utility")))
     return Anonymised(
-        tuple(filter(None, [read.dropped.sentence])),
+        tuple(filter(None, [read.dropped.sentence, promise and _told_by_nodes(promise, read.unlisted)])),
         changes(read.network, after),
         made.guarantee,
-        made.promise(),
+        promise,
         verified,
         kept,
+    )
+
+
+def _told_by_nodes(promise: Guarantee, unlisted: int) -> str | None:
+    """What a promise about edges does not cover, where nodes follow from them."""
+    if promise.unit != "edge" or not unlisted:
+        return None
+    return (
+        f"nodes that only edges name: {unlisted:,}; that one is in the result tells that it has an edge, which the "
+        "promise below takes as public: list all nodes in the file, with or without edges, in lines '#@node ID'"
     )
 
 

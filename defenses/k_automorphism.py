@@ -5,7 +5,7 @@ from pydantic import Field
 
 from ..targets.defense import Defense
 from ..targets.errors import InputError
-from ..targets.network import Ints, Network, Verified
+from ..targets.network import Ints, Network, Verified, aside
 from ..targets.pair_codes import codes, listed
 from ..targets.settings import Settings
 from .orbits import orbits
@@ -74,8 +74,7 @@ def verify_k_automorphism(network: Network, k: int) -> Verified:
     """
     sizes = np.bincount(orbits(network))
     detail = f"{len(sizes)} orbits of {sizes.min(initial=network.nodes)} to {sizes.max(initial=0)} nodes"
-    aside = "" if network.types is None and network.weights is None else ", types and weights of edges aside"
-    guarantee = f"automorphisms take every node to at least {k - 1} others{aside}"
+    guarantee = f"automorphisms take every node to at least {k - 1} others{aside(network)}"
     return Verified(guarantee, bool((sizes >= k).all()), detail)
 
 

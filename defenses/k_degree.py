@@ -8,7 +8,7 @@ from pydantic import Field, model_validator
 
 from ..targets.defense import Defense
 from ..targets.errors import InputError
-from ..targets.network import Ints, Network, Verified
+from ..targets.network import Ints, Network, Verified, aside
 from ..targets.settings import Settings
 from .degree_realisation import EdgeChanges, constructed, joined, nearby, spread
 from .degree_sequences import is_graphic, k_anonymous
@@ -109,7 +109,9 @@ def verify_k_degree(network: Network, k: int) -> Verified:
     degrees, times = np.unique(network.plain().degrees, return_counts=True)
     rarest = int(times.min()) if len(times) else 0
     detail = f"{len(degrees)} degrees, the rarest occurs {rarest} times"
-    return Verified(f"every degree occurs at least {k} times", len(times) == 0 or rarest >= k, detail)
+    return Verified(
+        f"every degree occurs at least {k} times{aside(network)}", len(times) == 0 or rarest >= k, detail
+    )
 
 
 def _probes(degrees: Ints) -> Iterator[Ints]:

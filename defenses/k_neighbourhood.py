@@ -6,7 +6,7 @@ from pydantic import Field
 from ..targets.defense import Defense
 from ..targets.errors import InputError
 from ..targets.neighbourhoods import digests
-from ..targets.network import Network, Verified
+from ..targets.network import Network, Verified, aside
 from ..targets.pair_codes import codes, listed
 from ..targets.settings import Settings
 
@@ -77,4 +77,5 @@ def verify_k_neighbourhood(network: Network, k: int) -> Verified:
     """Whether the graph that a node's neighbours form is isomorphic to those of at least k - 1 others."""
     times = np.unique(digests(network), return_counts=True)[1]
     detail = f"{len(times)} different neighbourhoods, the rarest occurs {times.min(initial=network.nodes)} times"
-    return Verified(f"every neighbourhood occurs at least {k} times", bool((times >= k).all()), detail)
+    guarantee = f"every neighbourhood occurs at least {k} times{aside(network)}"
+    return Verified(guarantee, bool((times >= k).all()), detail)

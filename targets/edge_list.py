@@ -159,7 +159,7 @@ def _rows(table: list[Text], nodes: Sequence[str], kinds: Sequence[str]) -> Rows
         raise ValueError("unusable ids")
     ids = _arranged(names, nodes)
     place = _places(names, ids)
-    rows = Rows(ids, place[one], place[other], header=header)
+    rows = Rows(ids, place[one], place[other], header=header, unlisted=len(ids) - len(nodes))
     return rows if len(table) == 2 else _with_third(rows, table[2], kinds)
 
 

@@ -189,6 +189,13 @@ class Verified:
     detail: str
 
 
+def aside(network: Network) -> str:
+    """What a guarantee of the plain graph does not count, to be added to it: nothing where there is nothing."""
+    if network.types is None and network.weights is None:
+        return ""
+    return ", types and weights of edges aside (several edges of a pair count as one)"
+
+
 def changes(before: Network, after: Network) -> str:
     """What a defense changed, in words."""
     added = after.nodes - before.nodes

@@ -31,6 +31,7 @@ class ReadNetwork:
         type_names: what the file calls each type of edge, or nothing.
         x: features [n, d] where the file has them.
         y: classes [n] where the file has them.
+        unlisted: nodes that the file names as ends of edges alone.
     """
 
     network: Network
@@ -39,6 +40,7 @@ class ReadNetwork:
     type_names: tuple[str, ...] = ()
     x: NDArray[Any] | None = None
     y: Ints | None = None
+    unlisted: int = 0
 
 
 def read_network(path: str | os.PathLike[str], directed: Directed = "refuse") -> ReadNetwork:
@@ -70,7 +72,7 @@ def read_network(path: str | os.PathLike[str], directed: Directed = "refuse") ->
     except OSError as error:
         raise InputError(f"{path}: cannot be read: {error.strerror or first_line(error)}") from error
     network, dropped = undirected(rows, str(path), directed)
-    return ReadNetwork(network, rows.ids, dropped, rows.type_names, rows.x, rows.y)
+    return ReadNetwork(network, rows.ids, dropped, rows.type_names, rows.x, rows.y, rows.unlisted)
 
 
 def write_network(

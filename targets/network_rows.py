@@ -37,6 +37,7 @@ class Rows:
         y: classes [n], or None.
         groups: the class of each node that the release tells, or None, [n].
         counts: numbers of edges between classes, or None, [c, 4].
+        unlisted: nodes that the file names as ends of edges alone.
     """
 
     ids: tuple[str, ...]
@@ -51,6 +52,7 @@ class Rows:
     y: Ints | None = None
     groups: Ints | None = None
     counts: Ints | None = None
+    unlisted: int = 0
 
 
 @dataclass(frozen=True)

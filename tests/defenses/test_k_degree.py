@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from gaudit.defenses import k_degree
 from gaudit.defenses.degree_sequences import is_graphic, k_anonymous
 from gaudit.defenses.k_degree import KDegree, verify_k_degree
+from gaudit.defenses.k_neighbourhood import verify_k_neighbourhood
 from gaudit.targets.errors import InputError
 from gaudit.targets.network import Network
 from gaudit.targets.pair_codes import ends
@@ -156,6 +157,17 @@ def test_trivial_alternative_leaves_hubs_of_a_real_network(gaudit_data):
     assert told_apart(after, 10) == 0
     left = [told_apart(equal_edits(network, after.size - network.size, seed), 10) for seed in range(5)]
     assert min(left) > 50
+
+
+@pytest.mark.parametrize("verify", [verify_k_degree, verify_k_neighbourhood])
+def test_guarantee_says_that_types_are_aside(verify):
+    """Two types between one pair: degrees in the file are 2, 2, 1 and 1, and without types all are 1."""
+    typed = Network.of(4, [0, 0, 2], [1, 1, 3], types=np.array([0, 1, 0]))
+    assert sorted(typed.degrees.tolist()) == [1, 1, 2, 2]
+    found = verify(typed, 4)
+    assert found.holds
+    assert "types and weights of edges aside" in found.guarantee
+    assert "aside" not in verify(typed.plain(), 4).guarantee
 
 
 def test_verify_counts_what_was_done():

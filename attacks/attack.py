@@ -166,6 +166,10 @@ class Attack(Configured, ABC):
         """Message kinds that the transcript must keep for it."""
         return (*cls.needs, *cls.any_of, *cls.uses)
 
+    def reads(self) -> tuple[str, ...]:
+        """Message kinds that it reads with its settings."""
+        return self.kinds()
+
     def why_not(self, view: View, knowledge: Knowledge) -> str | None:
         """Why this attack cannot be mounted from a view with some knowledge, or None if it can."""
         for kind in self.needs:

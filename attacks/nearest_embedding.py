@@ -56,6 +56,9 @@ class NearestEmbedding(Attack):
     Settings = NearestEmbeddingSettings
     settings: NearestEmbeddingSettings
 
+    def reads(self) -> tuple[str, ...]:
+        return *self.needs, CONTENT[self.settings.compare][0]
+
     def score(self, view: View, knowledge: Knowledge) -> Tensor:
         rows = _aggregated(knowledge)[knowledge.subjects]
         before: tuple[Tensor, dict[str, Tensor]] | None = None

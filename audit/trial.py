@@ -328,7 +328,7 @@ def _attacked(attack: Attack, plan: AttackPlan, run: Run, round_: int, grants: G
         round_,
         judged.where(asked),
         judge(blind, given, secrets).where(asked),
-        {name: mask[asked] for name, mask in reported_groups(secrets, view, attack.kinds()).items()},
+        {name: mask[asked] for name, mask in reported_groups(secrets, view, attack.reads()).items()},
         given.knowledge.sentence(),
         secrets.game,
         {name: baseline.where(of_main) for name, baseline in grants.baselines(secrets).items()},

@@ -58,7 +58,7 @@ def coarsened(x: Tensor, edges: Tensor, group: Tensor, labels: Tensor) -> Conden
         (group[edges[0]], group[edges[1]]), torch.ones(edges.shape[1], device=x.device), accumulate=True
     )
     scale = between.sum(1).clamp(min=1).rsqrt()
-    adjacency = (scale[:, None] * between * scale).fill_diagonal_(0)
+    adjacency = (scale[:, None] * between * scale).clamp(max=1).fill_diagonal_(0)  # rounding adds a last bit
     mean = (member.t() @ x) / member.sum(0).clamp(min=1)[:, None]
     return CondensedGraph(mean[kept], votes[kept].argmax(1), adjacency[kept][:, kept])
 

@@ -145,6 +145,11 @@ class FedC4Run(FederatedRun):
             self.progress("condensing local graphs", client.number + 1, s.clients)
         sizes = [len(party.graph.y) for party in found]
         self.notes.append(f"{min(sizes)} to {max(sizes)} condensed nodes for each client")
+        if any(task.term for task in tasks):
+            self.notes.append(
+                f"what '{self.defense.name}' adds to the loss acts on condensing alone, where real nodes are read: "
+                "the common model is trained on condensed nodes without it"
+            )
         return found
 
     def _tell(self, own: list[Tensor], round_: int) -> None:
@@ -240,7 +245,8 @@ class FedC4(Federated):
     of these the nodes that are like its mean (Eq. 13); rebuild links among own and received nodes (Eq. 14 and 15);
     train on that, and upload weights, which are averaged in proportion to labelled nodes. Accuracy is that on the
     clients' own graphs. Who is told by its cluster alone can never find back to others; the notes say from when on
-    a client is by itself.
+    a client is by itself. A defense's term is added to the loss that condensing reads, not to that of local
+    training, which sees no real nodes.
 
     What others get goes from client to client; the server sees weights. The paper speaks of embeddings alone, but
     rebuilding reads the features of received nodes and training their labels, so these are sent too, once. Where

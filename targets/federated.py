@@ -14,6 +14,8 @@ from .channel import Channel, Retention
 from .defense import Defense
 from .device import usable_device
 from .errors import InputError, unknown_name
+from .labelled_counts import KIND as COUNT_KIND
+from .labelled_counts import labelled_counts
 from .links import NON_EDGES, link_secrets
 from .local_training import (
     Correction,
@@ -34,7 +36,6 @@ from .released import label_membership
 from .splits import SPLIT, SplitName, divided
 from .target import Progress, Run, Secrets, Target, Utility, no_progress
 
-COUNT_KIND = "labelled-count"
 """How many labelled nodes a client has, for the weighted mean."""
 POSTERIORS_KIND = posteriors_kind("full")
 PUBLISHED = {"model": MODEL_KIND, "posteriors": POSTERIORS_KIND}
@@ -266,14 +267,10 @@ class FederatedRun:
 
     def _shares(self) -> list[float]:
         """Each client's weight in the mean; to weight by labels the server must be told how many there are."""
-        counts = [int(c.train.sum()) for c in self.clients]
         if self.settings.aggregation == "uniform":
-            return [1 / len(counts)] * len(counts)
-        told = [
-            self.channel.send(COUNT_KIND, c.name, "server", -1, {"count": torch.tensor(n)})
-            for c, n in zip(self.clients, counts, strict=True)
-        ]
-        return [float(m["count"]) / sum(float(other["count"]) for other in told) for m in told]
+            return [1 / len(self.clients)] * len(self.clients)
+        told = labelled_counts(self.clients, self.channel)
+        return [count / sum(told) for count in told]
 
     def _defended(self, client: Client) -> Client:
         seed = branch(self.seed, "defense", client.number)

@@ -20,6 +20,7 @@ from .device import usable_device
 from .errors import unknown_name
 from .evaluation import Bench, TestPhase
 from .exchange import exchange
+from .labelled_counts import KIND as LABELLED_KIND
 from .matching import ClassCells, MatchingServer, MatchingSettings, aggregated
 from .partition import partition
 from .party import Client, clients_of
@@ -90,7 +91,7 @@ class FedGC(Target):
     matches_gradients = True
     published_defense = "ib"
     release = KIND
-    sends = (KIND, GRADIENT_KIND, MODEL_KIND, COUNT_KIND, INITIAL_KIND, SELF_TRAINING_KIND)
+    sends = (KIND, GRADIENT_KIND, MODEL_KIND, COUNT_KIND, LABELLED_KIND, INITIAL_KIND, SELF_TRAINING_KIND)
     release_phrase = "the condensed graph"
     Settings = FedGCSettings
     settings: FedGCSettings
@@ -226,8 +227,8 @@ class _FedGCRun:
             server.match(theta, aggregated(answers, counts, s.aggregation), round_)
             if round_ + 1 in s.checkpoints:
                 release = server.release()
-                self.channel.send(KIND, "server", "public", round_ + 1, release.tensors())
-                releases.append((round_ + 1, release))
+                sent = self.channel.send(KIND, "server", "public", round_ + 1, release.tensors())
+                releases.append((round_ + 1, CondensedGraph.from_tensors(sent)))
             self.progress("condensing", round_ + 1, s.rounds)
         self.notes.append(
             f"{len(releases[-1][1].y)} condensed nodes, density {releases[-1][1].density():.2f} "

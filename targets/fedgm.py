@@ -236,5 +236,4 @@ class _FedGMRun:
         return dict(self.channel.send(GRADIENT_KIND, client.name, "server", round_, gradients))
 
     def _released(self, graph: CondensedGraph, round_: int) -> CondensedGraph:
-        self.channel.send(KIND, "server", "public", round_, graph.tensors())
-        return graph
+        return CondensedGraph.from_tensors(self.channel.send(KIND, "server", "public", round_, graph.tensors()))

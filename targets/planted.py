@@ -74,8 +74,8 @@ class Planted(Control):
         classes = int(data.y.max()) + 1
         task = Task(data, data.train_mask[None], HEART, classes, s.game == "node-presence")
         weights = train_models(task, [], branch(seed, "training"), keep_weights=True).weights
-        if "embeddings" in s.leaks and s.clients > 1:  # one client tells another, in a round before the end
-            _send_embeddings(task, weights, branch(seed, "first"), channel)
+        if "embeddings" in s.leaks and s.clients > 1:
+            _send_embeddings(task, weights, branch(seed, "first"), channel, s.clients)
         self._send(task, weights, channel)
         self._hold_encoders(data.num_features, channel)
         logits = ask_models(task, [Query(torch.arange(data.num_nodes), data.edge_index)], weights)[0][0]
@@ -97,8 +97,10 @@ class Planted(Control):
             self._send_tables(task, weights, channel)
         if "release" in self.settings.leaks:
             kept = task.data.train_mask
-            rows = CondensedGraph(task.data.x[kept], task.data.y[kept], torch.zeros((int(kept.sum()),) * 2))
-            channel.send(RELEASE_KIND, "server", "public", 1, rows.tensors())
+            for round_, share in enumerate((0.0, 1.0)):  # from nothing to members' rows: how they moved leaks too
+                x, nothing = share * task.data.x[kept], torch.zeros((int(kept.sum()),) * 2)
+                released = CondensedGraph(x, task.data.y[kept], nothing)
+                channel.send(RELEASE_KIND, "server", "public", round_, released.tensors())
 
     def _send_tables(self, task: Task, weights: dict[str, Tensor], channel: Channel) -> None:
         nodes = torch.arange(task.data.num_nodes)
@@ -123,15 +125,20 @@ class Planted(Control):
 
 
 def _send_embeddings(
-    task: Task, weights: dict[str, Tensor], seed: np.random.SeedSequence, channel: Channel
+    task: Task, weights: dict[str, Tensor], seed: np.random.SeedSequence, channel: Channel, clients: int
 ) -> None:
-    """Members' own embeddings from one client to another, under first weights and under the trained model's."""
+    """Members' own embeddings from each client to the next, under first weights and under the trained model's.
+
+    In a ring any clients who attack together, but for all of them, hear from one who does not.
+    """
     rows = (gcn_operator(task.data.edge_index, task.data.num_nodes) @ task.data.x)[task.members[0]]
     drawn = initial_weights(HEART, task.data.num_features, task.classes, seed)
     channel.send(GLOBAL_KIND, "server", "clients", 0, drawn)
     for round_, model in enumerate((drawn, {name: weight[0] for name, weight in weights.items()})):
         told = rows @ model["w1"] + model["b1"]
         statistics = Statistics.of(told).tensors()
-        channel.send(STATISTICS_KIND, "client:1", "client:0", round_, statistics)
         content = {"nodes": torch.arange(len(told)), "embeddings": told}
-        channel.send(EMBEDDINGS_KIND, "client:1", "client:0", round_, content)
+        for client in range(clients):
+            between = f"client:{client}", f"client:{(client + 1) % clients}"
+            channel.send(STATISTICS_KIND, *between, round_, statistics)
+            channel.send(EMBEDDINGS_KIND, *between, round_, content)

@@ -10,6 +10,7 @@ from torch.nn import functional as F
 from .backbone import GCN, Weights
 from .channel import Channel
 from .defense import SharedModel
+from .labelled_counts import labelled_counts
 from .party import Client
 from .propagation import Neighbourhood, side_by_side
 from .randomness import branch, seeded
@@ -58,7 +59,7 @@ def train_together(
     parts = [n.of(c.train.nonzero().flatten()) for c, n in zip(clients, near, strict=True)]
     watched = _watched(clients, near)
     labels = torch.cat([c.y[c.val] for c in clients])
-    shares = weights_by([float(c.train.sum()) for c in clients])
+    shares = weights_by(labelled_counts(clients, channel))
     best, kept = -1.0, weights
     for round_ in range(rounds):
         sent = channel.send(MODEL_KIND, "server", "clients", round_, weights)

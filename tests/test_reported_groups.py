@@ -36,8 +36,8 @@ def test_a_client_hears_from_who_sent_it_something_that_the_attack_reads():
     assert told_by(View("client:0", tuple(sent)), ("third",)) == []
 
 
-def heard(**changes):
-    attack = AttackPlan("nearest", {}, "client:0")
+def heard(attack="nearest", **changes):
+    attack = AttackPlan(attack, {}, "client:0")
     plan = TrialPlan("fedc4", FEDC4 | changes, "none", {}, (attack,), 0, 0)
     return run_trial(plan, sixty_nodes())
 
@@ -51,6 +51,16 @@ def test_nodes_of_clients_that_told_nothing_are_left_out():
         for told in heard(delta=delta).attacked:
             some.append(told.groups[HEARD])
     assert any(0 < group.sum() < len(group) for group in some)
+
+
+def test_who_told_nothing_that_the_attack_reads_was_not_heard():
+    """All tell all of their means in the first round; nodes' embeddings, which are compared, go with the rows."""
+    for delta in (0.05, 0.1, 0.2, 0.4, 0.8):
+        groups = [
+            {tuple(told.groups[HEARD]) for told in heard(attack, delta=delta).attacked if HEARD in told.groups}
+            for attack in ("nearest", "nearest-embedding")
+        ]
+        assert groups[0] == groups[1]
 
 
 def test_an_attack_on_what_is_public_hears_from_nobody():

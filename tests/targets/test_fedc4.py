@@ -129,6 +129,11 @@ def test_a_client_of_one_class_takes_part():
     assert np.isfinite(run.utility.test)
 
 
+def test_what_a_defense_of_the_loss_does_not_reach_is_said():
+    assert any("condensing alone" in note for note in ran(defense="adversarial-regularisation").notes)
+    assert not any("condensing alone" in note for note in ran().notes)
+
+
 def test_it_is_the_same_with_the_same_seed():
     one, same, other = (ran(seed) for seed in (0, 0, 1))
     last = [of_kind(run, "model")[-1].tensors["w1"] for run in (one, same, other)]

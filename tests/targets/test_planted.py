@@ -86,6 +86,25 @@ def test_the_public_graph_tells_nothing_of_it(trial):
     assert misses <= binom.isf(0.001, len(blind) + len(baselines), 0.07)
 
 
+@pytest.mark.parametrize(
+    ("name", "settings", "observer", "leaks"),
+    [
+        ("nearest", {"compare": "changes"}, "public", ("release",)),
+        ("nearest-embedding", {}, "client:2", ("embeddings",)),
+        ("nearest-embedding", {"compare": "prototypes", "differences": True}, "client:9", ("embeddings",)),
+        ("nearest-embedding", {"compare": "norms"}, "client:0+client:1+client:5", ("embeddings",)),
+    ],
+)
+def test_it_is_there_for_other_settings_and_other_clients_too(graph, name, settings, observer, leaks):
+    """A control that cannot be tried makes an audit invalid."""
+    plan = AttackPlan(name, settings, observer)
+    trial = run_trial(TrialPlan("planted", {"leaks": leaks}, "none", {}, (plan,), 0, 0), graph)
+    assert not trial.refused
+    (found,) = outcomes([trial])[0].attacks
+    if settings.get("compare") in (None, "changes"):  # means and norms are of all members together
+        assert found.auc.estimate > LEAST
+
+
 @pytest.mark.parametrize("game", GAMES)
 def test_nothing_leaks_when_the_truth_is_scrambled(graph, game):
     """Mean AUC of four permutations of 150 members and 150 others; 3.3 deviations happen once in 1000."""

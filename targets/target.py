@@ -17,7 +17,7 @@ from .preprocessing import preprocessed
 from .recipe import Recipe
 from .settings import Configured
 from .transcript import Transcript
-from .undefended import graphs_changed, undefended_answers, untouched
+from .undefended import graphs_changed, split_by_labels, undefended_answers, untouched
 
 Progress = Callable[[str, int, int], None]
 """Called with the name of a stage, steps done and steps in all."""
@@ -211,6 +211,7 @@ class Target(Configured, ABC):
         past = (
             untouched(defense, run.transcript),
             undefended_answers(defense, run.transcript, as_they_are and any(changed)),
+            split_by_labels(defense, getattr(self.settings, "split", None)),
         )
         return replace(run, notes=(*run.notes, *(note for note in past if note is not None)))
 

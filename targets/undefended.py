@@ -5,6 +5,7 @@ from typing import Any
 from .answers import TABLE_KINDS
 from .defense import Defense
 from .party import Client
+from .splits import OF_CLIENT_AND_CLASS
 from .transcript import Transcript
 
 
@@ -50,4 +51,15 @@ def undefended_answers(defense: Defense, transcript: Transcript, graphs_changed:
     return (
         f"published answers ({', '.join(answers)}) are computed on the clients' own graphs as they are, which "
         f"'{defense.name}' does not change: whatever it promises is not about them"
+    )
+
+
+def split_by_labels(defense: Defense, split: object) -> str | None:
+    """Who is trained on, where that follows from the very labels that a defense hides."""
+    promise = defense.promise()
+    if promise is None or promise.unit != "node-label" or split not in OF_CLIENT_AND_CLASS:
+        return None
+    return (
+        f"split = '{split}' divides each class by true labels: whose label is trained on follows from them, and "
+        f"'{defense.name}' takes that as public (60/20/20 and dataset tell nothing of labels)"
     )

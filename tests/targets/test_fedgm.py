@@ -49,6 +49,13 @@ def test_uploads_are_the_servers_and_releases_are_public():
     assert {m.kind for m in run.transcript.messages} <= set(FedGM.sends)
 
 
+@pytest.mark.parametrize(("split", "says"), [("20/40/40", True), ("60/20/20", False), ("dataset", False)])
+def test_a_split_by_the_labels_that_a_defense_hides_is_said(split, says):
+    notes = ran(defense="label-noise", split=split).notes
+    assert any("divides each class by true labels" in note for note in notes) is says
+    assert not any("divides each class by true labels" in note for note in ran(split=split).notes)
+
+
 def test_the_first_release_is_the_uploads_side_by_side():
     run = ran(refinements=0)
     (release,), uploads = graphs(of_kind(run, "condensed-graph")), graphs(of_kind(run, "condensed-upload"))

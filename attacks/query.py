@@ -23,7 +23,7 @@ class ModelSettings(Recipe):
     epochs: int = Field(600, ge=1)
     lr: float = Field(0.005, gt=0)
     drop_lr_at: float | None = Field(0.5, gt=0, le=1)
-    init: Literal["gcond"] = "gcond"
+    init: Literal["pygcn"] = "pygcn"
 
 
 def trained_gcn(near: Neighbourhood, y: Tensor, classes: int, settings: ModelSettings) -> Backbone:

@@ -81,7 +81,7 @@ class Victim:
         from gaudit.targets.shadow_models import train_models
         from gaudit.targets.shadow_task import Query, Task
 
-        recipe = Recipe(hidden=16, epochs=200, lr=0.01, weight_decay=5e-4, dropout=0.5, init="gcond", every=1)
+        recipe = Recipe(hidden=16, epochs=200, lr=0.01, weight_decay=5e-4, dropout=0.5, init="pygcn", every=1)
         root, classes = np.random.SeedSequence(seed), int(data.y.max()) + 1
         first = initial_weights(recipe, data.num_features, classes, branch(root, "weights"))
         task = Task(data, data.train_mask[None], recipe, classes, validation=data.val_mask)

@@ -83,7 +83,10 @@ class Backbone(nn.Module):
         """Shape of each weight by name."""
 
     def reset_parameters(self) -> None:
-        """Uniform within 1 / sqrt(fan out), biases too, as GCond draws them (Jin et al. 2022b, code)."""
+        """Uniform within 1 / sqrt(fan out), biases too, as pygcn (Kipf) draws them.
+
+        GCond's code has the fan in there (``weight.T.size(1)``), which changes little (docs/reproductions.md).
+        """
         for parameter in self.parameters():
             bound = 1 / math.sqrt(parameter.shape[-1])
             nn.init.uniform_(parameter, -bound, bound)

@@ -32,8 +32,8 @@ class Recipe(Settings):
     drop_lr_at: float | None = Field(
         None, gt=0, le=1, description="share of the epochs after which Adam starts anew with a tenth of the rate"
     )
-    init: Literal["pyg", "gcond"] = Field(
-        "pyg", description="first weights: as PyG's layers or as GCond's draw them"
+    init: Literal["pyg", "pygcn"] = Field(
+        "pyg", description="first weights: as PyG's layers or as pygcn's draw them"
     )
     every: int = Field(10, ge=1, description="epochs between looks at validation nodes, where there are any")
     patience: int = Field(0, ge=0, description="looks without improvement before training stops; 0: never")
@@ -64,7 +64,7 @@ def initial_weights(recipe: Recipe, features: int, classes: int, seed: np.random
     """One model's first weights.
 
     As PyG draws them: Glorot's uniform and zero biases for convolutions, torch's Linear (uniform within
-    1 / sqrt(fan in)) for SAGE and MLP. Or as GCond's code: uniform within 1 / sqrt(fan out), biases too.
+    1 / sqrt(fan in)) for SAGE and MLP. Or as pygcn: uniform within 1 / sqrt(fan out), biases too.
     """
     generator = torch.Generator().manual_seed(integer(seed))
     made = {}
@@ -75,7 +75,7 @@ def initial_weights(recipe: Recipe, features: int, classes: int, seed: np.random
 
 
 def _bound(recipe: Recipe, name: str, shape: tuple[int, ...], features: int) -> float:
-    if recipe.init == "gcond":
+    if recipe.init == "pygcn":
         return 1 / math.sqrt(shape[-1])
     if recipe.architecture in ("sage", "mlp"):
         fan_in = features if name.endswith("1") else recipe.hidden

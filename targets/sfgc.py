@@ -102,7 +102,7 @@ class SFGC(CentralCondensation):
             lr=s.lr_expert,
             weight_decay=s.decay_expert,
             dropout=0,
-            init="gcond",
+            init="pygcn",
             architecture="gcn",
         )
         return expert_trajectories(

@@ -29,7 +29,7 @@ def owner():
 
 
 def task(experts=3, **changes):
-    recipe = Recipe(**{"hidden": 8, "lr": 0.2, "weight_decay": 1e-3, "dropout": 0, "init": "gcond", **changes})
+    recipe = Recipe(**{"hidden": 8, "lr": 0.2, "weight_decay": 1e-3, "dropout": 0, "init": "pygcn", **changes})
     return owners_task(owner(), recipe, experts)
 
 

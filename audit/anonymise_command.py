@@ -97,7 +97,7 @@ def _remarks(read: ReadNetwork, promise: Guarantee | None) -> tuple[str, ...]:
     told = (
         read.dropped.sentence,
         _types_by_number(read.type_names),
-        promise and _told_by_nodes(promise, read.unlisted),
+        _told_by_nodes(promise, read.unlisted),
     )
     return tuple(filter(None, told))
 
@@ -109,10 +109,10 @@ def _types_by_number(names: Sequence[str]) -> str:
     return f"types of edges: {', '.join([*listed, *more])}" if names else ""
 
 
-def _told_by_nodes(promise: Guarantee, unlisted: int) -> str | None:
+def _told_by_nodes(promise: Guarantee | None, unlisted: int) -> str:
     """What a promise about edges does not cover, where nodes follow from them."""
-    if promise.unit != "edge" or not unlisted:
-        return None
+    if promise is None or promise.unit != "edge" or not unlisted:
+        return ""
     return (
         f"nodes that only edges name: {unlisted:,}; that one is in the result tells that it has an edge, which the "
         "promise below takes as public: list all nodes in the file, with or without edges, in lines '#@node ID'"

@@ -5,7 +5,7 @@ import io
 import math
 import re
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 from dataclasses import replace
 from pathlib import Path
 from typing import IO, Literal
@@ -36,6 +36,7 @@ HEADERS = {
 FEW_ROWS = 5
 """In a file of so few rows it is no wonder that none names the ids of the first one again."""
 _SKIPPED = re.compile(rb"^[ \t]*(?:[#%][^\n]*)?(?:\n|\Z)", re.MULTILINE)
+_COMMENT = re.compile(rb"^[ \t]*([#%](?!@(?:node|type)[ \t])[^\s][^\n]*)", re.MULTILINE)
 _DECLARED = re.compile(rb"^#@(node|type)[ \t]+(\S+)[ \t]*$", re.MULTILINE)
 _INTEGER = re.compile(r"-?[0-9]{1,18}")
 _MISREAD = re.compile(r'^[#%]|[,"]')
@@ -50,7 +51,7 @@ def read_edge_list(path: Path) -> Rows:
     appear. Lines that start with # or % are comments, but for ``#@node ID`` and ``#@type NAME``: these put nodes
     (also such as have no edges) and types in this order, before all others. A first row that can only hold column
     names is skipped; one that may hold them is refused, unless a ``#@node`` names one of its ids. Cells may stand
-    in quotation marks.
+    in quotation marks, and must where the first id starts with # or %: comments that look like edges are counted.
 
     Raises:
         InputError: the file is no text or too large, a row is no edge (names the line), or the first row may hold
@@ -66,12 +67,14 @@ def read_edge_list(path: Path) -> Rows:
         raise InputError(f"{path}: holds no edges: expected at least one row of two ids")
     first = body[: body.find(b"\n") + 1 or None].decode()
     separator = _separator(path, first)
+    width = len(cells_of(first, separator))
     try:
-        return _rows(_table(body, separator, len(cells_of(first, separator))), nodes, kinds, path)
+        rows = _rows(_table(body, separator, width), nodes, kinds, path)
     except ValueError as error:
         if isinstance(error, InputError):
             raise
         raise fault(raw, separator, path, error) from error
+    return replace(rows, comments=_edges_in_comments(raw, separator, width, set(rows.ids)))
 
 
 def write_edge_list(
@@ -174,6 +177,16 @@ def _rows(table: list[Text], nodes: Sequence[str], kinds: Sequence[str], path: P
     place = _places(names, ids)
     rows = Rows(ids, place[one], place[other], header=header, unlisted=len(ids) - len(nodes))
     return rows if len(table) == 2 else _with_third(rows, table[2], kinds)
+
+
+def _edges_in_comments(raw: bytes, separator: str, width: int, ids: Set[str]) -> int:
+    """Comments that have the columns of an edge, and an end that is a node, as it stands or without the sign."""
+    count = 0
+    for line in _COMMENT.findall(raw):
+        cells = cells_of(line.decode(), separator)
+        if len(cells) == width and not any(map(unfit, cells)):
+            count += not ids.isdisjoint([cells[0], cells[0][1:], cells[1]])
+    return count
 
 
 def _factorized(values: Text) -> tuple[Ints, list[str]]:

@@ -290,6 +290,22 @@ def test_a_first_row_that_may_be_column_names_is_refused(tmp_path, first, third)
     assert found.type_names == (("friend",) if third == ",friend" else ())
 
 
+@pytest.mark.parametrize("sign", ["#", "%"])
+@pytest.mark.parametrize(("name", "between"), [("g.csv", ","), ("g.txt", " "), ("g.tsv.gz", "\t")])
+def test_comments_that_look_like_edges_are_counted(tmp_path, sign, name, between):
+    """Ids that start with a sign of comments lost all edges that they stand before, and nobody was told."""
+    edges = [f"{sign}a b", f"{sign}a c", f"\t{sign}b c", f"b {sign}a", "c d"]
+    others = [f"{sign} a b", f"{sign}source target", f"{sign}a b c d", f"{sign}a", sign, "#@node b", "#@node new"]
+    content = "".join(f"{row}\n" for row in [*others, *(edge.replace(" ", between) for edge in edges)])
+    found = read(tmp_path, content, name)
+    assert pairs(found) == {tuple(sorted(("b", f"{sign}a"))), ("c", "d")}
+    assert found.dropped == Dropped(comments=3)
+    assert "lines skipped as comments that look like edges: 3 (" in found.dropped.sentence
+    quoted = read(tmp_path, f'"{sign}a"{between}b\nb{between}c\n', name)
+    assert quoted.ids == (f"{sign}a", "b", "c")
+    assert quoted.dropped == Dropped()
+
+
 def test_a_lone_edge_in_the_first_row_is_read_once_it_is_told_from_column_names(tmp_path):
     for rows in (
         ["n0,n1", "ann,bob", *NAMED[1:]],

@@ -1,5 +1,6 @@
 """What `gaudit anonymize` does, without the terminal."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -10,10 +11,13 @@ from ..targets.defense import Defense
 from ..targets.errors import InputError
 from ..targets.guarantee import Guarantee
 from ..targets.network import Network, Verified, changes
-from ..targets.network_file import read_network, write_network
+from ..targets.network_file import ReadNetwork, read_network, write_network
 from ..targets.network_utility import Kept, utility_of
 from ..targets.randomness import branch
 from ..targets.registry import find, registered
+
+TYPES_LISTED = 20
+"""Names of types that are printed."""
 
 
 @dataclass(frozen=True)
@@ -79,7 +83,7 @@ def anonymise(request: AnonymiseRequest) -> Anonymised:
     if request.measure and after.counts is None:
         kept = utility_of(read.network, after, np.random.default_rng(branch(seed, "utility")))
     return Anonymised(
-        tuple(filter(None, [read.dropped.sentence, promise and _told_by_nodes(promise, read.unlisted)])),
+        _remarks(read, promise),
         changes(read.network, after),
         made.guarantee,
         promise,
@@ -88,10 +92,27 @@ def anonymise(request: AnonymiseRequest) -> Anonymised:
     )
 
 
-def _told_by_nodes(promise: Guarantee, unlisted: int) -> str | None:
+def _remarks(read: ReadNetwork, promise: Guarantee | None) -> tuple[str, ...]:
+    """What a reader of the result must know of the input."""
+    told = (
+        read.dropped.sentence,
+        _types_by_number(read.type_names),
+        _told_by_nodes(promise, read.unlisted),
+    )
+    return tuple(filter(None, told))
+
+
+def _types_by_number(names: Sequence[str]) -> str:
+    """What each type is called in the file: settings and guarantees call them by number."""
+    listed = [f"{number} is {name}" for number, name in enumerate(names[:TYPES_LISTED])]
+    more = [f"and {len(names) - TYPES_LISTED:,} more"] if len(names) > TYPES_LISTED else []
+    return f"types of edges: {', '.join([*listed, *more])}" if names else ""
+
+
+def _told_by_nodes(promise: Guarantee | None, unlisted: int) -> str:
     """What a promise about edges does not cover, where nodes follow from them."""
-    if promise.unit != "edge" or not unlisted:
-        return None
+    if promise is None or promise.unit != "edge" or not unlisted:
+        return ""
     return (
         f"nodes that only edges name: {unlisted:,}; that one is in the result tells that it has an edge, which the "
         "promise below takes as public: list all nodes in the file, with or without edges, in lines '#@node ID'"

@@ -5,10 +5,10 @@ import io
 import math
 import re
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 from dataclasses import replace
 from pathlib import Path
-from typing import IO
+from typing import IO, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,7 +33,10 @@ HEADERS = {
     ("id_1", "id_2"),
 }
 """Names of the first two columns by which a first row is known not to be an edge."""
+FEW_ROWS = 5
+"""In a file of so few rows it is no wonder that none names the ids of the first one again."""
 _SKIPPED = re.compile(rb"^[ \t]*(?:[#%][^\n]*)?(?:\n|\Z)", re.MULTILINE)
+_COMMENT = re.compile(rb"^[ \t]*([#%](?!@(?:node|type)[ \t])[^\s][^\n]*)", re.MULTILINE)
 _DECLARED = re.compile(rb"^#@(node|type)[ \t]+(\S+)[ \t]*$", re.MULTILINE)
 _INTEGER = re.compile(r"-?[0-9]{1,18}")
 _MISREAD = re.compile(r'^[#%]|[,"]')
@@ -47,10 +50,12 @@ def read_edge_list(path: Path) -> Rows:
     any text without blanks; nodes stand in numeric order where all ids are whole numbers, otherwise as they first
     appear. Lines that start with # or % are comments, but for ``#@node ID`` and ``#@type NAME``: these put nodes
     (also such as have no edges) and types in this order, before all others. A first row that can only hold column
-    names is skipped. Cells may stand in quotation marks.
+    names is skipped; one that may hold them is refused, unless a ``#@node`` names one of its ids. Cells may stand
+    in quotation marks, and must where the first id starts with # or %: comments that look like edges are counted.
 
     Raises:
-        InputError: the file is no text or too large, or a row is no edge; names the line.
+        InputError: the file is no text or too large, a row is no edge (names the line), or the first row may hold
+            column names.
     """
     raw = _text(path)
     declared = [(kind, name.decode()) for kind, name in _DECLARED.findall(raw)]
@@ -62,10 +67,14 @@ def read_edge_list(path: Path) -> Rows:
         raise InputError(f"{path}: holds no edges: expected at least one row of two ids")
     first = body[: body.find(b"\n") + 1 or None].decode()
     separator = _separator(path, first)
+    width = len(cells_of(first, separator))
     try:
-        return _rows(_table(body, separator, len(cells_of(first, separator))), nodes, kinds)
+        rows = _rows(_table(body, separator, width), nodes, kinds, path)
     except ValueError as error:
+        if isinstance(error, InputError):
+            raise
         raise fault(raw, separator, path, error) from error
+    return replace(rows, comments=_edges_in_comments(raw, separator, width, set(rows.ids)))
 
 
 def write_edge_list(
@@ -149,9 +158,16 @@ def _table(body: bytes, separator: str, width: int) -> list[Text]:
     return columns[:-1]
 
 
-def _rows(table: list[Text], nodes: Sequence[str], kinds: Sequence[str]) -> Rows:
+def _rows(table: list[Text], nodes: Sequence[str], kinds: Sequence[str], path: Path) -> Rows:
     one, other, names = _ends(table)
-    header = _is_header(one, other, names, nodes)
+    first = _first_row(one, other, names, nodes)
+    if first == "unclear":
+        raise InputError(
+            f"{path}: the first row ({names[0][:50]!r}, {names[1][:50]!r}) looks like names of columns, as no "
+            "other row has these ids: delete it or put # before it; if it is an edge move it behind other rows, or "
+            "put lines '#@node ID' with its ids before it"
+        )
+    header = first == "header"
     if header:
         table = [column[1:] for column in table]
         one, other, names = _ends(table)
@@ -161,6 +177,16 @@ def _rows(table: list[Text], nodes: Sequence[str], kinds: Sequence[str]) -> Rows
     place = _places(names, ids)
     rows = Rows(ids, place[one], place[other], header=header, unlisted=len(ids) - len(nodes))
     return rows if len(table) == 2 else _with_third(rows, table[2], kinds)
+
+
+def _edges_in_comments(raw: bytes, separator: str, width: int, ids: Set[str]) -> int:
+    """Comments that have the columns of an edge, and an end that is a node, as it stands or without the sign."""
+    count = 0
+    for line in _COMMENT.findall(raw):
+        cells = cells_of(line.decode(), separator)
+        if len(cells) == width and not any(map(unfit, cells)):
+            count += not ids.isdisjoint([cells[0], cells[0][1:], cells[1]])
+    return count
 
 
 def _factorized(values: Text) -> tuple[Ints, list[str]]:
@@ -194,19 +220,26 @@ def _arranged(names: Sequence[str], declared: Sequence[str]) -> tuple[str, ...]:
     return (*declared, *rest)
 
 
-def _is_header(one: Ints, other: Ints, names: Sequence[str], declared: Sequence[str]) -> bool:
-    """Whether the first row can only hold column names.
+def _first_row(
+    one: Ints, other: Ints, names: Sequence[str], declared: Sequence[str]
+) -> Literal["edge", "header", "unclear"]:
+    """What the first row is: an edge, column names, or one of the two.
 
-    Its entries appear nowhere else, and are usual names of columns, or the only ones that are no whole numbers.
+    It can only hold column names if its entries appear nowhere else, and are usual names of columns or the only
+    ones that are no whole numbers. Other words that appear nowhere else are not guessed at: column names that pass
+    for an edge are two people who do not exist, and their third one is a type of its own.
     """
     first, rest = names[:2], names[2:]
     if one[0] == other[0] or not rest or not set(first).isdisjoint(declared):
-        return False
+        return "edge"
     if min(one[1:].min(), other[1:].min()) < 2:
-        return False
+        return "edge"
     if (first[0].casefold(), first[1].casefold()) in HEADERS:
-        return True
-    return not any(map(_INTEGER.fullmatch, first)) and all(map(_INTEGER.fullmatch, rest))
+        return "header"
+    if not any(map(_INTEGER.fullmatch, first)) and all(map(_INTEGER.fullmatch, rest)):
+        return "header"
+    words = all(number_of(name) is None for name in first)
+    return "unclear" if words and len(one) > FEW_ROWS else "edge"
 
 
 def _with_third(rows: Rows, column: Text, kinds: Sequence[str]) -> Rows:
@@ -236,9 +269,12 @@ def _check_writable(path: Path, network: Network, ids: Sequence[str], types: Seq
 
 
 def _declarations(table: dict[str, Text], ids: Sequence[str], types: Sequence[str]) -> Iterator[str]:
-    """Comments that name all nodes, or all types, where reading the rows alone would order them otherwise."""
+    """Comments that name all nodes, or all types, where reading the rows alone would order them otherwise.
+
+    All nodes also where the first row would not be taken for an edge.
+    """
     one, other, names = _ends([table["one"], table["other"]])
-    if _arranged(names, ()) != tuple(ids) or _is_header(one, other, names, ()):
+    if _arranged(names, ()) != tuple(ids) or _first_row(one, other, names, ()) != "edge":
         yield from (f"#@node {name}\n" for name in ids)
     if "third" in table and list(dict.fromkeys(table["third"])) != list(types):
         yield from (f"#@type {name}\n" for name in types)

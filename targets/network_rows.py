@@ -16,6 +16,7 @@ from .network import Floats, Ints, Network
 Directed = Literal["refuse", "merge"]
 LONGEST_ID = 256
 """Characters of a node's id, or of a type's name: arrays of text are as wide as their longest entry."""
+_QUOTED = "ids that start with # or % need quotation marks"
 _UNFIT = re.compile(r"[\s\x00-\x1f\x7f-\x9f\ud800-\udfff\ufeff\ufffe\uffff]")
 
 
@@ -33,6 +34,7 @@ class Rows:
         directed: whether a row stands for one direction: ``yes``, ``no``, or ``if-mixed`` (where some rows, but not
             all, have their reverse).
         header: whether the first row was taken for column names.
+        comments: lines that were skipped as comments and look like edges.
         x: features [n, d], or None.
         y: classes [n], or None.
         groups: the class of each node that the release tells, or None, [n].
@@ -48,6 +50,7 @@ class Rows:
     type_names: tuple[str, ...] = ()
     directed: Literal["yes", "no", "if-mixed"] = "no"
     header: bool = False
+    comments: int = 0
     x: NDArray[Any] | None = None
     y: Ints | None = None
     groups: Ints | None = None
@@ -66,6 +69,7 @@ class Dropped:
         merged: directed edges without their reverse, made undirected.
         uneven: edges whose rows differ in weight; that of the first row is kept.
         header: rows taken for column names, 0 or 1.
+        comments: lines skipped as comments that look like edges.
     """
 
     loops: int = 0
@@ -74,12 +78,14 @@ class Dropped:
     merged: int = 0
     uneven: int = 0
     header: int = 0
+    comments: int = 0
 
     @property
     def sentence(self) -> str:
         """In words, without a full stop; empty where there is nothing to tell."""
         told = (
             (self.header, "first row read as column names"),
+            (self.comments, f"lines skipped as comments that look like edges: {self.comments:,} ({_QUOTED})"),
             (self.loops, f"self-loops dropped: {self.loops:,}"),
             (self.parallel, f"repeated edges dropped: {self.parallel:,}"),
             (self.both_ways, f"edges told in both directions: {self.both_ways:,}"),
@@ -115,7 +121,7 @@ def undirected(rows: Rows, source: str, directed: Directed) -> tuple[Network, Dr
     types = None if rows.types is None else rows.types[first]
     network = Network(len(rows.ids), np.stack([low[first], high[first]]), weights, types, rows.groups, rows.counts)
     parallel = int(told.sum() - len(both) - both.sum())
-    return network, Dropped(loops, parallel, int(both.sum()), merged, uneven, int(rows.header))
+    return network, Dropped(loops, parallel, int(both.sum()), merged, uneven, int(rows.header), rows.comments)
 
 
 def _without_loops(rows: Rows) -> tuple[Rows, int]:

@@ -273,6 +273,58 @@ def test_a_first_row_that_could_be_an_edge_is_one(tmp_path):
     assert read(tmp_path, "from,to,weight\n1,2,0.5\n").network.weights.tolist() == [0.5]
 
 
+NAMED = [f"n{i},n{i + 1}" for i in range(9)]
+
+
+@pytest.mark.parametrize("first", ["user,follows", "person,friend", "from_id,to_id", "Person name,Friend name"])
+@pytest.mark.parametrize("third", ["", ",friend", ",0.5"])
+def test_a_first_row_that_may_be_column_names_is_refused(tmp_path, first, third):
+    """Taken for an edge, they were two people and a type that do not exist."""
+    rows = "".join(f"{row}{third}\n" for row in NAMED)
+    called = ",kind" if third else ""
+    refused(
+        put(tmp_path / "g.csv", f"{first}{called}\n{rows}"), "first row .* looks like names of columns.*delete it"
+    )
+    found = read(tmp_path, f"#{first}{called}\n{rows}", "g.csv")
+    assert found.ids == tuple(f"n{i}" for i in range(10))
+    assert found.type_names == (("friend",) if third == ",friend" else ())
+
+
+@pytest.mark.parametrize("sign", ["#", "%"])
+@pytest.mark.parametrize(("name", "between"), [("g.csv", ","), ("g.txt", " "), ("g.tsv.gz", "\t")])
+def test_comments_that_look_like_edges_are_counted(tmp_path, sign, name, between):
+    """Ids that start with a sign of comments lost all edges that they stand before, and nobody was told."""
+    edges = [f"{sign}a b", f"{sign}a c", f"\t{sign}b c", f"b {sign}a", "c d"]
+    others = [f"{sign} a b", f"{sign}source target", f"{sign}a b c d", f"{sign}a", sign, "#@node b", "#@node new"]
+    content = "".join(f"{row}\n" for row in [*others, *(edge.replace(" ", between) for edge in edges)])
+    found = read(tmp_path, content, name)
+    assert pairs(found) == {tuple(sorted(("b", f"{sign}a"))), ("c", "d")}
+    assert found.dropped == Dropped(comments=3)
+    assert "lines skipped as comments that look like edges: 3 (" in found.dropped.sentence
+    quoted = read(tmp_path, f'"{sign}a"{between}b\nb{between}c\n', name)
+    assert quoted.ids == (f"{sign}a", "b", "c")
+    assert quoted.dropped == Dropped()
+
+
+def test_a_lone_edge_in_the_first_row_is_read_once_it_is_told_from_column_names(tmp_path):
+    for rows in (
+        ["n0,n1", "ann,bob", *NAMED[1:]],
+        ["#@node ann", "ann,bob", *NAMED],
+        ["n7,1", *NAMED],
+        ["7,8", *NAMED],
+    ):
+        found = read(tmp_path, "\n".join(rows), "g.csv")
+        assert len(pairs(found)) == sum("#" not in row for row in rows)
+    assert pairs(read(tmp_path, "ann bob\ncarl dora\n")) == {("ann", "bob"), ("carl", "dora")}
+
+
+def test_a_lone_edge_that_stands_first_is_written_so_that_it_is_read(tmp_path):
+    ids = ["ann", "bob", *(f"n{i}" for i in range(10))]
+    network = Network.of(12, [0, *range(2, 11)], [1, *range(3, 12)])
+    write_network(network, tmp_path / "g.csv", ids)
+    same(read_network(tmp_path / "g.csv"), network, ids, ())
+
+
 def test_declared_nodes_and_types_come_first_in_their_order(tmp_path):
     found = read(tmp_path, "#@node z\n#@node alone\n#@type foe\nb a friend\nz b foe\n")
     assert found.ids == ("z", "alone", "b", "a")

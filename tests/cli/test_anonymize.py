@@ -74,6 +74,24 @@ def test_nodes_that_only_edges_name_are_told_of_beside_a_promise(gaudit, karate,
     assert "only edges name" not in result.output
 
 
+def test_types_are_told_by_number_and_column_names_are_none_of_them(gaudit, tmp_path):
+    """A type of column names was number 0: the sensitive one, which only they had."""
+    path, out = tmp_path / "typed.csv", tmp_path / "out.csv"
+    rows = "".join(f"n{i},n{i + 1},{('likes', 'follows')[i % 2]}\n" for i in range(9))
+    path.write_text(f"user,other,kind\n{rows}")
+    result = gaudit("anonymize", path, "--defense", "intact-edges", "--no-utility", "-o", out)
+    assert result.exit_code == 2
+    assert "('user', 'other') looks like names of columns" in result.stderr
+    assert not out.exists()
+    path.write_text(rows)
+    result = gaudit("anonymize", path, "--defense", "intact-edges", "--no-utility", "-o", out)
+    assert "types of edges: 0 is likes, 1 is follows\n" in result.output
+    assert read_network(out).network.size == 4
+    path.write_text("".join(f"a{i} b type-{i}\n" for i in range(30)))
+    result = gaudit("anonymize", path, "--defense", "intact-edges", "--no-utility", "-o", out)
+    assert ", 19 is type-19, and 10 more\n" in result.output
+
+
 def test_names_can_be_dropped(gaudit, karate, tmp_path):
     out = tmp_path / "out.txt"
     result = gaudit("anonymize", karate, "--defense", "random-switch", "--rename", "--no-utility", "-o", out)

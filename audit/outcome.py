@@ -163,7 +163,7 @@ class DefenseOutcome:
         transfer: test accuracy of other architectures trained on that release, if asked for.
         knob: the name of the setting that is its strength, or None.
         label: its name, with the strength where it ran at several.
-        alternative: whether it is a trivial alternative to defenses.
+        alternative: whether it is a trivial alternative to defenses, and no plan lists it as a defense itself.
         kept: how much of what a network is used for a published one keeps, by measure; 1: as in the original.
         promise: the differential privacy of its settings, or None.
     """

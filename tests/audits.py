@@ -50,6 +50,7 @@ def simulated(
     attacks: tuple[str, ...] = ("loss",),
     datasets: tuple[str, ...] = ("citations",),
     planted: float = 4.0,
+    listed: tuple[str, ...] = (),
     **sizes: int,
 ) -> Audit:
     """An audit of ``classifier``.
@@ -61,6 +62,7 @@ def simulated(
         attacks: names of registered attacks; all leak the same.
         datasets: names, taken as text.
         planted: leak of the planted control.
+        listed: defenses that the plan lists.
         sizes: ``members`` and ``others``.
     """
     plan = Plan(
@@ -68,6 +70,7 @@ def simulated(
         datasets=datasets,
         seeds=seeds,
         target=({"name": "classifier"},),
+        defense=tuple({"name": d} for d in listed),
         attack=tuple({"name": a} for a in attacks),
     )
     tasks, results, cells = [], {}, []

@@ -77,7 +77,8 @@ def _legend(scale: Scale) -> str:
     rate = f"{100 * scale.fpr:g} % FPR"
     return (
         f"Level: by the lower bound of TPR / FPR at {rate}, where an attack beats chance and every blind baseline: "
-        f"low, from {scale.moderate:g} moderate, from {scale.high:g} high, from {scale.severe:g} severe."
+        f"low, from {scale.moderate:g} moderate, from {scale.high:g} high, from {scale.severe:g} severe. "
+        "Inconclusive: the interval is too wide, or non-members are too few to measure that rate, whatever the AUC."
     )
 
 

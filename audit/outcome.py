@@ -106,7 +106,7 @@ class AttackOutcome:
         """
         gaps = [b.beyond for b in self.without_release]
         above = self.auc.low is not None and self.auc.low > 0.5
-        return above and all(gap.low is not None and gap.low > 0 for gap in gaps)
+        return above and all(gap.above_zero for gap in gaps)
 
     def as_dict(self) -> dict[str, Any]:
         """Plain JSON types; no subject by itself."""

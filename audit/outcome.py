@@ -35,7 +35,7 @@ class AttackOutcome:
         auc: how well it told members from non-members.
         blind: the same attack features without the release.
         beyond_blind: auc minus blind, paired.
-        tpr: true-positive rates at low false-positive rates.
+        tpr: true-positive rates at low false-positive rates, that of the verdict among them.
         null: auc against scrambled truth; 0.5 must lie within.
         groups: auc with the non-members of one group only.
         game: the game that was played.

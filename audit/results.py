@@ -181,7 +181,7 @@ def attack_outcome(by_seed: Mapping[int, Attacked], fpr: float = LOW_FPR[0]) -> 
         _turned(auc_finding(runs)),
         auc_finding(blind),
         auc_difference(runs, blind),
-        tuple(rate_finding(runs, fpr) for fpr in LOW_FPR),
+        tuple(rate_finding(runs, rate) for rate in dict.fromkeys((*LOW_FPR, fpr))),
         auc_finding([run.scrambled(np.random.default_rng(i)) for i, run in enumerate(runs)], NULL_LEVEL),
         {name: _in_group(attacked, name) for name in dict.fromkeys(name for a in attacked for name in a.groups)},
         first.game,

@@ -82,7 +82,7 @@ def _outcome(trials: list[TrialResult], control: list[TrialResult] | None, fpr: 
         {u.round: _accuracy(trials, _at(i)) for i, u in enumerate(first.utilities)},
         _refused(trials),
         first.exposure,
-        first.notes,
+        _notes(trials),
         {name: _accuracy(trials, _of(name)) for name in first.transfer},
         defense.strength,
         first.plan.defense,
@@ -94,6 +94,12 @@ def _outcome(trials: list[TrialResult], control: list[TrialResult] | None, fpr: 
 def _mean(name: str, values: list[float]) -> Finding:
     """Of what does not depend on persons that were drawn: the seeds' mean, with Student's t interval."""
     return replace(mean_difference(values, [0.0] * len(values)), metric=name)
+
+
+def _notes(trials: list[TrialResult]) -> tuple[str, ...]:
+    """Those of the first seed, marked where another does not say the same: findings are means over all seeds."""
+    told = [set(t.notes) for t in trials]
+    return tuple(n if all(n in notes for notes in told) else f"first repetition: {n}" for n in trials[0].notes)
 
 
 def _refused(trials: list[TrialResult]) -> dict[str, str]:

@@ -92,8 +92,8 @@ def _outcome(trials: list[TrialResult], control: list[TrialResult] | None, fpr: 
 
 
 def _mean(name: str, values: list[float]) -> Finding:
-    """Of what does not depend on persons that were drawn: the seeds' mean, with Student's t interval."""
-    return replace(mean_difference(values, [0.0] * len(values)), metric=name)
+    """Of shares that do not depend on persons that were drawn: the seeds' mean, with Student's t interval."""
+    return mean_difference(values, [0.0] * len(values), metric=name, limits=(0.0, 1.0))
 
 
 def _notes(trials: list[TrialResult]) -> tuple[str, ...]:
@@ -138,7 +138,7 @@ def _cost(trials: list[TrialResult], control: list[TrialResult] | None) -> Findi
     pairs = [(without[t.plan.index], t.utility.test) for t in trials if t.plan.index in without]
     if not pairs or any(math.isnan(value) for pair in pairs for value in pair):
         return None
-    found = mean_difference([c for c, _ in pairs], [d for _, d in pairs])
+    found = mean_difference([c for c, _ in pairs], [d for _, d in pairs], limits=(-1.0, 1.0))
     return found if trials[0].tested else replace(found, metric=UTILITY)
 
 

@@ -4,8 +4,11 @@ from dataclasses import replace
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 
+import pytest
+
 from gaudit.audit.plan import Plan
 from gaudit.audit.results import outcomes
+from gaudit.targets.target import Utility
 
 spec = spec_from_file_location("simulated_audits", Path(__file__).with_name("audits.py"))
 audits = module_from_spec(spec)
@@ -29,3 +32,17 @@ def test_notes_that_differ_between_seeds_are_marked_as_of_the_first():
 def test_notes_of_one_seed_are_not_marked():
     (found,) = outcomes(trials(notes=[("accuracy 0.37",)]))
     assert found.notes == ("accuracy 0.37",)
+
+
+def test_intervals_of_shares_and_of_their_differences_hold_nothing_impossible():
+    """The interval of two seeds this far apart is wider than all that a share can be."""
+    structure = [
+        {"tested": [0, 0], "utilities": [(Utility(1, 1.0, u, u),) for u in pair]} for pair in ((1, 1), (0.2, 0.9))
+    ]
+    kept = [{"communities": 0.2}, {"communities": 0.9}]
+    undefended = trials(**structure[0])
+    _, found = outcomes([*undefended, *trials("fewer-labels", kept=kept, **structure[1])])
+    assert (found.accuracy.low, found.accuracy.high) == (0.0, 1.0)
+    assert (found.kept["communities"].low, found.kept["communities"].high) == (0.0, 1.0)
+    assert (found.cost.low, found.cost.high) == (-1.0, 1.0)
+    assert found.cost.estimate == pytest.approx(0.45)

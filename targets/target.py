@@ -80,7 +80,7 @@ class Secrets:
 
 @dataclass(frozen=True)
 class Utility:
-    """Accuracy, or another utility in [0, 1], at one release: on validation nodes (selects), test nodes (reported)."""
+    """Accuracy, or another utility in [0, 1], at one release: validation nodes select, test nodes are reported."""
 
     round: int
     validation: float

@@ -1,6 +1,7 @@
 """Puts an audit's trials together: sections, verdicts, and the checks of the audit itself."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from .audited import Audit, Control, Failure, Point, Section
 from .finding import Finding
@@ -43,7 +44,7 @@ def assemble(
         done = [results[t.key] for t in grid.tasks if t.cell == index and t.key in results]
         if done:
             alike = [c.settings for c in grid.cells if (c.target, c.dataset) == (cell.target, cell.dataset)]
-            section = _section(cell, done, plan.severity, differing(cell.settings, alike))
+            section = _section(cell, done, plan, differing(cell.settings, alike))
             sections.append(section)
             controls += _checks(section)
     controls = [*_planted(grid, results, failures, _measured(sections)), *controls]
@@ -53,8 +54,14 @@ def assemble(
     return Audit(plan, grid.fingerprint, tuple(sections), tuple(controls), failed, missing, versions, seconds)
 
 
-def _section(cell: Cell, done: list[TrialResult], scale: Scale, variant: str) -> Section:
-    found = sorted(outcomes(done, CONTROL, scale.fpr), key=lambda o: o.defense != CONTROL)
+def _section(cell: Cell, done: list[TrialResult], plan: Plan, variant: str) -> Section:
+    scale, listed = plan.severity, {defense.name for defense in plan.defense}
+    found = [
+        replace(
+            o, alternative=o.alternative and o.defense not in listed
+        )  # who lists one wants it tried as a defense
+        for o in sorted(outcomes(done, CONTROL, scale.fpr), key=lambda o: o.defense != CONTROL)
+    ]
     return Section(
         cell.target,
         cell.settings,

@@ -52,18 +52,32 @@ def update_baseline(ledger: Path | None, reason: str, policy: Path = POLICY, bas
         RefusedBaselineError: the audit is invalid or incomplete.
         InputError: a file cannot be used, or there is no reason.
     """
-    from .files import check_writable, write
+    from .files import check_outputs, write
     from .ledger import read_audit
 
     if not reason.strip():
         raise InputError("a baseline is updated for a reason: --reason 'why these numbers are acceptable'")
     where = beside(policy) if baseline is None else baseline
-    check_writable(where)
+    file = None if ledger is not None else Policy.read(policy)
+    ledger = ledger_of(ledger, file)
+    check_outputs([where], [ledger, policy])
     before = Baseline.read(where) if where.exists() else None
-    audit = read_audit(ledger_of(ledger, None if ledger is not None else Policy.read(policy)))
+    audit = read_audit(ledger)
     _refuse(audit)
     write(where, Baseline.of(audit, reason.strip(), before).text())
     return where
+
+
+def files_of(ledger: Path | None, policy: Path = POLICY, baseline: Path | None = None) -> tuple[Path, ...]:
+    """The files that a check rests on, for `check_files` of the same arguments.
+
+    Raises:
+        InputError: the policy cannot be used, or nothing names a ledger.
+    """
+    file = Policy.read(policy)
+    plan = file.policy.gate.plan
+    named = () if plan is None else (file.beside(plan),)
+    return (policy, ledger_of(ledger, file), beside(policy) if baseline is None else baseline, *named)
 
 
 def beside(policy: Path) -> Path:

@@ -32,6 +32,11 @@ class Finding:
         return self.metric.endswith("auc") and self.high is not None and self.high < 0.5
 
     @property
+    def above_zero(self) -> bool:
+        """Whether it is shown to be above 0: a difference in favour of what comes first."""
+        return self.low is not None and self.low > 0
+
+    @property
     def turned(self) -> "Finding":
         """What the scores tell either way round: an AUC shown to be below 0.5 is mirrored, all else is as it is."""
         if not self.below_chance or None in (self.estimate, self.low, self.high):

@@ -201,9 +201,16 @@ def accuracy_finding(values: Sequence[float], subjects: int, level: float = 0.95
 
 
 def mean_difference(
-    a: Sequence[float], b: Sequence[float], level: float = 0.95, metric: str = "mean difference"
+    a: Sequence[float],
+    b: Sequence[float],
+    level: float = 0.95,
+    metric: str = "mean difference",
+    limits: tuple[float, float] = (-np.inf, np.inf),
 ) -> Finding:
-    """Mean of a - b, paired by seed: Student t over seeds. It does not cover the choice of subjects."""
+    """Mean of a - b, paired by seed: Student t over seeds, cut at ``limits``, beyond which no difference can lie.
+
+    It does not cover the choice of subjects.
+    """
     if len(a) != len(b) or not len(a):
         raise ValueError(f"paired by seed: {len(a)} values beside {len(b)}")
     change = np.asarray(a, dtype=float) - np.asarray(b, dtype=float)
@@ -213,8 +220,9 @@ def mean_difference(
     if seeds == 1:
         return Finding(metric, mean, None, None, level, "none", "indicative", f"{ONE_SEED}, no interval")
     step = float(t.ppf((1 + level) / 2, seeds - 1) * change.std(ddof=1) / np.sqrt(seeds))
+    low, high = max(limits[0], mean - step), min(limits[1], mean + step)
     note = "over seeds, not over subjects"
-    return Finding(metric, mean, mean - step, mean + step, level, "paired t over seeds", "valid", note, seeds=seeds)
+    return Finding(metric, mean, low, high, level, "paired t over seeds", "valid", note, seeds=seeds)
 
 
 def checked(truth: ArrayLike, score: ArrayLike) -> tuple[NDArray[np.bool_], Floats]:

@@ -35,7 +35,7 @@ class AttackOutcome:
         auc: how well it told members from non-members.
         blind: the same attack features without the release.
         beyond_blind: auc minus blind, paired.
-        tpr: true-positive rates at low false-positive rates.
+        tpr: true-positive rates at low false-positive rates, that of the verdict among them.
         null: auc against scrambled truth; 0.5 must lie within.
         groups: auc with the non-members of one group only.
         game: the game that was played.
@@ -106,7 +106,7 @@ class AttackOutcome:
         """
         gaps = [b.beyond for b in self.without_release]
         above = self.auc.low is not None and self.auc.low > 0.5
-        return above and all(gap.low is not None and gap.low > 0 for gap in gaps)
+        return above and all(gap.above_zero for gap in gaps)
 
     def as_dict(self) -> dict[str, Any]:
         """Plain JSON types; no subject by itself."""
@@ -163,7 +163,7 @@ class DefenseOutcome:
         transfer: test accuracy of other architectures trained on that release, if asked for.
         knob: the name of the setting that is its strength, or None.
         label: its name, with the strength where it ran at several.
-        alternative: whether it is a trivial alternative to defenses.
+        alternative: whether it is a trivial alternative to defenses, and no plan lists it as a defense itself.
         kept: how much of what a network is used for a published one keeps, by measure; 1: as in the original.
         promise: the differential privacy of its settings, or None.
     """

@@ -82,7 +82,7 @@ def _outcome(trials: list[TrialResult], control: list[TrialResult] | None, fpr: 
         {u.round: _accuracy(trials, _at(i)) for i, u in enumerate(first.utilities)},
         _refused(trials),
         first.exposure,
-        first.notes,
+        _notes(trials),
         {name: _accuracy(trials, _of(name)) for name in first.transfer},
         defense.strength,
         first.plan.defense,
@@ -92,8 +92,14 @@ def _outcome(trials: list[TrialResult], control: list[TrialResult] | None, fpr: 
 
 
 def _mean(name: str, values: list[float]) -> Finding:
-    """Of what does not depend on persons that were drawn: the seeds' mean, with Student's t interval."""
-    return replace(mean_difference(values, [0.0] * len(values)), metric=name)
+    """Of shares that do not depend on persons that were drawn: the seeds' mean, with Student's t interval."""
+    return mean_difference(values, [0.0] * len(values), metric=name, limits=(0.0, 1.0))
+
+
+def _notes(trials: list[TrialResult]) -> tuple[str, ...]:
+    """Those of the first seed, marked where another does not say the same: findings are means over all seeds."""
+    told = [set(t.notes) for t in trials]
+    return tuple(n if all(n in notes for notes in told) else f"first repetition: {n}" for n in trials[0].notes)
 
 
 def _refused(trials: list[TrialResult]) -> dict[str, str]:
@@ -132,7 +138,7 @@ def _cost(trials: list[TrialResult], control: list[TrialResult] | None) -> Findi
     pairs = [(without[t.plan.index], t.utility.test) for t in trials if t.plan.index in without]
     if not pairs or any(math.isnan(value) for pair in pairs for value in pair):
         return None
-    found = mean_difference([c for c, _ in pairs], [d for _, d in pairs])
+    found = mean_difference([c for c, _ in pairs], [d for _, d in pairs], limits=(-1.0, 1.0))
     return found if trials[0].tested else replace(found, metric=UTILITY)
 
 
@@ -181,7 +187,7 @@ def attack_outcome(by_seed: Mapping[int, Attacked], fpr: float = LOW_FPR[0]) -> 
         _turned(auc_finding(runs)),
         auc_finding(blind),
         auc_difference(runs, blind),
-        tuple(rate_finding(runs, fpr) for fpr in LOW_FPR),
+        tuple(rate_finding(runs, rate) for rate in dict.fromkeys((*LOW_FPR, fpr))),
         auc_finding([run.scrambled(np.random.default_rng(i)) for i, run in enumerate(runs)], NULL_LEVEL),
         {name: _in_group(attacked, name) for name in dict.fromkeys(name for a in attacked for name in a.groups)},
         first.game,

@@ -62,10 +62,14 @@ class Scale(Settings):
             excluded = "none" if least <= 1 else f"below {math.log(least):.1f}"
             rows.append((str(name), f"significant, lower bound of the ratio {steps}", prior, excluded))
         shown = f"not significant, and the ratio is shown to be below {self.moderate:g}"
+        open_ = (
+            "not significant, and data too few to show that the ratio is small; or significant, and non-members "
+            f"too few to measure the ratio at {100 * self.fpr:g} % false alarms"
+        )
         return [
             (str(Level.NOT_FOUND), shown, f"{_posterior(self.moderate)} at most", "none"),
             *rows,
-            (str(Level.INCONCLUSIVE), "not significant, and data too few to show that the ratio is small", "", ""),
+            (str(Level.INCONCLUSIVE), open_, "", ""),
             (str(Level.NOT_ATTRIBUTABLE), "above chance, but the public graph surely tells most of it", "", ""),
         ]
 

@@ -40,11 +40,11 @@ def anonymise_command(
     Example: gaudit anonymize graph.txt --defense k-degree --k 10 -o out.txt
     """
     from ..audit.anonymise_command import AnonymiseRequest, anonymise
-    from ..audit.files import check_writable
+    from ..audit.files import check_outputs
 
     name, own = read_defense(defense)
     asked: dict[str, Any] = {**own, **read_pairs(settings), **({} if k is None else {"k": k})}
-    check_writable(destination)
+    check_outputs([destination], [source])
     request = AnonymiseRequest(source, destination, name, asked, rename, merge, not no_utility, seed)
     screen = console()
     with screen.status(f"{name} on {source.name}"):

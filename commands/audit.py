@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from ..audit.files import check_apart
 from ..targets.errors import InputError
 from .terminal import clear_errors, console, counted
 
@@ -46,9 +47,10 @@ def audit_command(plan_file: Path, ledger_file: Path, dry_run: bool, yes: bool, 
 
     Example: gaudit audit examples/quick.toml --ledger audit.db
     """
-    from ..audit.plan import MANY, Plan
+    from ..audit.plan import MANY, Plan, is_file
 
     plan = Plan.read(plan_file)
+    check_apart([ledger_file], [plan_file, *(Path(graph) for graph in plan.datasets if is_file(graph))])
     trials = plan.count()
     if trials > MANY and not yes:
         raise InputError(f"plan {plan_file} has {trials:,} trials: make it smaller, or give --yes to run them")

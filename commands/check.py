@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ..audit.files import check_writable, write
+from ..audit.files import check_outputs, write
 from .terminal import clear_errors, console
 
 if TYPE_CHECKING:
@@ -73,10 +73,9 @@ def check_command(
 
     Example: gaudit check audit.db --policy gaudit.toml --junit junit.xml
     """
-    from ..audit.check_command import check_files
+    from ..audit.check_command import check_files, files_of
 
-    for file in filter(None, (junit, sarif, summary)):
-        check_writable(file)
+    check_outputs([junit, sarif, summary], files_of(ledger, policy, baseline))
     report = check_files(ledger, policy, baseline, strict)
     _write_files(report, junit, sarif, summary)
     from ..reports.check_console import print_report

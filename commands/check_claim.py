@@ -5,7 +5,7 @@ from pathlib import Path
 
 import click
 
-from ..audit.files import check_writable, write
+from ..audit.files import check_outputs, write
 from ..targets.written_settings import read_pairs
 from .terminal import clear_errors, console, counted
 
@@ -42,8 +42,7 @@ def check_claim_command(
     from ..audit.claims import asked_claim, check_claim
     from ..reports.claim_console import claim_table
 
-    if json_file is not None:
-        check_writable(json_file)
+    check_outputs([json_file])
     made, promise = asked_claim(mechanism, read_pairs(settings), epsilon, claimed)
     with counted("running", 2 * runs) as step:
         found = check_claim(

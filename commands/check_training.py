@@ -5,7 +5,7 @@ from pathlib import Path
 
 import click
 
-from ..audit.files import check_writable, write
+from ..audit.files import check_outputs, write
 from ..targets.written_settings import read_pairs
 from .terminal import clear_errors, console, counted
 
@@ -44,8 +44,7 @@ def check_training_command(
     from ..audit.one_run import check_training
     from ..reports.claim_console import claim_table
 
-    if json_file is not None:
-        check_writable(json_file)
+    check_outputs([json_file])
     data = graph_of(dataset, False)
     made = target_of(target, "quick", data, {**read_pairs(settings), "split": "dataset"})
     with counted("training", 1) as step:

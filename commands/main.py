@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from ..audit.files import check_writable, write
+from ..audit.files import check_apart, check_outputs, write
 from ..targets.registry import GROUPS, find, registered, summary
 from ..targets.written_settings import read_pairs
 from .anonymise import anonymise_command
@@ -96,11 +96,11 @@ _pipeline = _options(
 @click.option("--workers", type=click.IntRange(1), help="Trials at a time. Default: one per core.")
 @click.option(
     "--per-node",
-    type=click.Path(),
+    type=click.Path(path_type=Path),
     metavar="FILE",
     help="Write how exposed each member is (CSV; itself sensitive).",
 )
-@click.option("--json", "json_file", type=click.Path(), metavar="FILE", help="Write all results.")
+@click.option("--json", "json_file", type=click.Path(path_type=Path), metavar="FILE", help="Write all results.")
 @clear_errors
 def attack(**options: Any) -> None:
     """Run a pipeline with and without defenses, attack what it lets out, and say what that means.
@@ -112,8 +112,9 @@ def attack(**options: Any) -> None:
     json_file, per_node = options.pop("json_file"), options.pop("per_node")
     options["settings"] = read_pairs(options["settings"])
     options["attack_settings"] = read_pairs(options["attack_settings"])
-    for file in filter(None, (json_file, per_node)):
-        check_writable(Path(file))
+    folder = options["save_transcripts"]
+    check_apart(filter(None, [json_file, per_node, folder and Path(folder)]))
+    check_outputs([json_file, per_node], [Path(options[key]) for key in ("graph", "transcript") if options[key]])
     screen = console()
     request: AttackRequest = AttackRequest(**options)
     with progress() as report:
@@ -122,9 +123,9 @@ def attack(**options: Any) -> None:
     from ..reports.sentences import last_line
 
     if json_file is not None:
-        write(Path(json_file), audit.to_json(last_line(audit.outcomes, audit.release_phrase)))
+        write(json_file, audit.to_json(last_line(audit.outcomes, audit.release_phrase)))
     if per_node is not None:
-        write(Path(per_node), audit.per_node())
+        write(per_node, audit.per_node())
     screen.print(audit.headline(), highlight=False, soft_wrap=True, markup=False)
     print_outcomes(screen, audit.outcomes, audit.release_phrase)
     if json_file is not None:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ..audit.files import check_writable, write
+from ..audit.files import check_outputs, write
 from .terminal import clear_errors
 
 if TYPE_CHECKING:
@@ -42,8 +42,7 @@ def report_command(ledger_file: Path, output: Path | None, format_: str | None, 
 
     Example: gaudit report audit.db -o report.html
     """
-    for file in filter(None, (output, records)):
-        check_writable(file)
+    check_outputs([output, records], [ledger_file])
     from ..audit.ledger import read_audit
 
     audit = read_audit(ledger_file)

@@ -10,6 +10,7 @@ from rich.table import Table
 from ..audit.audited import Audit, Place
 from ..audit.grid import Grid
 from ..audit.verdict import Scale
+from .answers import rate_at
 
 
 def plan_table(grid: Grid, done: set[str]) -> Table:
@@ -77,7 +78,8 @@ def _legend(scale: Scale) -> str:
     rate = f"{100 * scale.fpr:g} % FPR"
     return (
         f"Level: by the lower bound of TPR / FPR at {rate}, where an attack beats chance and every blind baseline: "
-        f"low, from {scale.moderate:g} moderate, from {scale.high:g} high, from {scale.severe:g} severe."
+        f"low, from {scale.moderate:g} moderate, from {scale.high:g} high, from {scale.severe:g} severe. "
+        "Inconclusive: the interval is too wide, or non-members are too few to measure that rate, whatever the AUC."
     )
 
 
@@ -110,7 +112,7 @@ def _findings(audit: Audit) -> Table:
         here = (place.section.title, place.outcome.label)
         if before is not None and here[0] != before[0]:
             table.add_section()
-        table.add_row(*_head(place, before), *_cells(place))
+        table.add_row(*_head(place, before), *_cells(place, scale.fpr))
         before = here
     return table
 
@@ -122,10 +124,10 @@ def _head(place: Place, before: tuple[str, str] | None) -> tuple[str, ...]:
     return "" if before is not None and before[0] == title else title, label, place.outcome.accuracy.text(1, True)
 
 
-def _cells(place: Place) -> tuple[str, ...]:
+def _cells(place: Place, fpr: float) -> tuple[str, ...]:
     from ..audit.assemble import named
 
     a = place.attack
-    rate = "" if a.decisive is None else a.decisive.text(3)
+    rate = rate_at(a, fpr)
     level = "baseline" if place.verdict is None else str(place.verdict.level)
-    return named(a), a.auc.text(3), a.blind.text(3), rate, level
+    return named(a), a.auc.text(3), a.blind.text(3), "" if rate is None else rate.text(3), level

@@ -90,10 +90,10 @@ def _baseline_table(outcomes: Sequence[DefenseOutcome]) -> Table:
     table = Table(title=f"Without any release: {words(first.game).public}", title_justify="left")
     table.add_column("by")
     table.add_column("AUC")
-    table.add_column("attacks that do not tell more")
+    table.add_column("attacks not shown to tell more")
     for name, baseline in first.baselines.items():
         beside = [(o, a) for o in outcomes for a in o.attacks if name in a.baselines]
-        behind = [f"{a.plan.name} ({o.called})" for o, a in beside if not (a.baselines[name].beyond.low or 0) > 0]
+        behind = [f"{a.plan.name} ({o.called})" for o, a in beside if not a.baselines[name].beyond.above_zero]
         table.add_row(name, baseline.auc.text(3), _listed(behind, len(beside)))
     return table
 

@@ -95,21 +95,20 @@ def _measured(attack: AttackOutcome) -> str:
     return attack.auc.text(2) if named is None else named.text(1, percent=True)
 
 
-def _best_baseline(attack: AttackOutcome) -> str | None:
-    """The blind baseline with the highest AUC, in words."""
-    name = max(attack.public, key=lambda n: attack.public[n].auc.estimate or 0, default=None)
-    return None if name is None else f"{attack.baselines[name].auc.text(2)} from the public graph by {name}"
+def _not_beaten(attack: AttackOutcome) -> list[str]:
+    """Without the release, what the attack is not shown to beat; of the public graph, its best."""
+    blind = [] if attack.beyond_blind.above_zero else [f"{attack.blind.text(2)} without the release"]
+    public = {name: b.auc for name, b in attack.public.items() if not b.beyond.above_zero}
+    name = max(public, key=lambda n: public[n].estimate or 0, default=None)
+    return blind if name is None else [*blind, f"{public[name].text(2)} from the public graph by {name}"]
 
 
 def _but(attack: AttackOutcome) -> str:
-    """What must follow an AUC above chance that a blind baseline explains."""
+    """What must follow an AUC above chance that is not shown to beat a blind baseline."""
     above = attack.auc.low is not None and attack.auc.low > 0.5
     if not above or attack.unexplained or not attack.plan.make().kinds():
         return ""
-    public = _best_baseline(attack)
-    return f", no evidence of a leak beside {attack.blind.text(2)} without the release" + (
-        "" if public is None else f" and {public}"
-    )
+    return f", not shown to be more than {' or '.join(_not_beaten(attack))}"
 
 
 def cost_phrase(cost: Finding | None) -> str:
@@ -130,11 +129,9 @@ def _capital(text: str) -> str:
 
 
 def blind_warning(attack: AttackOutcome) -> str | None:
-    """What to say where the attack does no better than its blind baseline."""
+    """What to say where the attack is not shown to do better than chance and its blind baselines."""
     if attack.unexplained or not attack.plan.make().kinds():
         return None
-    public = _best_baseline(attack)
-    return (
-        f"{attack.plan.name}: no better than chance or a blind baseline ({attack.blind.text(2)} without the release"
-        f"{'' if public is None else ', ' + public}); this AUC is not evidence of a leak"
-    )
+    chance = [] if (attack.auc.low or 0) > 0.5 else ["chance"]
+    others = " or ".join([*chance, *_not_beaten(attack)])
+    return f"{attack.plan.name}: not shown to be better than {others}; this AUC alone does not show a leak"

@@ -80,7 +80,7 @@ class Secrets:
 
 @dataclass(frozen=True)
 class Utility:
-    """Accuracy at one release, in [0, 1]: on validation nodes (selects) and on test nodes (reported)."""
+    """Accuracy, or another utility in [0, 1], at one release: validation nodes select, test nodes are reported."""
 
     round: int
     validation: float
@@ -99,7 +99,7 @@ class Run:
         chosen: index of the release with the best validation accuracy.
         notes: sentences that a reader of the result must know.
         transfer: test accuracy of other architectures trained on the chosen release, if asked for.
-        kept: how much of what a network is used for a published one keeps, 1: as in the original.
+        kept: how much of what a network is used for a published one keeps, from 0 (lost) to 1 (as in the original).
         tested: nodes that the test accuracy is about; the dataset's test nodes where it is None, and none where
             the utility is no accuracy.
         recipe: how the released model was trained, where one is released; an adversary may know it.

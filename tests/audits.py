@@ -12,6 +12,7 @@ from gaudit.audit.grid import Cell, Grid, Task
 from gaudit.audit.metrics import Judged
 from gaudit.audit.plan import Plan
 from gaudit.audit.trial import Attacked, AttackPlan, TrialPlan, TrialResult
+from gaudit.audit.verdict import Scale
 from gaudit.targets.target import Utility
 
 CLASSIFIER = {"recipe": {"hidden": 16}}
@@ -50,6 +51,8 @@ def simulated(
     attacks: tuple[str, ...] = ("loss",),
     datasets: tuple[str, ...] = ("citations",),
     planted: float = 4.0,
+    listed: tuple[str, ...] = (),
+    severity: Scale | None = None,
     **sizes: int,
 ) -> Audit:
     """An audit of ``classifier``.
@@ -61,6 +64,8 @@ def simulated(
         attacks: names of registered attacks; all leak the same.
         datasets: names, taken as text.
         planted: leak of the planted control.
+        listed: defenses that the plan lists.
+        severity: where the levels begin.
         sizes: ``members`` and ``others``.
     """
     plan = Plan(
@@ -68,7 +73,9 @@ def simulated(
         datasets=datasets,
         seeds=seeds,
         target=({"name": "classifier"},),
+        defense=tuple({"name": d} for d in listed),
         attack=tuple({"name": a} for a in attacks),
+        severity=severity or Scale(),
     )
     tasks, results, cells = [], {}, []
     for cell, dataset in enumerate(datasets):

@@ -213,6 +213,34 @@ def test_a_defense_that_does_nothing_is_not_recommended():
     assert "None of the defenses" in help_for(place, Scale())
 
 
+ALTERNATIVE = ("fewer-labels", 0.5)  # trivial by its class
+
+
+@pytest.mark.parametrize("leak", [0.0, 1.2])
+def test_a_trivial_alternative_that_the_plan_lists_counts_as_tried(leak):
+    leaks = {("none", None): (1.2, 0.8), ALTERNATIVE: (leak, 0.7)}
+    section = audits.simulated(leaks, listed=("fewer-labels",)).sections[0]
+    said = " ".join(compared(section, identities(section)[0]))
+    place, _ = answers(audits.simulated(leaks, listed=("fewer-labels",)))[0]
+    if leak:
+        assert "No defense that was tried is shown to leak less" in said
+        assert help_for(place, Scale()) == "None of the defenses that were tried is shown to help."
+    else:
+        assert "costs least of those that are shown to help: fewer-labels" in said
+        assert help_for(place, Scale()).startswith("What helps and costs least: fewer-labels leaves ")
+
+
+@pytest.mark.parametrize("leak", [0.0, 1.2])
+def test_a_trivial_alternative_that_helps_is_named_beside_defenses(leak):
+    leaks = {("none", None): (1.2, 0.8), ("ldp", 1.0): (leak, 0.8), ALTERNATIVE: (0.0, 0.7)}
+    made = audits.simulated(leaks, listed=("ldp",))
+    said = " ".join(compared(made.sections[0], identities(made.sections[0])[0]))
+    assert "A trivial alternative is shown to help: fewer-labels, AUC " in said
+    told = help_for(answers(made)[0][0], Scale())
+    assert told.startswith("None of the defenses" if leak else "What helps and costs least: ldp leaves ")
+    assert " A trivial alternative is shown to help: fewer-labels leaves " in told
+
+
 def test_an_invalid_audit_says_so_first_and_gives_no_verdict(broken):
     for text in (as_html(broken), as_markdown(broken)):
         assert "INVALID" in text

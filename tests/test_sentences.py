@@ -3,7 +3,7 @@ from dataclasses import replace
 import pytest
 
 from gaudit.audit.finding import Finding
-from gaudit.audit.outcome import AttackOutcome, DefenseOutcome
+from gaudit.audit.outcome import AttackOutcome, Baseline, DefenseOutcome
 from gaudit.audit.trial import AttackPlan
 from gaudit.reports.sentences import blind_warning, last_line, who
 
@@ -59,7 +59,7 @@ def test_who_sees_nothing_is_not_said_to_hold_the_release():
 
 def test_no_better_than_blind_is_said():
     assert blind_warning(attacked(finding(0.7, 0.6, 0.8), beyond=0.1)) is None
-    assert "not evidence of a leak" in (blind_warning(attacked(finding(0.7, 0.6, 0.8), beyond=0.0)) or "")
+    assert "does not show a leak" in (blind_warning(attacked(finding(0.7, 0.6, 0.8), beyond=0.0)) or "")
 
 
 @pytest.mark.parametrize(
@@ -72,3 +72,26 @@ def test_no_better_than_blind_is_said():
 )
 def test_observers_have_names(observer, name):
     assert who(observer).startswith(name)
+
+
+@pytest.mark.parametrize(
+    ("auc", "beyond_blind", "beyond_degree", "says"),
+    [
+        ((0.7, 0.6, 0.8), 0.0, 0.2, "0.50 [0.40, 0.60] without the release"),
+        ((0.7, 0.6, 0.8), 0.2, 0.0, "0.55 [0.45, 0.65] from the public graph by degree"),
+        (
+            (0.7, 0.6, 0.8),
+            0.0,
+            0.0,
+            "0.50 [0.40, 0.60] without the release or 0.55 [0.45, 0.65] from the public graph by degree",
+        ),
+        ((0.7, 0.4, 0.9), 0.2, 0.2, "chance"),
+    ],
+)
+def test_only_what_is_not_beaten_is_named_and_nothing_is_said_to_be_as_good(auc, beyond_blind, beyond_degree, says):
+    gap = finding(beyond_degree, beyond_degree - 0.05, beyond_degree + 0.05)
+    degree = Baseline(finding(0.55, 0.45, 0.65), gap)
+    attack = replace(attacked(finding(*auc), beyond=beyond_blind), baselines={"degree": degree})
+    assert blind_warning(attack) == f"mia: not shown to be better than {says}; this AUC alone does not show a leak"
+    said = last_line([replace(CONTROL, attacks=(attack,))], "the graph")
+    assert (f", not shown to be more than {says} (mia)." in said) == (says != "chance")

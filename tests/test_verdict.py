@@ -333,3 +333,12 @@ def test_the_meaning_of_every_level_follows_from_the_cut_offs():
             assert epsilon == f"below {math.log(cut):.1f}"
         assert rows[str(Level.LOW)][2] == "none"
         assert f"below {scale.moderate:g}" in rows[str(Level.NOT_FOUND)][0]
+
+
+def test_a_significant_finding_whose_rate_cannot_be_measured_is_inconclusive_as_the_meaning_says():
+    scale = Scale()
+    judged = verdict(simulated(2.0, np.random.default_rng(0), scale=scale, others=50), scale)
+    assert judged.level is Level.INCONCLUSIVE
+    assert "it tells more than chance" in judged.reason
+    rows = {row[0]: row[1] for row in scale.meaning()}
+    assert "or significant, and non-members too few to measure the ratio at 1 %" in rows[str(Level.INCONCLUSIVE)]

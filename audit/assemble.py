@@ -56,12 +56,9 @@ def assemble(
 
 def _section(cell: Cell, done: list[TrialResult], plan: Plan, variant: str) -> Section:
     scale, listed = plan.severity, {defense.name for defense in plan.defense}
-    found = [
-        replace(
-            o, alternative=o.alternative and o.defense not in listed
-        )  # who lists one wants it tried as a defense
-        for o in sorted(outcomes(done, CONTROL, scale.fpr), key=lambda o: o.defense != CONTROL)
-    ]
+    ordered = sorted(outcomes(done, CONTROL, scale.fpr), key=lambda o: o.defense != CONTROL)
+    # who lists a trivial alternative wants it tried as a defense
+    found = [replace(o, alternative=o.alternative and o.defense not in listed) for o in ordered]
     return Section(
         cell.target,
         cell.settings,

@@ -226,6 +226,10 @@ def defense_settings(text: str, request: AttackRequest) -> dict[str, Any]:
     kind: type[Defense] = find("defenses", name)
     settings = {**kind.preset(request.preset), **own}
     if request.strength is not None and kind.strength is not None:
+        if own.get(kind.strength, request.strength) != request.strength:
+            raise InputError(
+                f"--strength {request.strength:g}: --defense {text} gives another '{kind.strength}', leave out one"
+            )
         settings[kind.strength] = request.strength
     return settings
 

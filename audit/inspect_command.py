@@ -18,7 +18,7 @@ def run_inspection(options: dict[str, Any], report: Report) -> list[Exposure]:
     Raises:
         InputError: something in the request does not exist or does not fit.
     """
-    observers = options.pop("observers") or ("public", "server", "client:0")
+    observers = options.pop("observers")
     for observer in observers:
         observer_members(observer)
     recorded = options.pop("transcript")
@@ -43,4 +43,4 @@ def run_inspection(options: dict[str, Any], report: Report) -> list[Exposure]:
 def _exposed(transcript: Transcript, observers: tuple[str, ...]) -> list[Exposure]:
     for observer in observers:
         transcript.seen_by(observer)  # refuses who took no part
-    return transcript.exposure(observers)
+    return transcript.exposure(observers or transcript.onlookers())

@@ -192,7 +192,7 @@ def attacks_on(
         except InputError as error:  # what it reads is not there for this way to ask, or is misshapen
             refused[_title(attack_plan, plan)] = str(error)
         progress("attacking", done + 1, len(plan.attacks))
-    observers = dict.fromkeys(["public", "server", "client:0", *(a.observer for a in plan.attacks)])
+    observers = dict.fromkeys([*run.transcript.onlookers(), *(a.plan.observer for a in attacked)])
     return TrialResult(
         plan,
         run.utilities,
@@ -304,9 +304,10 @@ def _why_not(attack: Attack, plan: AttackPlan, run: Run, grants: Grants) -> str 
         return f"it plays {' or '.join(attack.games)}, the target offers {', '.join(run.secrets)}"
     try:
         view = run.transcript.seen_by(plan.observer)
-    except InputError as error:
+        knowledge = grants.for_attack(attack, plan, run)[1]
+    except InputError as error:  # who took no part, or what cannot be known here
         return str(error)
-    return attack.why_not(view.until(run.utility.round), grants.for_attack(attack, plan, run)[1])
+    return attack.why_not(view.until(run.utility.round), knowledge)
 
 
 def _attacked(attack: Attack, plan: AttackPlan, run: Run, round_: int, grants: Grants) -> Attacked:

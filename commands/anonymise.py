@@ -5,6 +5,7 @@ from typing import Any
 
 import click
 
+from ..targets.errors import InputError
 from ..targets.written_settings import read_defense, read_pairs
 from .terminal import clear_errors, console
 
@@ -43,7 +44,7 @@ def anonymise_command(
     from ..audit.files import check_outputs
 
     name, own = read_defense(defense)
-    asked: dict[str, Any] = {**own, **read_pairs(settings), **({} if k is None else {"k": k})}
+    asked = _said_once(own, read_pairs(settings), {} if k is None else {"k": k})
     check_outputs([destination], [source])
     request = AnonymiseRequest(source, destination, name, asked, rename, merge, not no_utility, seed)
     screen = console()
@@ -67,3 +68,12 @@ def anonymise_command(
     if not rename:
         click.echo("The ids of the file were kept: publish with --rename.", err=True)
     click.echo(f"Written to {destination}", err=True)
+
+
+def _said_once(*parts: dict[str, Any]) -> dict[str, Any]:
+    """Settings from all places where they can be written."""
+    asked: dict[str, Any] = {}
+    for name, value in (pair for part in parts for pair in part.items()):
+        if asked.setdefault(name, value) != value:
+            raise InputError(f"the setting '{name}' is given twice, as {asked[name]} and as {value}: give it once")
+    return asked

@@ -7,6 +7,7 @@ from typing import Any
 import click
 
 from ..audit.files import check_apart, check_outputs, write
+from ..targets.errors import InputError
 from ..targets.registry import GROUPS, find, registered, summary
 from ..targets.written_settings import read_pairs
 from .anonymise import anonymise_command
@@ -17,6 +18,8 @@ from .check_training import check_training_command
 from .lint_claim import lint_claim_command
 from .report import report_command
 from .terminal import clear_errors, console, progress
+
+DATASET = "citations"
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
@@ -30,6 +33,13 @@ def main() -> None:
     """
 
 
+def _one_graph(options: dict[str, Any]) -> None:
+    """Fills in the default dataset, where neither it nor a file is named."""
+    if options["graph"] is not None and options["dataset"] is not None:
+        raise InputError(f"--graph {options['graph']} and --dataset {options['dataset']} are two graphs: give one")
+    options["dataset"] = options["dataset"] or DATASET
+
+
 def _options(*options: Callable[..., Any]) -> Callable[..., Any]:
     def apply(command: Callable[..., Any]) -> Callable[..., Any]:
         for option in reversed(options):
@@ -41,7 +51,7 @@ def _options(*options: Callable[..., Any]) -> Callable[..., Any]:
 
 _pipeline = _options(
     click.option("--target", required=True, metavar="NAME", help="Pipeline to run (gaudit list targets)."),
-    click.option("--dataset", default="citations", show_default=True, metavar="NAME", help="gaudit list datasets."),
+    click.option("--dataset", metavar="NAME", help=f"gaudit list datasets. By default {DATASET}."),
     click.option(
         "--graph",
         type=click.Path(),
@@ -109,6 +119,7 @@ def attack(**options: Any) -> None:
     """
     from ..audit.attack_command import AttackRequest, run_attack
 
+    _one_graph(options)
     json_file, per_node = options.pop("json_file"), options.pop("per_node")
     options["settings"] = read_pairs(options["settings"])
     options["attack_settings"] = read_pairs(options["attack_settings"])
@@ -141,7 +152,7 @@ def attack(**options: Any) -> None:
     "observers",
     multiple=True,
     metavar="WHO",
-    help="Repeatable. Default: public, server and client:0.",
+    help="Repeatable. Default: public, server and client:0, as far as the run has them.",
 )
 @click.option("--transcript", type=click.Path(), metavar="FILE", help="Inspect a recorded run instead.")
 @clear_errors
@@ -153,6 +164,7 @@ def inspect(**options: Any) -> None:
     from ..audit.inspect_command import run_inspection
     from ..reports.console import exposure_table
 
+    _one_graph(options)
     options["settings"] = read_pairs(options["settings"])
     screen = console()
     with progress() as report:

@@ -1,5 +1,6 @@
 """Training with clipped gradients of single records and Gaussian noise (Abadi et al. 2016), on any device."""
 
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -87,6 +88,13 @@ def draw_first_weights(model: nn.Module, rng: np.random.Generator) -> None:
                     weight.copy_(torch.from_numpy(drawn))
 
 
+def _backward(loss: Tensor) -> None:
+    """Opacus hooks modules; torch warns where data enter one, as data want no gradient: it would not be used."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Full backward hook is firing when gradients are computed", UserWarning)
+        loss.backward()  # type: ignore[no-untyped-call]
+
+
 def clipped_sum(
     watched: nn.Module, inputs: Inputs, labels: Tensor, records: Tensor, how: NoisySteps
 ) -> list[Tensor]:
@@ -104,7 +112,7 @@ def clipped_sum(
     for part in records.split(how.at_once) if len(records) else ():
         watched.zero_grad(set_to_none=True)
         loss = F.cross_entropy(watched(*inputs(part)), labels[part], reduction="sum")
-        loss.backward()  # type: ignore[no-untyped-call]
+        _backward(loss)
         samples: list[Tensor] = [weight.grad_sample for weight in weights]  # type: ignore[attr-defined]
         squares = torch.stack([sample.flatten(1).square().sum(1) for sample in samples])
         length = squares.sum(0).sqrt()

@@ -64,7 +64,7 @@ WORDS = {
         "nodes of somebody else",
     ),
     LINKS: Words(
-        "Edge presence: is there an edge between these two nodes of one client?",
+        "Edge presence: is there an edge between these two nodes?",
         "Are these two people linked?",
         "the linked pairs",
         "linked pairs from others",

@@ -30,7 +30,7 @@ def no_progress(stage: str, done: int, total: int) -> None:
 UNITS = {
     "label-membership": "the label of one node",
     "node-presence": "one node with its features, label and edges",
-    "edge-presence": "one edge between two nodes of one client",
+    "edge-presence": "one edge between two nodes",
     "lone-node": "the label and the hidden row of one labelled node",
     "identity": "which published node one person is",
 }

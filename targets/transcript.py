@@ -207,6 +207,14 @@ class Transcript:
         names = {n for t in self.tallies.values() for n in (t.sender, t.receiver)} - {"public", "clients"}
         return sorted(names, key=lambda n: (n != "server", int(n.partition(":")[2] or 0)))
 
+    def onlookers(self) -> list[str]:
+        """Who is worth a look: the public, and the server and the first client where they took part.
+
+        Whoever is alone holds all data and is no onlooker: nobody sends it anything.
+        """
+        parties = self.parties()
+        return ["public", *(one for one in ("server", "client:0") if one in parties and len(parties) > 1)]
+
     def seen_by(self, observer: str, *others: str) -> View:
         """The view of an observer, or of several who put together what they see.
 

@@ -1,5 +1,7 @@
 """Training with clipped gradients: each record's part by hand, noise as promised, and no record beyond the clip."""
 
+import warnings
+
 import numpy as np
 import pytest
 import torch
@@ -44,6 +46,13 @@ def test_the_sum_is_that_of_records_clipped_one_by_one(at_once):
     expected = by_hand(model(), rows, labels, 0.5)
     for one, other in zip(found, expected, strict=True):
         assert torch.allclose(one, other, atol=1e-5)
+
+
+def test_data_that_want_no_gradient_are_no_reason_for_a_warning():
+    (rows, labels), watched = data(), GradSampleModule(model(), loss_reduction="sum")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        clipped_sum(watched, lambda some: (rows[some],), labels, torch.arange(10), STILL)
 
 
 def test_no_record_moves_the_sum_by_more_than_the_clip():

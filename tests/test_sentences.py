@@ -6,6 +6,7 @@ from gaudit.audit.finding import Finding
 from gaudit.audit.outcome import AttackOutcome, Baseline, DefenseOutcome
 from gaudit.audit.trial import AttackPlan
 from gaudit.reports.sentences import blind_warning, last_line, who
+from gaudit.reports.words import words
 
 
 def finding(estimate, low=None, high=None):
@@ -95,3 +96,7 @@ def test_only_what_is_not_beaten_is_named_and_nothing_is_said_to_be_as_good(auc,
     assert blind_warning(attack) == f"mia: not shown to be better than {says}; this AUC alone does not show a leak"
     said = last_line([replace(CONTROL, attacks=(attack,))], "the graph")
     assert (f", not shown to be more than {says} (mia)." in said) == (says != "chance")
+
+
+def test_the_game_of_links_names_no_client_where_there_may_be_none():
+    assert "client" not in " ".join(vars(words("edge-presence")).values())

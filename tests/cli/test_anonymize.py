@@ -119,6 +119,11 @@ BAD = {
     "unknown defense": ("a b\nb c\n", ["--defense", "k-degre"], "did you mean 'k-degree'"),
     "empty": ("", ["--defense", "k-degree"], "no edges"),
     "ragged": ("a b\nb\n", ["--defense", "k-degree"], "line 2"),
+    "a setting twice": (
+        "a b\nb c\n",
+        ["--defense", "k-degree:k=2", "--k", "3"],
+        "the setting 'k' is given twice, as 2 and as 3",
+    ),
     "settings cut off": ("a b\nb c\n", ["--defense", "k-degree:"], "k-degree:k=10"),
 }
 

@@ -79,6 +79,24 @@ def test_inspect_shows_who_sees_what(graph, inspected):
     assert "class-gradients" in result.stdout
 
 
+@pytest.mark.parametrize("target", ["classifier", "publish", "random"])
+def test_inspect_shows_nobody_who_took_no_part(gaudit, graph, target):
+    ratio = ("--ratio", "0.1") if target == "random" else ()
+    result = gaudit("inspect", "--target", target, "--graph", graph, *ratio)
+    assert result.exit_code == 0, result.output
+    assert "public" in result.stdout
+    assert "client:0" not in result.stdout
+    assert "│ server" not in result.stdout
+
+
+def test_an_attack_that_a_network_has_nothing_for_is_left_out_and_the_other_runs(gaudit):
+    names = ("--attack", "active-walk", "--attack", "refinement")
+    result = gaudit("attack", "--target", "publish", "--dataset", "karate", "--workers", 1, *names)
+    assert result.exit_code == 0, result.output
+    assert "active-walk not applicable: the attack 'active-walk' needs accounts of its own" in result.stdout
+    assert "Identity: which published node is this person?" in result.stdout
+
+
 def test_a_recorded_run_is_inspected_and_attacked(graph, attacked, gaudit, recorded, tmp_path):
     seen = gaudit("inspect", "--target", "fedgc", "--transcript", recorded, "--observer", "public")
     assert seen.exit_code == 0, seen.output

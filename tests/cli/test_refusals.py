@@ -38,6 +38,11 @@ REQUESTS = {
     "strength without a knob": (["--defense", "none", "--strength", "1"], ["--strength"]),
     "strength out of range": (["--defense", "ldp", "--strength", "-1"], ["epsilon"]),
     "infinite strength": (["--defense", "ldp", "--strength", "inf"], ["epsilon"]),
+    "two strengths": (
+        ["--defense", "ldp:epsilon=5", "--strength", "7"],
+        ["--strength 7", "ldp:epsilon=5"],
+    ),
+    "two graphs": (["--dataset", "karate"], ["--graph", "--dataset karate", "give one"]),
     "transcript folder": (["--save-transcripts", "/dev/null/x"], ["/dev/null/x"]),
 }
 

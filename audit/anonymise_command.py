@@ -98,6 +98,7 @@ def _remarks(read: ReadNetwork, promise: Guarantee | None) -> tuple[str, ...]:
         read.dropped.sentence,
         _types_by_number(read.type_names),
         _told_by_nodes(promise, read.unlisted),
+        _left_out(read),
     )
     return tuple(filter(None, told))
 
@@ -107,6 +108,12 @@ def _types_by_number(names: Sequence[str]) -> str:
     listed = [f"{number} is {name}" for number, name in enumerate(names[:TYPES_LISTED])]
     more = [f"and {len(names) - TYPES_LISTED:,} more"] if len(names) > TYPES_LISTED else []
     return f"types of edges: {', '.join([*listed, *more])}" if names else ""
+
+
+def _left_out(read: ReadNetwork) -> str:
+    """What the file tells of nodes beside their edges: it would name them, whatever is done to these."""
+    told = [name for name, values in (("features", read.x), ("classes", read.y)) if values is not None]
+    return f"not written: {' and '.join(told)} of nodes, which tell who they are" if told else ""
 
 
 def _told_by_nodes(promise: Guarantee | None, unlisted: int) -> str:

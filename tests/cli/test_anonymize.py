@@ -7,7 +7,7 @@ import networkx as nx
 import numpy as np
 import pytest
 
-from gaudit.targets.network_file import read_network
+from gaudit.targets.network_file import read_network, write_network
 
 
 @pytest.fixture(name="karate")
@@ -90,6 +90,17 @@ def test_types_are_told_by_number_and_column_names_are_none_of_them(gaudit, tmp_
     path.write_text("".join(f"a{i} b type-{i}\n" for i in range(30)))
     result = gaudit("anonymize", path, "--defense", "intact-edges", "--no-utility", "-o", out)
     assert ", 19 is type-19, and 10 more\n" in result.output
+
+
+def test_features_and_classes_are_not_written_and_that_is_said(gaudit, karate, tmp_path):
+    source, out = tmp_path / "told.npz", tmp_path / "out.npz"
+    network = read_network(karate).network
+    write_network(network, source, x=np.ones((34, 2), dtype=np.float32), y=np.arange(34) % 2)
+    result = gaudit("anonymize", source, "--defense", "random-switch", "--no-utility", "-o", out)
+    assert "not written: features and classes of nodes" in result.output
+    assert (read_network(out).x, read_network(out).y) == (None, None)
+    result = gaudit("anonymize", karate, "--defense", "random-switch", "--no-utility", "-o", out)
+    assert "not written" not in result.output
 
 
 def test_names_can_be_dropped(gaudit, karate, tmp_path):

@@ -86,7 +86,14 @@ def _tells(attack: AttackOutcome) -> str:
     named = f", and names {_measured(attack)} of the persons" if NAMED in attack.more else ""
     if auc.low is not None and auc.low > 0.5:
         return f"tells {told} with AUC {auc.text(2)}{named}"
-    return f"is not shown to tell {told} (AUC {auc.text(2)}, chance is 0.5)"
+    return f"is not shown to tell {told} (AUC {auc.text(2)}, chance is 0.5){_among(attack)}"
+
+
+def _among(attack: AttackOutcome) -> str:
+    """The group that is told best, where one is and all together are not: a few who were copied are a leak too."""
+    shown = {name: found for name, found in attack.groups.items() if (found.low or 0) > 0.5}
+    best = max(shown, key=lambda name: shown[name].estimate or 0, default=None)
+    return "" if best is None else f", but does so among {best} (AUC {shown[best].text(2)})"
 
 
 def _measured(attack: AttackOutcome) -> str:

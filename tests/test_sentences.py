@@ -75,6 +75,19 @@ def test_observers_have_names(observer, name):
     assert who(observer).startswith(name)
 
 
+def test_a_group_that_is_told_is_named_where_all_together_are_not():
+    """A release of twelve members' own rows said nothing, as sixty were in question."""
+    groups = {"members copied at first": finding(1.0, 0.74, 1.0), "members never copied": finding(0.44, 0.3, 0.58)}
+    open_ = replace(attacked(finding(0.55, 0.41, 0.68)), groups=groups)
+    said = last_line([replace(CONTROL, attacks=(open_,))], "the graph")
+    assert "but does so among members copied at first (AUC 1.00 [0.74, 1.00]) (mia)." in said
+    for other in (
+        replace(open_, auc=finding(0.7, 0.6, 0.8)),
+        replace(open_, groups={"few": finding(0.7, 0.4, 0.9)}),
+    ):
+        assert "among" not in last_line([replace(CONTROL, attacks=(other,))], "the graph")
+
+
 @pytest.mark.parametrize(
     ("auc", "beyond_blind", "beyond_degree", "says"),
     [

@@ -230,21 +230,44 @@ def _refuse_declarations(content: bytes, path: Path) -> None:
 Nodes = Mapping[str, Mapping[str, Any]]
 
 
+def has_features(nodes: Nodes) -> bool:
+    """Whether any node has features."""
+    return any("x" in values or _numbered(values) for values in nodes.values())
+
+
 def graphml_features(nodes: Nodes, path: Path) -> torch.Tensor:
     """Features [N, d], from one string per node or from numbered attributes."""
     first = next(iter(nodes.values()))
-    if "x" in first:
-        rows = {node: str(values.get("x", "")).split() for node, values in nodes.items()}
-        width = len(rows[next(iter(rows))])
+    if any("x" in values for values in nodes.values()):
+        rows: dict[str, Sequence[Any]] = {node: str(values.get("x", "")).split() for node, values in nodes.items()}
     else:
-        names = [f"x{i}" for i in range(sum(1 for name in first if name[:1] == "x" and name[1:].isdigit()))]
-        width = len(names)
-        rows = {node: [values[n] for n in names if n in values] for node, values in nodes.items()}
-    if width == 0:
+        names = [f"x{i}" for i in range(len(_numbered(first)))]
+        _check_numbered(nodes, names, path)
+        rows = {node: [values[name] for name in names] for node, values in nodes.items()}
+    if not any(rows.values()):
         raise InputError(f"{path}: nodes have no features: give a string 'x' of numbers, or numbers x0, x1, ..")
+    width = len(rows[next(iter(rows))])
     if len(nodes) * width * 4 > MOST_FEATURE_BYTES:
         raise InputError(f"{path}: features of {len(nodes)} nodes and width {width} are too large")
     return torch.tensor([_numbers(row, node, width, path) for node, row in rows.items()], dtype=torch.float32)
+
+
+def _numbered(values: Mapping[str, Any]) -> set[str]:
+    """Names of a node's numbered features."""
+    return {name for name in values if name[:1] == "x" and name[1:].isdecimal()}
+
+
+def _check_numbered(nodes: Nodes, names: Sequence[str], path: Path) -> None:
+    """Refuses nodes with other features than these: what is left out would be missed by nobody."""
+    expected = set(names)
+    for node, values in nodes.items():
+        odd = min(_numbered(values) ^ expected, default=None)
+        if odd is not None:
+            fault = "has" if odd in values else "lacks"
+            raise InputError(
+                f"{path}: node {node!r} {fault} a feature {odd!r}, and the first node has "
+                f"{len(names)} features: give every node as many, called x0, x1, .."
+            )
 
 
 def _numbers(row: Sequence[Any], node: str, width: int, path: Path) -> list[float]:

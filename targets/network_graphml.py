@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .errors import InputError
-from .graphfile import graphml_features, graphml_labels, parsed_graphml
+from .graphfile import graphml_features, graphml_labels, has_features, parsed_graphml
 from .network import Floats, Ints, Network
 from .network_rows import Rows, check_names
 
@@ -18,11 +18,11 @@ Edge = tuple[str, str, Mapping[str, Any]]
 def read_graphml(path: Path) -> Rows:
     """Reads nodes in the file's order, and edges with ``weight`` (a number) and ``type`` (a name) if they have one.
 
-    Features and classes of nodes are read where the first node has them, as `graphfile.read_graph` does. Types
+    Features and classes of nodes are read where any node has them, as `graphfile.read_graph` does. Types
     stand in the order of the graph's own attribute ``types`` (names between blanks), then as they first appear.
 
     Raises:
-        InputError: not readable, without nodes, or edges of which some lack a weight or a type.
+        InputError: not readable, without nodes, or nodes or edges of which some lack what others have.
     """
     graph = parsed_graphml(path)
     nodes: dict[str, dict[str, Any]] = {str(node): values for node, values in graph.nodes(data=True)}
@@ -32,7 +32,7 @@ def read_graphml(path: Path) -> Rows:
     edges: list[Edge] = [(str(u), str(v), values) for u, v, values in graph.edges(data=True)]
     ends = np.array([(place[u], place[v]) for u, v, _ in edges], dtype=np.int64).reshape(-1, 2).T
     types, names = _types(edges, str(graph.graph.get("types", "")).split(), path)
-    first = next(iter(nodes.values()))
+    labelled = any("label" in values for values in nodes.values())
     return Rows(
         ids,
         ends[0],
@@ -41,8 +41,8 @@ def read_graphml(path: Path) -> Rows:
         types=types,
         type_names=names,
         directed="yes" if graph.is_directed() else "no",
-        x=graphml_features(nodes, path).numpy() if "x" in first or "x0" in first else None,
-        y=graphml_labels(nodes, path).numpy() if "label" in first else None,
+        x=graphml_features(nodes, path).numpy() if has_features(nodes) else None,
+        y=graphml_labels(nodes, path).numpy() if labelled else None,
     )
 
 

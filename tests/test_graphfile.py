@@ -214,6 +214,19 @@ BAD_GRAPHML = {
         "node '1' has 2 features, the first node has 1",
     ),
     "a node without features": ({"x": lambda n: "1 2" if n else "1 2 3"}, "node '1' has 2 features"),
+    "a node with more features": (
+        {"x": None, "x0": float, "x1": lambda n: n or None},
+        "node '1' has a feature 'x1', and the first node has 1 features",
+    ),
+    "a node with fewer features": (
+        {"x": None, "x0": float, "x1": lambda n: None if n else 1},
+        "node '1' lacks a feature 'x1', and the first node has 2 features",
+    ),
+    "features that only a later node has": ({"x": None, "x0": lambda n: n or None}, "node '1' has a feature 'x0'"),
+    "features from 1": (
+        {"x": None, "x1": float, "x2": float},
+        "node '0' lacks a feature 'x0', .*called x0, x1",
+    ),
     "NaN": ({"x": lambda _: "nan 1"}, "10 nodes are NaN"),
     "an unknown split": ({"split": lambda _: "dev"}, "node '0' has split 'dev'"),
     "no validation": ({"split": lambda n: "train" if n else "test"}, "'val_mask' is empty"),

@@ -627,6 +627,20 @@ def test_graphml_without_features_is_a_network(tmp_path):
     assert (found.x, found.y, found.type_names) == (None, None, ())
 
 
+def test_features_and_classes_that_some_nodes_lack_are_refused(tmp_path):
+    """Where the first node lacked them, or its features did not start at x0, the others' were left out unsaid."""
+    for told, message in (
+        ({"a": {"x0": 1.0}, "b": {"x0": 1.0, "x1": 2.0}}, "node 'b' has a feature 'x1', and the first node has 1"),
+        ({"a": {"x1": 1.0}, "b": {"x1": 1.0}}, "node 'a' lacks a feature 'x0'"),
+        ({"b": {"x0": 1.0}}, "node 'b' has a feature 'x0', and the first node has 0"),
+        ({"b": {"x": "1 2"}}, "node 'b'.* has 2 features, the first node has 0"),
+        ({"b": {"label": "left"}}, "node 'a' has no attribute 'label'"),
+    ):
+        graph = nx.Graph([("a", "b")])
+        nx.set_node_attributes(graph, told)
+        refused(graphml(tmp_path / "g.graphml", graph), message)
+
+
 def test_directed_graphml_is_refused_or_merged_unless_both_directions_are_there(tmp_path):
     graph = nx.DiGraph([("a", "b"), ("b", "a"), ("b", "c")])
     path = graphml(tmp_path / "g.graphml", graph)

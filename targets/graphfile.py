@@ -8,6 +8,7 @@ import zipfile
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import IO, Any
 from xml.parsers import expat
@@ -19,9 +20,8 @@ from torch_geometric.data import Data
 
 from .errors import InputError
 from .graph import MASKS, check_graph, spread_masks
+from .network_rows import MOST_EDGES, MOST_NODES, RowDirections, Rows, undirected
 
-MOST_NODES = 5_000_000
-MOST_EDGES = 200_000_000
 MOST_FEATURE_BYTES = 8 << 30
 MOST_GRAPHML_BYTES = 512 << 20
 
@@ -42,7 +42,8 @@ def read_graph(path: str | os.PathLike[str], draw_split: bool = True) -> Data:
     is False: then masks are required.
 
     Returns:
-        What ``check_graph`` returns.
+        What ``check_graph`` returns, and in ``remarks`` how many loops and repeated edges were dropped, and how
+        many directed edges made undirected.
 
     Raises:
         InputError: the file cannot be read, is too large, or does not hold a usable graph.
@@ -54,7 +55,7 @@ def read_graph(path: str | os.PathLike[str], draw_split: bool = True) -> Data:
     if not path.is_file():
         raise InputError(f"{path}: no such file")
     try:
-        data = readers[path.suffix.lower()](path)
+        data, directed = readers[path.suffix.lower()](path)
     except OSError as error:
         raise InputError(f"{path}: cannot be read: {error.strerror or first_line(error)}") from error
     given = [name for name in MASKS if name in data]
@@ -67,7 +68,17 @@ def read_graph(path: str | os.PathLike[str], draw_split: bool = True) -> Data:
                 f"{path}: has no masks: give train_mask, val_mask and test_mask, they are the truth here"
             )
         data = spread_masks(data, seed=0, source=str(path))
-    return check_graph(data, str(path))
+    checked = check_graph(data, str(path))
+    checked.remarks = _edge_remarks(data, directed, str(path))
+    return checked
+
+
+def _edge_remarks(data: Data, directed: RowDirections, source: str) -> tuple[str, ...]:
+    """What of a file's edges a graph to learn from does not hold; most files tell them in both directions."""
+    one, other = data.edge_index.numpy()
+    rows = Rows(tuple(map(str, range(len(data.y)))), one, other, directed=directed)
+    dropped = replace(undirected(rows, source, "merge")[1], both_ways=0)
+    return tuple(filter(None, [dropped.sentence]))
 
 
 def write_graph(data: Data, path: str | os.PathLike[str]) -> None:
@@ -108,7 +119,7 @@ def first_line(error: Exception) -> str:
     return (str(error).splitlines() or [type(error).__name__])[0]
 
 
-def _read_npz(path: Path) -> Data:
+def _read_npz(path: Path) -> tuple[Data, RowDirections]:
     with damage_refused(path):
         with zipfile.ZipFile(path) as archive:
             held = set(archive.namelist())
@@ -117,7 +128,7 @@ def _read_npz(path: Path) -> Data:
                 _check_header(archive, name, path)
         with np.load(path, allow_pickle=False) as arrays:
             fields = {name: arrays[name] for name in names}
-    return Data.from_dict({name: _to_tensor(array, name, path) for name, array in fields.items()})
+    return Data.from_dict({name: _to_tensor(array, name, path) for name, array in fields.items()}), "if-mixed"
 
 
 @contextmanager
@@ -197,7 +208,7 @@ def parsed_graphml(path: Path) -> Any:
     return graph
 
 
-def _read_graphml(path: Path) -> Data:
+def _read_graphml(path: Path) -> tuple[Data, RowDirections]:
     graph = parsed_graphml(path)
     nodes = dict(graph.nodes(data=True))
     number = {node: i for i, node in enumerate(nodes)}
@@ -207,7 +218,7 @@ def _read_graphml(path: Path) -> Data:
         y=graphml_labels(nodes, path),
         edge_index=torch.tensor(ends, dtype=torch.long).reshape(-1, 2).T.contiguous(),
     )
-    return data.update(_graphml_masks(nodes, path))
+    return data.update(_graphml_masks(nodes, path)), "yes" if graph.is_directed() else "no"
 
 
 def _refuse_declarations(content: bytes, path: Path) -> None:

@@ -10,10 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .errors import InputError
-from .graphfile import MOST_EDGES, MOST_NODES
 from .network import Floats, Ints, Network
 
 Directed = Literal["refuse", "merge"]
+RowDirections = Literal["yes", "no", "if-mixed"]
+MOST_NODES = 5_000_000
+MOST_EDGES = 200_000_000
 LONGEST_ID = 256
 """Characters of a node's id, or of a type's name: arrays of text are as wide as their longest entry."""
 _QUOTED = "ids that start with # or % need quotation marks"
@@ -48,7 +50,7 @@ class Rows:
     weights: Floats | None = None
     types: Ints | None = None
     type_names: tuple[str, ...] = ()
-    directed: Literal["yes", "no", "if-mixed"] = "no"
+    directed: RowDirections = "no"
     header: bool = False
     comments: int = 0
     x: NDArray[Any] | None = None

@@ -212,7 +212,8 @@ class Target(Configured, ABC):
             untouched(defense, run.transcript),
             undefended_answers(defense, run.transcript, as_they_are and any(changed)),
         )
-        return replace(run, notes=(*run.notes, *(note for note in past if note is not None)))
+        read = getattr(data, "remarks", ())
+        return replace(run, notes=(*read, *run.notes, *(note for note in past if note is not None)))
 
     @abstractmethod
     def run(

@@ -241,9 +241,9 @@ def _refuse_declarations(content: bytes, path: Path) -> None:
 Nodes = Mapping[str, Mapping[str, Any]]
 
 
-def has_features(nodes: Nodes) -> bool:
-    """Whether any node has features."""
-    return any("x" in values or _numbered(values) for values in nodes.values())
+def is_numbered(name: str) -> bool:
+    """Whether an attribute of a node is one of several features: x0, x1, .."""
+    return name[:1] == "x" and name[1:].isdecimal()
 
 
 def graphml_features(nodes: Nodes, path: Path) -> torch.Tensor:
@@ -252,7 +252,7 @@ def graphml_features(nodes: Nodes, path: Path) -> torch.Tensor:
     if any("x" in values for values in nodes.values()):
         rows: dict[str, Sequence[Any]] = {node: str(values.get("x", "")).split() for node, values in nodes.items()}
     else:
-        names = [f"x{i}" for i in range(len(_numbered(first)))]
+        names = [f"x{i}" for i in range(sum(map(is_numbered, first)))]
         _check_numbered(nodes, names, path)
         rows = {node: [values[name] for name in names] for node, values in nodes.items()}
     if not any(rows.values()):
@@ -263,16 +263,11 @@ def graphml_features(nodes: Nodes, path: Path) -> torch.Tensor:
     return torch.tensor([_numbers(row, node, width, path) for node, row in rows.items()], dtype=torch.float32)
 
 
-def _numbered(values: Mapping[str, Any]) -> set[str]:
-    """Names of a node's numbered features."""
-    return {name for name in values if name[:1] == "x" and name[1:].isdecimal()}
-
-
 def _check_numbered(nodes: Nodes, names: Sequence[str], path: Path) -> None:
     """Refuses nodes with other features than these: what is left out would be missed by nobody."""
     expected = set(names)
     for node, values in nodes.items():
-        odd = min(_numbered(values) ^ expected, default=None)
+        odd = min(set(filter(is_numbered, values)) ^ expected, default=None)
         if odd is not None:
             fault = "has" if odd in values else "lacks"
             raise InputError(

@@ -42,6 +42,7 @@ class Rows:
         groups: the class of each node that the release tells, or None, [n].
         counts: numbers of edges between classes, or None, [c, 4].
         unlisted: nodes that the file names as ends of edges alone.
+        attributes: what else the file tells of nodes, by name; it is not read.
     """
 
     ids: tuple[str, ...]
@@ -58,6 +59,7 @@ class Rows:
     groups: Ints | None = None
     counts: Ints | None = None
     unlisted: int = 0
+    attributes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -16,8 +16,8 @@ from ..targets.network_utility import Kept, utility_of
 from ..targets.randomness import branch
 from ..targets.registry import find, registered
 
-TYPES_LISTED = 20
-"""Names of types that are printed."""
+MOST_LISTED = 20
+"""Names that are printed of types, or of attributes."""
 
 
 @dataclass(frozen=True)
@@ -96,24 +96,30 @@ def _remarks(read: ReadNetwork, promise: Guarantee | None) -> tuple[str, ...]:
     """What a reader of the result must know of the input."""
     told = (
         read.dropped.sentence,
+        _not_written(read),
         _types_by_number(read.type_names),
         _told_by_nodes(promise, read.unlisted),
-        _left_out(read),
     )
     return tuple(filter(None, told))
 
 
+def _not_written(read: ReadNetwork) -> str:
+    """What the file tells of nodes; no defense that acts here changes it."""
+    given = {"features": read.x is not None, "classes": read.y is not None}
+    told = [*(name for name, there in given.items() if there), *map(repr, read.attributes)]
+    return (
+        f"not written: {_listed(told)} of nodes, which tell people apart whatever is done to edges" if told else ""
+    )
+
+
 def _types_by_number(names: Sequence[str]) -> str:
     """What each type is called in the file: settings and guarantees call them by number."""
-    listed = [f"{number} is {name}" for number, name in enumerate(names[:TYPES_LISTED])]
-    more = [f"and {len(names) - TYPES_LISTED:,} more"] if len(names) > TYPES_LISTED else []
-    return f"types of edges: {', '.join([*listed, *more])}" if names else ""
+    return f"types of edges: {_listed([f'{k} is {name}' for k, name in enumerate(names)])}" if names else ""
 
 
-def _left_out(read: ReadNetwork) -> str:
-    """What the file tells of nodes beside their edges: it would name them, whatever is done to these."""
-    told = [name for name, values in (("features", read.x), ("classes", read.y)) if values is not None]
-    return f"not written: {' and '.join(told)} of nodes, which tell who they are" if told else ""
+def _listed(names: Sequence[str]) -> str:
+    more = [f"and {len(names) - MOST_LISTED:,} more"] if len(names) > MOST_LISTED else []
+    return ", ".join([*names[:MOST_LISTED], *more])
 
 
 def _told_by_nodes(promise: Guarantee | None, unlisted: int) -> str:

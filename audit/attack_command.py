@@ -167,6 +167,7 @@ def _attack_recorded(
         notes=(
             f"the release of round {result.utility.round}; which defense was in place is not recorded",
             *((f"not recorded but assumed: {settings}",) if settings else ()),
+            *getattr(data, "remarks", ()),
         ),
     )
     return AttackAudit(request, data.name, settings, 1, target.release_phrase, [recorded])

@@ -108,7 +108,7 @@ _pipeline = _options(
     "--per-node",
     type=click.Path(path_type=Path),
     metavar="FILE",
-    help="Write how exposed each member is (CSV; itself sensitive).",
+    help="Write how exposed each member is, by position in the graph (CSV; itself sensitive).",
 )
 @click.option("--json", "json_file", type=click.Path(path_type=Path), metavar="FILE", help="Write all results.")
 @clear_errors

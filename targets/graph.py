@@ -98,9 +98,8 @@ def _with_masks(data: Data, parts: dict[str, Tensor], nodes: int) -> Data:
 def _tensor(data: Data, source: str, field: str) -> Tensor:
     value = getattr(data, field, None)
     if value is None:
-        raise InputError(
-            f"{source}: field '{field}' is missing: give x, y and edge_index, and all three masks or none"
-        )
+        wanted = "all three masks" if field in MASKS else "x, y and edge_index (in a file masks are optional)"
+        raise InputError(f"{source}: field '{field}' is missing: give {wanted}")
     if not isinstance(value, Tensor) or value.layout != torch.strided:
         raise InputError(f"{source}: field '{field}' must be a dense tensor, not {type(value).__name__}")
     return value.detach()

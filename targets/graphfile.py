@@ -8,6 +8,7 @@ import zipfile
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import IO, Any
 from xml.parsers import expat
@@ -19,9 +20,8 @@ from torch_geometric.data import Data
 
 from .errors import InputError
 from .graph import MASKS, check_graph, spread_masks
+from .network_rows import MOST_EDGES, MOST_NODES, RowDirections, Rows, undirected
 
-MOST_NODES = 5_000_000
-MOST_EDGES = 200_000_000
 MOST_FEATURE_BYTES = 8 << 30
 MOST_GRAPHML_BYTES = 512 << 20
 
@@ -42,7 +42,8 @@ def read_graph(path: str | os.PathLike[str], draw_split: bool = True) -> Data:
     is False: then masks are required.
 
     Returns:
-        What ``check_graph`` returns.
+        What ``check_graph`` returns, and in ``remarks`` how many loops and repeated edges were dropped, and how
+        many directed edges made undirected.
 
     Raises:
         InputError: the file cannot be read, is too large, or does not hold a usable graph.
@@ -54,7 +55,7 @@ def read_graph(path: str | os.PathLike[str], draw_split: bool = True) -> Data:
     if not path.is_file():
         raise InputError(f"{path}: no such file")
     try:
-        data = readers[path.suffix.lower()](path)
+        data, directed = readers[path.suffix.lower()](path)
     except OSError as error:
         raise InputError(f"{path}: cannot be read: {error.strerror or first_line(error)}") from error
     given = [name for name in MASKS if name in data]
@@ -67,7 +68,17 @@ def read_graph(path: str | os.PathLike[str], draw_split: bool = True) -> Data:
                 f"{path}: has no masks: give train_mask, val_mask and test_mask, they are the truth here"
             )
         data = spread_masks(data, seed=0, source=str(path))
-    return check_graph(data, str(path))
+    checked = check_graph(data, str(path))
+    checked.remarks = _edge_remarks(data, directed, str(path))
+    return checked
+
+
+def _edge_remarks(data: Data, directed: RowDirections, source: str) -> tuple[str, ...]:
+    """What of a file's edges a graph to learn from does not hold; most files tell them in both directions."""
+    one, other = data.edge_index.numpy()
+    rows = Rows(tuple(map(str, range(len(data.y)))), one, other, directed=directed)
+    dropped = replace(undirected(rows, source, "merge")[1], both_ways=0)
+    return tuple(filter(None, [dropped.sentence]))
 
 
 def write_graph(data: Data, path: str | os.PathLike[str]) -> None:
@@ -108,7 +119,7 @@ def first_line(error: Exception) -> str:
     return (str(error).splitlines() or [type(error).__name__])[0]
 
 
-def _read_npz(path: Path) -> Data:
+def _read_npz(path: Path) -> tuple[Data, RowDirections]:
     with damage_refused(path):
         with zipfile.ZipFile(path) as archive:
             held = set(archive.namelist())
@@ -117,7 +128,7 @@ def _read_npz(path: Path) -> Data:
                 _check_header(archive, name, path)
         with np.load(path, allow_pickle=False) as arrays:
             fields = {name: arrays[name] for name in names}
-    return Data.from_dict({name: _to_tensor(array, name, path) for name, array in fields.items()})
+    return Data.from_dict({name: _to_tensor(array, name, path) for name, array in fields.items()}), "if-mixed"
 
 
 @contextmanager
@@ -197,7 +208,7 @@ def parsed_graphml(path: Path) -> Any:
     return graph
 
 
-def _read_graphml(path: Path) -> Data:
+def _read_graphml(path: Path) -> tuple[Data, RowDirections]:
     graph = parsed_graphml(path)
     nodes = dict(graph.nodes(data=True))
     number = {node: i for i, node in enumerate(nodes)}
@@ -207,7 +218,7 @@ def _read_graphml(path: Path) -> Data:
         y=graphml_labels(nodes, path),
         edge_index=torch.tensor(ends, dtype=torch.long).reshape(-1, 2).T.contiguous(),
     )
-    return data.update(_graphml_masks(nodes, path))
+    return data.update(_graphml_masks(nodes, path)), "yes" if graph.is_directed() else "no"
 
 
 def _refuse_declarations(content: bytes, path: Path) -> None:
@@ -230,44 +241,38 @@ def _refuse_declarations(content: bytes, path: Path) -> None:
 Nodes = Mapping[str, Mapping[str, Any]]
 
 
-def has_features(nodes: Nodes) -> bool:
-    """Whether any node has features."""
-    return any("x" in values or _numbered(values) for values in nodes.values())
+def is_numbered(name: str) -> bool:
+    """Whether an attribute of a node is one of several features: x0, x1, .."""
+    return name[:1] == "x" and name[1:].isdecimal()
 
 
 def graphml_features(nodes: Nodes, path: Path) -> torch.Tensor:
     """Features [N, d], from one string per node or from numbered attributes."""
-    if not has_features(nodes):
-        raise InputError(f"{path}: nodes have no features: give a string 'x' of numbers, or numbers x0, x1, ..")
     first = next(iter(nodes.values()))
-    if "x" in first or not any(map(_numbered, nodes.values())):
+    if any("x" in values for values in nodes.values()):
         rows: dict[str, Sequence[Any]] = {node: str(values.get("x", "")).split() for node, values in nodes.items()}
-        width = len(rows[next(iter(rows))])
     else:
-        width = len(_numbered(first))
-        names = [f"x{i}" for i in range(width)]
+        names = [f"x{i}" for i in range(sum(map(is_numbered, first)))]
         _check_numbered(nodes, names, path)
         rows = {node: [values[name] for name in names] for node, values in nodes.items()}
+    if not any(rows.values()):
+        raise InputError(f"{path}: nodes have no features: give a string 'x' of numbers, or numbers x0, x1, ..")
+    width = len(rows[next(iter(rows))])
     if len(nodes) * width * 4 > MOST_FEATURE_BYTES:
         raise InputError(f"{path}: features of {len(nodes)} nodes and width {width} are too large")
     return torch.tensor([_numbers(row, node, width, path) for node, row in rows.items()], dtype=torch.float32)
-
-
-def _numbered(values: Mapping[str, Any]) -> set[str]:
-    """Names of a node's numbered features."""
-    return {name for name in values if name[:1] == "x" and name[1:].isdecimal()}
 
 
 def _check_numbered(nodes: Nodes, names: Sequence[str], path: Path) -> None:
     """Refuses nodes with other features than these: what is left out would be missed by nobody."""
     expected = set(names)
     for node, values in nodes.items():
-        odd = min(_numbered(values) ^ expected, default=None)
+        odd = min(set(filter(is_numbered, values)) ^ expected, default=None)
         if odd is not None:
-            found = "has" if odd in values else "lacks"
+            fault = "has" if odd in values else "lacks"
             raise InputError(
-                f"{path}: node {node!r} {found} a feature {odd!r}, and the first node has {len(names)} features: "
-                "give every node as many, called x0, x1, .."
+                f"{path}: node {node!r} {fault} a feature {odd!r}, and the first node has "
+                f"{len(names)} features: give every node as many, called x0, x1, .."
             )
 
 

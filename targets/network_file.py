@@ -32,6 +32,7 @@ class ReadNetwork:
         x: features [n, d] where the file has them.
         y: classes [n] where the file has them.
         unlisted: nodes that the file names as ends of edges alone.
+        attributes: what else the file tells of nodes, by name; it was not read.
     """
 
     network: Network
@@ -41,6 +42,7 @@ class ReadNetwork:
     x: NDArray[Any] | None = None
     y: Ints | None = None
     unlisted: int = 0
+    attributes: tuple[str, ...] = ()
 
 
 def read_network(path: str | os.PathLike[str], directed: Directed = "refuse") -> ReadNetwork:
@@ -72,7 +74,10 @@ def read_network(path: str | os.PathLike[str], directed: Directed = "refuse") ->
     except OSError as error:
         raise InputError(f"{path}: cannot be read: {error.strerror or first_line(error)}") from error
     network, dropped = undirected(rows, str(path), directed)
-    return ReadNetwork(network, rows.ids, dropped, rows.type_names, rows.x, rows.y, rows.unlisted)
+    told: dict[str, Any] = {
+        name: getattr(rows, name) for name in ("ids", "type_names", "x", "y", "unlisted", "attributes")
+    }
+    return ReadNetwork(network, dropped=dropped, **told)
 
 
 def write_network(

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .errors import InputError
-from .graphfile import graphml_features, graphml_labels, has_features, parsed_graphml
+from .graphfile import graphml_features, graphml_labels, is_numbered, parsed_graphml
 from .network import Floats, Ints, Network
 from .network_rows import Rows, check_names
 
@@ -32,7 +32,7 @@ def read_graphml(path: Path) -> Rows:
     edges: list[Edge] = [(str(u), str(v), values) for u, v, values in graph.edges(data=True)]
     ends = np.array([(place[u], place[v]) for u, v, _ in edges], dtype=np.int64).reshape(-1, 2).T
     types, names = _types(edges, str(graph.graph.get("types", "")).split(), path)
-    labelled = any("label" in values for values in nodes.values())
+    attributes = dict.fromkeys(name for values in nodes.values() for name in values)
     return Rows(
         ids,
         ends[0],
@@ -41,8 +41,9 @@ def read_graphml(path: Path) -> Rows:
         types=types,
         type_names=names,
         directed="yes" if graph.is_directed() else "no",
-        x=graphml_features(nodes, path).numpy() if has_features(nodes) else None,
-        y=graphml_labels(nodes, path).numpy() if labelled else None,
+        x=graphml_features(nodes, path).numpy() if "x" in attributes or any(map(is_numbered, attributes)) else None,
+        y=graphml_labels(nodes, path).numpy() if "label" in attributes else None,
+        attributes=tuple(name for name in attributes if name not in ("label", "x") and not is_numbered(name)),
     )
 
 

@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .errors import InputError
-from .graphfile import MOST_EDGES, MOST_FEATURE_BYTES, MOST_NODES, array_header, damage_refused
+from .graphfile import MOST_FEATURE_BYTES, array_header, damage_refused
 from .network import Network
-from .network_rows import Rows, check_names
+from .network_rows import MOST_EDGES, MOST_NODES, Rows, check_names
 
 MOST_TEXT_BYTES = 1 << 30
 MOST_TYPES = 1 << 16

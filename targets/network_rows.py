@@ -10,10 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .errors import InputError
-from .graphfile import MOST_EDGES, MOST_NODES
 from .network import Floats, Ints, Network
 
 Directed = Literal["refuse", "merge"]
+RowDirections = Literal["yes", "no", "if-mixed"]
+MOST_NODES = 5_000_000
+MOST_EDGES = 200_000_000
 LONGEST_ID = 256
 """Characters of a node's id, or of a type's name: arrays of text are as wide as their longest entry."""
 _QUOTED = "ids that start with # or % need quotation marks"
@@ -40,6 +42,7 @@ class Rows:
         groups: the class of each node that the release tells, or None, [n].
         counts: numbers of edges between classes, or None, [c, 4].
         unlisted: nodes that the file names as ends of edges alone.
+        attributes: what else the file tells of nodes, by name; it is not read.
     """
 
     ids: tuple[str, ...]
@@ -48,7 +51,7 @@ class Rows:
     weights: Floats | None = None
     types: Ints | None = None
     type_names: tuple[str, ...] = ()
-    directed: Literal["yes", "no", "if-mixed"] = "no"
+    directed: RowDirections = "no"
     header: bool = False
     comments: int = 0
     x: NDArray[Any] | None = None
@@ -56,6 +59,7 @@ class Rows:
     groups: Ints | None = None
     counts: Ints | None = None
     unlisted: int = 0
+    attributes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

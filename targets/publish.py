@@ -118,7 +118,7 @@ class Publish(Target):
             {secret.game: secret for secret in secrets},
             (Utility(1, float("nan"), utility, utility),),
             0,
-            (*getattr(data, "remarks", ()), *_notes(original.network, changed, defense)),
+            _notes(original.network, changed, defense),
             kept=kept,
             tested=None if accurate else 0,
         )

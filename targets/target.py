@@ -213,7 +213,8 @@ class Target(Configured, ABC):
             undefended_answers(defense, run.transcript, as_they_are and any(changed)),
             split_by_labels(defense, getattr(self.settings, "split", None)),
         )
-        return replace(run, notes=(*run.notes, *(note for note in past if note is not None)))
+        read = getattr(data, "remarks", ())
+        return replace(run, notes=(*read, *run.notes, *(note for note in past if note is not None)))
 
     @abstractmethod
     def run(

@@ -57,10 +57,10 @@ NAN[3:5, 1] = float("nan")
 ALL = torch.ones(6, dtype=torch.bool)
 
 BAD = {
-    "no features": ({"x": None}, "'x' is missing"),
+    "no features": ({"x": None}, "'x' is missing: give x, y and edge_index .in a file masks are optional"),
     "no labels": ({"y": None}, "'y' is missing"),
     "no edge list": ({"edge_index": None}, "'edge_index' is missing"),
-    "no mask": ({"val_mask": None}, "'val_mask' is missing"),
+    "no mask": ({"val_mask": None}, "'val_mask' is missing: give all three masks"),
     "sparse features": ({"x": torch.ones(6, 2).to_sparse()}, "dense"),
     "features not a tensor": ({"x": [1, 2]}, "dense tensor"),
     "integer features": ({"x": torch.ones(6, 2, dtype=torch.long)}, "floating point"),

@@ -199,6 +199,29 @@ def test_graphml_with_numbered_features_integer_labels_and_a_split(tmp_path):
     assert [graph[name].nonzero().flatten().tolist() for name in MASKS] == [[0, 1], [2], [3]]
 
 
+def test_what_is_dropped_from_edges_and_made_undirected_is_remarked(tmp_path):
+    """A graph to learn from was silently another one than the file's."""
+    once = arrays()["edge_index"]
+    both = np.concatenate([once, once[::-1]], axis=1)
+    for edges, remarks in (
+        (once, ()),
+        (both, ()),
+        (
+            np.concatenate([both, both[:, :3], [[2, 5], [2, 5]]], axis=1),
+            ("self-loops dropped: 2; repeated edges dropped: 3",),
+        ),
+        (both[:, :13], ("directed edges made undirected: 9",)),
+    ):
+        assert read_graph(saved(tmp_path / "g.npz", edge_index=edges)).remarks == remarks
+    nx.write_graphml(club().to_directed(), tmp_path / "g.graphml")
+    assert read_graph(tmp_path / "g.graphml").remarks == ()
+    graph = club()
+    path = nx.DiGraph(graph.edges)
+    path.add_nodes_from(graph.nodes(data=True))
+    nx.write_graphml(path, tmp_path / "g.graphml")
+    assert read_graph(tmp_path / "g.graphml").remarks == ("directed edges made undirected: 9",)
+
+
 BAD_GRAPHML = {
     "a missing label": (
         {"label": lambda n: "ab"[n % 2] if n < 9 else None},

@@ -7,7 +7,7 @@ import networkx as nx
 import numpy as np
 import pytest
 
-from gaudit.targets.network_file import read_network, write_network
+from gaudit.targets.network_file import read_network
 
 
 @pytest.fixture(name="karate")
@@ -92,15 +92,24 @@ def test_types_are_told_by_number_and_column_names_are_none_of_them(gaudit, tmp_
     assert ", 19 is type-19, and 10 more\n" in result.output
 
 
-def test_features_and_classes_are_not_written_and_that_is_said(gaudit, karate, tmp_path):
-    source, out = tmp_path / "told.npz", tmp_path / "out.npz"
-    network = read_network(karate).network
-    write_network(network, source, x=np.ones((34, 2), dtype=np.float32), y=np.arange(34) % 2)
-    result = gaudit("anonymize", source, "--defense", "random-switch", "--no-utility", "-o", out)
-    assert "not written: features and classes of nodes" in result.output
-    assert (read_network(out).x, read_network(out).y) == (None, None)
-    result = gaudit("anonymize", karate, "--defense", "random-switch", "--no-utility", "-o", out)
-    assert "not written" not in result.output
+def test_what_a_file_tells_of_nodes_is_not_written_and_said(gaudit, tmp_path):
+    """Features and labels went without a word: who needs them must know, and who publishes them by hand as well."""
+    path, out = tmp_path / "people.graphml", tmp_path / "out.graphml"
+    graph = nx.gnm_random_graph(20, 40, seed=1)
+    for told, message in (
+        ({}, None),
+        ({"label": 1}, "not written: classes of nodes, which"),
+        (
+            {"label": 1, "x0": 0.5, "age": 3, "town": "here"},
+            "not written: features, classes, 'age', 'town' of nodes, ",
+        ),
+    ):
+        nx.set_node_attributes(graph, dict.fromkeys(graph, told))
+        nx.write_graphml(graph, path)
+        result = gaudit("anonymize", path, "--defense", "random-switch", "--no-utility", "-o", out)
+        assert result.exit_code == 0, result.output
+        assert message in result.output if message else "not written" not in result.output
+        assert all(not attributes for _, attributes in nx.read_graphml(out).nodes(data=True))
 
 
 def test_names_can_be_dropped(gaudit, karate, tmp_path):

@@ -91,3 +91,8 @@ def test_watching_leaves_the_defense_alone():
     assert vars(defense) == {"settings": defense.settings}
     assert Doubling.sockets() == ("on_message",)
     assert Defense.sockets() == ()
+
+
+def test_what_became_of_a_files_edges_is_noted_by_every_target():
+    data = Data(x=torch.ones(3, 1), remarks=("self-loops dropped: 2",))
+    assert Careless()(data, Defense(), np.random.SeedSequence(0), lambda message: True).notes[0] == data.remarks[0]

@@ -9,12 +9,12 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from ..targets.errors import InputError
-from ..targets.identities import Background
-from ..targets.links import Links
-from ..targets.randomness import branch, seeded
-from ..targets.recipe import Recipe
-from ..targets.settings import Configured
+from ..errors import InputError
+from ..randomness import branch, seeded
+from ..settings import Configured
+from ..targets.games.identities import Background
+from ..targets.games.links import Links
+from ..targets.models.recipe import Recipe
 from ..targets.transcript import View
 
 Neighbours = Literal["true", "partial", "none", "apart"]

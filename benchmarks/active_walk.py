@@ -20,12 +20,12 @@ import click
 import numpy as np
 import pandas as pd
 
-from gaudit.attacks.active_walk import victims
-from gaudit.attacks.walk_recovery import BUDGET, Pattern, find, marks
-from gaudit.defenses.random_edit import edited
-from gaudit.defenses.switching_chain import switch
-from gaudit.targets.network import Ints, Network
-from gaudit.targets.planted_accounts import plant
+from gaudit.attacks.identity.active_walk import victims
+from gaudit.attacks.identity.walk_recovery import BUDGET, Pattern, find, marks
+from gaudit.defenses.randomisation.random_edit import edited
+from gaudit.defenses.randomisation.switching_chain import switch
+from gaudit.graphs.network import Ints, Network
+from gaudit.targets.publishing.planted_accounts import plant
 
 GRAPHS = ("ca-HepTh", "email-Enron", "wiki-Vote")
 EXTERNAL = ((10, 20), (20, 60))

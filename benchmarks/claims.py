@@ -14,9 +14,9 @@ from pathlib import Path
 
 import click
 
-from gaudit.audit.claims import check_claim
+from gaudit.audit.claims.claims import check_claim
 from gaudit.mechanisms.mechanism import Mechanism
-from gaudit.targets.registry import find, registered
+from gaudit.registry import find, registered
 
 EPSILONS = (0.5, 1.0, 2.0, 4.0)
 LEVEL = 0.99

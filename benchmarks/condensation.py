@@ -22,11 +22,11 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from gaudit.targets.condensation import StructureGenerator
-from gaudit.targets.datasets import load_dataset
-from gaudit.targets.matching import MatchingServer
-from gaudit.targets.propagation import dense_gcn_operator, gcn_operator
-from gaudit.targets.registry import find
+from gaudit.graphs.datasets.datasets import load_dataset
+from gaudit.registry import find
+from gaudit.targets.condensation.gradient_distance import StructureGenerator
+from gaudit.targets.condensation.matching import MatchingServer
+from gaudit.targets.models.propagation import dense_gcn_operator, gcn_operator
 
 METHODS = ("gcond", "doscond")
 DATASETS = ("Cora", "CiteSeer", "PubMed", "CS")
@@ -141,9 +141,9 @@ def speed(dataset: str, methods: tuple[str, ...], rounds: int) -> None:
 
 def loops(method: str, data: Any, rounds: int) -> tuple[Callable[[int], float], Callable[[int], float]]:
     """One round of either loop; both start from the same features, structure and models."""
-    from gaudit.targets.backbone import BACKBONES
-    from gaudit.targets.exchange import exchange
-    from gaudit.targets.matching import ClassCells
+    from gaudit.targets.condensation.matching import ClassCells
+    from gaudit.targets.federated.exchange import exchange
+    from gaudit.targets.models.backbone import BACKBONES
     from gaudit.targets.partition import Partition
     from gaudit.targets.party import clients_of
 

@@ -161,9 +161,9 @@ def run(
     dataset: str, methods: tuple[str, ...], seeds: int, first_seed: int, transfer: bool, records: TrialRecords
 ) -> None:
     """Run the trials that are not recorded yet, one after another on one thread."""
-    from gaudit.audit.trial import use_one_thread
-    from gaudit.targets.datasets import load_dataset
-    from gaudit.targets.errors import InputError
+    from gaudit.audit.running.trial import use_one_thread
+    from gaudit.errors import InputError
+    from gaudit.graphs.datasets.datasets import load_dataset
 
     use_one_thread()
     data = load_dataset(dataset)
@@ -183,7 +183,7 @@ def run(
 def _add_gcond_layers() -> None:
     from gcond_layers import GCOND_LAYERS
 
-    from gaudit.targets.downstream import ARCHITECTURES
+    from gaudit.targets.condensation.downstream import ARCHITECTURES
 
     ARCHITECTURES.update(GCOND_LAYERS)
 
@@ -202,7 +202,7 @@ def _trial(data: Any, method: str, index: int, transfer: bool) -> dict[str, Any]
 
 def _tried(plans: list[Any], data: Any) -> list[Any]:
     """Results of those that do not diverge; InputError if all of several rates do."""
-    from gaudit.audit.trial import run_trial
+    from gaudit.audit.running.trial import run_trial
     from gaudit.targets.channel import StoppedError
 
     found: list[Any] = []
@@ -216,8 +216,8 @@ def _tried(plans: list[Any], data: Any) -> list[Any]:
 
 
 def _plans(data: Any, method: str, index: int, transfer: bool, stages: bool) -> list[Any]:
-    from gaudit.audit.trial import AttackPlan, TrialPlan
-    from gaudit.targets.registry import find
+    from gaudit.audit.planning.trial_plan import AttackPlan, TrialPlan
+    from gaudit.registry import find
 
     name, settings = METHODS[method]
     fitting = {
@@ -244,7 +244,7 @@ def _at(result: Any, place: int) -> dict[str, Any]:
 
 
 def _scored(attacked: Any) -> dict[str, Any]:
-    from gaudit.audit.metrics import auc
+    from gaudit.audit.statistics.metrics import auc
 
     judged, blind = attacked.judged, attacked.blind
     null = judged.scrambled(np.random.default_rng(0))  # one permutation, the same for all trials
@@ -260,7 +260,7 @@ def _scored(attacked: Any) -> dict[str, Any]:
 
 def _auc_within(judged: Any, mask: Any) -> float | None:
     """Of a group; None where it lacks members or others."""
-    from gaudit.audit.metrics import auc
+    from gaudit.audit.statistics.metrics import auc
 
     part = judged.where(mask)
     return None if part.truth.all() or not part.truth.any() else auc(part.truth, part.score)

@@ -17,14 +17,14 @@ from rich.console import Console
 from rich.table import Table
 from torch import Tensor
 
-from gaudit.defenses.bottleneck import Encoder, compression
-from gaudit.targets.condensation import StructureGenerator
-from gaudit.targets.datasets import load_dataset
+from gaudit.defenses.training.bottleneck import Encoder, compression
+from gaudit.graphs.datasets.datasets import load_dataset
+from gaudit.targets.condensation.fedgc import FedGC
+from gaudit.targets.condensation.gradient_distance import StructureGenerator
 from gaudit.targets.defense import Defense
-from gaudit.targets.fedgc import FedGC
+from gaudit.targets.models.propagation import Factor, gcn_operator, sparse_features
 from gaudit.targets.partition import partition
 from gaudit.targets.party import Client, clients_of
-from gaudit.targets.propagation import Factor, gcn_operator, sparse_features
 
 PUBLISHED_ROUND = {"Cora": 0.32}
 

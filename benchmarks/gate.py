@@ -22,8 +22,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import ttest_ind
 
-from gaudit.audit.comparison import paired
-from gaudit.audit.gate import Status, against_baseline
+from gaudit.audit.checks.gate import Status, against_baseline
+from gaudit.audit.statistics.comparison import paired
 
 if TYPE_CHECKING:
     from torch_geometric.data import Data
@@ -43,7 +43,7 @@ def main() -> None:
 @click.option("--splits", default=100, show_default=True)
 def record(splits: int) -> None:
     """Train on every split twice, with many and with few members, and write the AUCs."""
-    from gaudit.targets.datasets import load_dataset
+    from gaudit.graphs.datasets.datasets import load_dataset
 
     data = load_dataset("Cora")
     content = {
@@ -74,13 +74,13 @@ def recorded(data: "Data", in_question: float, splits: int) -> dict[str, object]
 
 def attacked(data: "Data", in_question: float, split: int, training: int) -> tuple[float, int]:
     """The AUC of one training on one split, and the number of members."""
-    from gaudit.attacks.threshold import Loss
-    from gaudit.audit.knowledge import grant
-    from gaudit.audit.metrics import auc
-    from gaudit.audit.referee import judge
-    from gaudit.targets.classifier import Classifier
+    from gaudit.attacks.membership.threshold import Loss
+    from gaudit.audit.games.knowledge import grant
+    from gaudit.audit.games.referee import judge
+    from gaudit.audit.statistics.metrics import auc
+    from gaudit.randomness import branch
+    from gaudit.targets.classification.classifier import Classifier
     from gaudit.targets.defense import Defense
-    from gaudit.targets.randomness import branch
 
     class Redrawn(Classifier):
         """Members drawn by the split alone, whatever the seed of the run."""

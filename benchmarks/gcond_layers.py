@@ -15,7 +15,7 @@ from torch import Tensor, nn
 from torch_geometric.nn import GCNConv, SGConv, SimpleConv
 from torch_geometric.nn.conv.gcn_conv import gcn_norm
 
-from gaudit.targets.downstream import Downstream
+from gaudit.targets.condensation.downstream import Downstream
 
 
 class _AggregatedWhenAsked(nn.Module):

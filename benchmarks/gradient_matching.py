@@ -22,8 +22,8 @@ FIRST = 11
 @click.option("--seeds", default=3, show_default=True)
 def main(datasets: tuple[str, ...], partitions: tuple[str, ...], clients: int, seeds: int) -> None:
     """Print one table."""
-    from gaudit.audit.trial import use_one_thread
-    from gaudit.targets.datasets import load_dataset
+    from gaudit.audit.running.trial import use_one_thread
+    from gaudit.graphs.datasets.datasets import load_dataset
 
     use_one_thread()
     click.echo("| graph | clients | AUC | features | AP | features | precision at E | features | CPU s |")
@@ -38,8 +38,9 @@ def main(datasets: tuple[str, ...], partitions: tuple[str, ...], clients: int, s
 
 def _trial(data: Any, partition: str, clients: int, index: int) -> dict[str, float]:
     """Mean over the clients of one run of two rounds, of which the first is attacked."""
-    from gaudit.audit.trial import AttackPlan, TrialPlan, run_trial
-    from gaudit.targets.registry import find
+    from gaudit.audit.planning.trial_plan import AttackPlan, TrialPlan
+    from gaudit.audit.running.trial import run_trial
+    from gaudit.registry import find
 
     kind = find("targets", "fedavg")
     settings = kind.preset("quick", data) | {
@@ -66,7 +67,7 @@ def _trial(data: Any, partition: str, clients: int, index: int) -> dict[str, flo
 
 
 def _metrics(judged: Any) -> dict[str, float]:
-    from gaudit.audit.metrics import auc, average_precision_finding, precision_at_members
+    from gaudit.audit.statistics.metrics import auc, average_precision_finding, precision_at_members
 
     return {
         "auc": auc(judged.truth, judged.score),

@@ -76,10 +76,10 @@ class Victim:
     @classmethod
     def trained(cls, data: Any, seed: int) -> "Victim":
         """16 hidden units, dropout .5, Adam .01, decay 5e-4, 200 epochs, best validation checkpoint, full graph."""
-        from gaudit.targets.randomness import branch
-        from gaudit.targets.recipe import Recipe, initial_weights
-        from gaudit.targets.shadow_models import train_models
-        from gaudit.targets.shadow_task import Query, Task
+        from gaudit.randomness import branch
+        from gaudit.targets.models.recipe import Recipe, initial_weights
+        from gaudit.targets.models.shadow_models import train_models
+        from gaudit.targets.models.shadow_task import Query, Task
 
         recipe = Recipe(hidden=16, epochs=200, lr=0.01, weight_decay=5e-4, dropout=0.5, init="pygcn", every=1)
         root, classes = np.random.SeedSequence(seed), int(data.y.max()) + 1
@@ -97,8 +97,8 @@ class Victim:
 
     def descent(self, attacked: Tensor, weights: dict[str, Tensor] | None = None, **settings: Any) -> Any:
         """The descent with the labels of attacked nodes, and as many edges as the authors allow for."""
-        from gaudit.attacks.adjacency_descent import AdjacencyDescent
-        from gaudit.attacks.relaxed_model import RelaxedModel
+        from gaudit.attacks.links.adjacency_descent import AdjacencyDescent
+        from gaudit.attacks.links.relaxed_model import RelaxedModel
 
         n, labels = self.data.num_nodes, torch.full_like(self.data.y, -1)
         labels[attacked] = self.data.y[attacked]
@@ -113,7 +113,7 @@ class Victim:
 @click.option("--iterations", default=100, show_default=True)
 def protocol(dataset: str, seeds: int, iterations: int) -> None:
     """GraphMI and what it is compared with, by the published and by the honest protocol."""
-    from gaudit.targets.datasets import load_dataset
+    from gaudit.graphs.datasets.datasets import load_dataset
 
     torch.set_num_threads(1)
     data = load_dataset(dataset)
@@ -136,7 +136,7 @@ def protocol(dataset: str, seeds: int, iterations: int) -> None:
 
 def _scores(victim: Victim, attacked: Tensor, iterations: int) -> dict[str, Tensor]:
     """Scores of all pairs i < j by name, [n (n - 1) / 2]."""
-    from gaudit.attacks.adjacency_descent import refined
+    from gaudit.attacks.links.adjacency_descent import refined
 
     n = victim.data.num_nodes
     low, high = torch.triu_indices(n, n, 1)
@@ -164,7 +164,7 @@ def _scores(victim: Victim, attacked: Tensor, iterations: int) -> dict[str, Tens
 
 def _judged(data: Any, attacked: Tensor, scores: dict[str, Tensor], seed: int) -> dict[str, tuple[float, ...]]:
     """AUC, AP at 1:1 and AP over pairs of attacked nodes, AUC and AP over all pairs."""
-    from gaudit.audit.metrics import auc, average_precision
+    from gaudit.audit.statistics.metrics import auc, average_precision
 
     n = data.num_nodes
     low, high = torch.triu_indices(n, n, 1)
@@ -370,7 +370,7 @@ class PlainDescent:
 def _some_nodes(nodes: int) -> Any:
     from torch_geometric.utils import subgraph
 
-    from gaudit.targets.datasets import load_dataset
+    from gaudit.graphs.datasets.datasets import load_dataset
 
     data = load_dataset("Cora" if nodes <= 2708 else "PubMed")
     if nodes == data.num_nodes:

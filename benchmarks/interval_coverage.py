@@ -17,10 +17,14 @@ import click
 import numpy as np
 from scipy.stats import norm
 
-from gaudit.audit.balanced_accuracy import advantage_finding, balanced_accuracy_finding, crossed_thresholds
-from gaudit.audit.finding import Finding
-from gaudit.audit.metrics import Judged, auc_finding, average_precision_finding
-from gaudit.audit.rates import tpr_at_fpr_finding
+from gaudit.audit.statistics.balanced_accuracy import (
+    advantage_finding,
+    balanced_accuracy_finding,
+    crossed_thresholds,
+)
+from gaudit.audit.statistics.finding import Finding
+from gaudit.audit.statistics.metrics import Judged, auc_finding, average_precision_finding
+from gaudit.audit.statistics.rates import tpr_at_fpr_finding
 
 PERSISTENT = np.sqrt(0.5)
 EXPOSED = 6.0

@@ -15,9 +15,9 @@ from typing import Any
 import click
 import numpy as np
 
-from gaudit.defenses.k_automorphism import KAutomorphism
-from gaudit.defenses.k_neighbourhood import KNeighbourhood
-from gaudit.targets.network import Network
+from gaudit.defenses.anonymity.k_automorphism import KAutomorphism
+from gaudit.defenses.anonymity.k_neighbourhood import KNeighbourhood
+from gaudit.graphs.network import Network
 
 DEFENSES: dict[str, Any] = {"k-automorphism": KAutomorphism, "k-neighbourhood": KNeighbourhood}
 NETWORKS = ("karate", "ca-HepTh", "facebook_combined", "email-Enron")

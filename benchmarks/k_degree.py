@@ -20,8 +20,8 @@ import igraph
 import numpy as np
 import pandas as pd
 
-from gaudit.defenses.k_degree import KDegree
-from gaudit.targets.network import Network
+from gaudit.defenses.anonymity.k_degree import KDegree
+from gaudit.graphs.network import Network
 
 VARIANTS: dict[str, dict[str, Any]] = {
     "supergraph": {},

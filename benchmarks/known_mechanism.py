@@ -2,7 +2,7 @@
 
     python benchmarks/known_mechanism.py --epsilon 1 --epsilon 4 --trials 4000 --repetitions 20
 
-Two audits of logistic regression with output perturbation (targets/output_perturbation.py), on a graph made for
+Two audits of logistic regression with output perturbation (benchmarks/output_perturbation.py), on a graph made for
 them: many releases with and without one node's term in the loss, and one release with many canaries, each in by
 a fair coin. In both the adversary knows all but the coins. A bound above the true epsilon is an error, which a
 confidence of 95 % allows in one repetition of twenty.
@@ -13,8 +13,8 @@ from collections.abc import Sequence
 import click
 import numpy as np
 
-from gaudit.audit.epsilon import epsilon_lower_bound, one_run_epsilon
-from gaudit.targets.output_perturbation import OutputPerturbation, aggregated_rows, hard_case
+from gaudit.audit.statistics.epsilon import epsilon_lower_bound, one_run_epsilon
+from gaudit.benchmarks.output_perturbation import OutputPerturbation, aggregated_rows, hard_case
 
 
 def classic(epsilon: float, trials: int, repetitions: int) -> list[float]:

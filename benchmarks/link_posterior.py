@@ -58,7 +58,7 @@ def main(datasets: tuple[str, ...], seeds: int, non_links: int) -> None:
     """Print one table for each dataset."""
     import torch
 
-    from gaudit.targets.datasets import load_dataset
+    from gaudit.graphs.datasets.datasets import load_dataset
 
     torch.set_num_threads(1)
     for name in datasets:
@@ -70,9 +70,9 @@ def main(datasets: tuple[str, ...], seeds: int, non_links: int) -> None:
 def _measured(data: Any, seed: np.random.SeedSequence, non_links: int) -> dict[str, Figures]:
     import torch
 
-    from gaudit.attacks.links import cosine_of_pairs
-    from gaudit.attacks.posterior_distances import MEASURES, distances
-    from gaudit.targets.randomness import branch
+    from gaudit.attacks.links.links import cosine_of_pairs
+    from gaudit.attacks.links.posterior_distances import MEASURES, distances
+    from gaudit.randomness import branch
 
     told, accuracy = _posteriors(data, "gcn", branch(seed, "target"))
     reference, _ = _posteriors(data, "mlp", branch(seed, "reference"))
@@ -103,8 +103,8 @@ def _posteriors(data: Any, architecture: str, seed: np.random.SeedSequence) -> t
     """Of the epoch that is best on the other nine tenths, as the authors have it (there by early stopping)."""
     import torch
 
-    from gaudit.targets.shadow_models import train_models
-    from gaudit.targets.shadow_task import Query, Task
+    from gaudit.targets.models.shadow_models import train_models
+    from gaudit.targets.models.shadow_task import Query, Task
 
     inside = torch.arange(data.num_nodes) < TENTH * data.num_nodes
     task = Task(data, inside[None], _recipe(architecture), int(data.y.max()) + 1, validation=~inside)
@@ -115,16 +115,16 @@ def _posteriors(data: Any, architecture: str, seed: np.random.SeedSequence) -> t
 
 
 def _recipe(architecture: str) -> Any:
-    from gaudit.targets.recipe import Recipe
+    from gaudit.targets.models.recipe import Recipe
 
     return Recipe(architecture=architecture, hidden=16, epochs=100, every=1)  # type: ignore[arg-type]
 
 
 def _of_classifiers(data: Any, told: Any, seed: np.random.SeedSequence, non_links: int) -> dict[str, Figures]:
-    from gaudit.attacks.link_posterior import SHADOW, LinkPosterior
+    from gaudit.attacks.links.link_posterior import SHADOW, LinkPosterior
+    from gaudit.randomness import branch
     from gaudit.targets.answers import posteriors_kind
     from gaudit.targets.channel import Channel
-    from gaudit.targets.randomness import branch
 
     channel, everybody = Channel(), np.arange(data.num_nodes)
     channel.send(
@@ -148,7 +148,7 @@ def _of_classifiers(data: Any, told: Any, seed: np.random.SeedSequence, non_link
 def _secrets(data: Any, seed: np.random.SeedSequence, non_links: int) -> Any:
     import torch
 
-    from gaudit.targets.links import link_secrets
+    from gaudit.targets.games.links import link_secrets
     from gaudit.targets.partition import Partition
     from gaudit.targets.party import clients_of
 
@@ -164,10 +164,10 @@ def _played(attack: Any, data: Any, secrets: Any, seed: np.random.SeedSequence, 
     """
     import torch
 
-    from gaudit.audit.link_knowledge import grant_links, without
-    from gaudit.audit.referee import in_order, judge
-    from gaudit.targets.pair_codes import ends
-    from gaudit.targets.randomness import branch
+    from gaudit.audit.games.link_knowledge import grant_links, without
+    from gaudit.audit.games.referee import in_order, judge
+    from gaudit.graphs.pair_codes import ends
+    from gaudit.randomness import branch
 
     recipe = _recipe("gcn")
     given, known = grant_links(data, secrets, attack.knows_links, False, branch(seed, "grant"), recipe=recipe)
@@ -191,7 +191,7 @@ def _figures(truth: np.ndarray, score: np.ndarray, weight: np.ndarray, same: np.
     """AUC over all pairs and over pairs of one class; AP, and precision of as many guesses as there are links."""
     from sklearn.metrics import average_precision_score
 
-    from gaudit.audit.metrics import auc
+    from gaudit.audit.statistics.metrics import auc
 
     order = np.lexsort((np.random.default_rng(0).random(len(score)), -score))  # ties at random
     taken = np.cumsum(weight[order]) <= weight[truth].sum()

@@ -204,7 +204,7 @@ def recipe(dataset: str, architecture: str) -> dict[str, Any]:
 @FOLDER
 def protocol(dataset: str, architecture: str, shadows: int, seeds: int, g_base: bool, folder: Path) -> None:
     """The protocol of Lassila et al.: half of all nodes are members, queries are 0-hop, tuned recipes."""
-    from gaudit.audit.trial import AttackPlan
+    from gaudit.audit.planning.trial_plan import AttackPlan
 
     record = {"shadows": shadows, "variance": "record"}
     plans = {
@@ -226,7 +226,7 @@ def protocol(dataset: str, architecture: str, shadows: int, seeds: int, g_base: 
 @FOLDER
 def overfit(dataset: str, shadows: int, seeds: int, folder: Path) -> None:
     """All attacks on an overfit GCN; the adversary also owns nodes of its own. 0-hop queries."""
-    from gaudit.audit.trial import AttackPlan
+    from gaudit.audit.planning.trial_plan import AttackPlan
 
     plans = {n: AttackPlan(n, {"shadows": shadows}, neighbours="none") for n in (*SHADOWED, *OTHERS)}
     plans["loss"] = AttackPlan("loss", {}, neighbours="none")
@@ -260,10 +260,11 @@ def null(repetitions: int, shadows: int) -> None:
 
     The model is trained on nodes drawn at random from those in question, the members are another such draw.
     """
-    from gaudit.audit.epsilon import epsilon_of_runs
-    from gaudit.audit.metrics import auc_finding
-    from gaudit.audit.trial import AttackPlan, TrialPlan, run_trial, use_one_thread
-    from gaudit.targets.datasets import load_dataset
+    from gaudit.audit.planning.trial_plan import AttackPlan, TrialPlan
+    from gaudit.audit.running.trial import run_trial, use_one_thread
+    from gaudit.audit.statistics.epsilon import epsilon_of_runs
+    from gaudit.audit.statistics.metrics import auc_finding
+    from gaudit.graphs.datasets.datasets import load_dataset
 
     use_one_thread()
     data = load_dataset("Cora")
@@ -291,12 +292,12 @@ def null(repetitions: int, shadows: int) -> None:
 def _two_graphs(dataset: str, seed: int) -> dict[str, float]:
     import torch
 
-    from gaudit.attacks.shadow import ShadowMIA
-    from gaudit.audit.metrics import auc
-    from gaudit.targets.datasets import load_dataset
-    from gaudit.targets.recipe import Recipe
-    from gaudit.targets.shadow_models import train_models
-    from gaudit.targets.shadow_task import Query, Task
+    from gaudit.attacks.membership.shadow import ShadowMIA
+    from gaudit.audit.statistics.metrics import auc
+    from gaudit.graphs.datasets.datasets import load_dataset
+    from gaudit.targets.models.recipe import Recipe
+    from gaudit.targets.models.shadow_models import train_models
+    from gaudit.targets.models.shadow_task import Query, Task
 
     torch.set_num_threads(1)
     torch.manual_seed(seed)
@@ -337,8 +338,9 @@ def _run(
 ) -> None:
     from joblib import parallel_config
 
-    from gaudit.audit.trial import TrialPlan, run_trial, use_one_thread
-    from gaudit.targets.datasets import load_dataset
+    from gaudit.audit.planning.trial_plan import TrialPlan
+    from gaudit.audit.running.trial import run_trial, use_one_thread
+    from gaudit.graphs.datasets.datasets import load_dataset
 
     use_one_thread()
     data = load_dataset(dataset)
@@ -384,8 +386,8 @@ def show(folder: Path) -> None:
 
 
 def _table(trials: list[dict[str, Any]], published: dict[str, tuple[float, float]]) -> None:
-    from gaudit.audit.metrics import Judged, auc, auc_finding
-    from gaudit.audit.rates import tpr_at_fpr, tpr_at_fpr_finding
+    from gaudit.audit.statistics.metrics import Judged, auc, auc_finding
+    from gaudit.audit.statistics.rates import tpr_at_fpr, tpr_at_fpr_finding
 
     click.echo("| attack | AUC % | sd | published | TPR % at 1 % FPR | sd | published | TPR % at 0.1 % FPR |")
     click.echo("| --- " * 8 + "|")

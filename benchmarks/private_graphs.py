@@ -17,16 +17,16 @@ from pathlib import Path
 import click
 import numpy as np
 
-from gaudit.defenses.dp_1k import DP1K
-from gaudit.defenses.dp_2k import DP2K
-from gaudit.defenses.joint_degree_graph import deviation
-from gaudit.defenses.ldpgen import LDPGen
-from gaudit.defenses.private_graphs import PrivateGraph
+from gaudit.defenses.private_graphs.dp_1k import DP1K
+from gaudit.defenses.private_graphs.dp_2k import DP2K
+from gaudit.defenses.private_graphs.joint_degree_graph import deviation
+from gaudit.defenses.private_graphs.ldpgen import LDPGen
+from gaudit.defenses.private_graphs.private_graphs import PrivateGraph
+from gaudit.graphs.files.network_file import read_network
+from gaudit.graphs.measures.communities import leiden
+from gaudit.graphs.network import Ints, Network
+from gaudit.graphs.pair_codes import listed
 from gaudit.mechanisms.joint_degrees import joint_degree_counts
-from gaudit.targets.network import Ints, Network
-from gaudit.targets.network_communities import leiden
-from gaudit.targets.network_file import read_network
-from gaudit.targets.pair_codes import listed
 
 CELLS = 10
 TITLES = ("edges", "degrees", "joint degrees", "clustering", "communities", "own degree", "edges kept", "CPU s")

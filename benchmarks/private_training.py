@@ -54,8 +54,8 @@ def main() -> None:
 @RECORDS
 def run(dataset: str, methods: tuple[str, ...], seeds: int, records: TrialRecords) -> None:
     """Run the trials that are not recorded yet, one after another on one thread."""
-    from gaudit.audit.trial import use_one_thread
-    from gaudit.targets.datasets import load_dataset
+    from gaudit.audit.running.trial import use_one_thread
+    from gaudit.graphs.datasets.datasets import load_dataset
 
     use_one_thread()
     data = load_dataset(dataset)
@@ -73,9 +73,10 @@ def _name(dataset: str, method: str, epsilon: float | None) -> str:
 
 
 def _trial(data: Any, method: str, epsilon: float | None, index: int) -> dict[str, Any]:
-    from gaudit.audit.metrics import auc
-    from gaudit.audit.trial import AttackPlan, TrialPlan, run_trial
-    from gaudit.targets.errors import InputError
+    from gaudit.audit.planning.trial_plan import AttackPlan, TrialPlan
+    from gaudit.audit.running.trial import run_trial
+    from gaudit.audit.statistics.metrics import auc
+    from gaudit.errors import InputError
 
     target, settings, defense = METHODS[method]
     asked = {} if epsilon is None else {"epsilon": epsilon}
@@ -177,11 +178,11 @@ def cost(steps: int) -> None:
     """CPU seconds of a step over all training nodes, private and plain, in one run; and memory by micro-batch."""
     import torch
 
-    from gaudit.audit.trial import use_one_thread
-    from gaudit.targets.datasets import load_dataset
-    from gaudit.targets.recipe import Recipe
-    from gaudit.targets.shadow_models import train_models
-    from gaudit.targets.shadow_task import Task
+    from gaudit.audit.running.trial import use_one_thread
+    from gaudit.graphs.datasets.datasets import load_dataset
+    from gaudit.targets.models.recipe import Recipe
+    from gaudit.targets.models.shadow_models import train_models
+    from gaudit.targets.models.shadow_task import Task
 
     use_one_thread()
     click.echo(
@@ -210,8 +211,8 @@ def cost(steps: int) -> None:
 
 
 def _private(data: Any, settings: dict[str, Any]) -> float:
+    from gaudit.registry import find
     from gaudit.targets.defense import Defense
-    from gaudit.targets.registry import find
 
     target = find("targets", "dp-gnn")(**settings)
     return _seconds(lambda: target(data, Defense(), np.random.SeedSequence(0), lambda message: False))

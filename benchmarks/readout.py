@@ -21,19 +21,25 @@ import torch
 from torch import Tensor
 from torch_geometric.data import Data
 
-from gaudit.attacks.readout import ReadRow, leading_row, partial_sums_of, read_class_gradients, read_partial_sums
-from gaudit.defenses.gradient_compression import QuantisedUploads, TopKUploads
-from gaudit.defenses.ldp import LaplaceLDP
-from gaudit.defenses.upload_noise import GaussianUploads, NoiseInstead
-from gaudit.targets.backbone import GCN, BackboneName
+from gaudit.attacks.gradients.readout import (
+    ReadRow,
+    leading_row,
+    partial_sums_of,
+    read_class_gradients,
+    read_partial_sums,
+)
+from gaudit.defenses.uploads.gradient_compression import QuantisedUploads, TopKUploads
+from gaudit.defenses.uploads.ldp import LaplaceLDP
+from gaudit.defenses.uploads.upload_noise import GaussianUploads, NoiseInstead
+from gaudit.graphs.datasets.datasets import load_dataset
+from gaudit.randomness import branch
 from gaudit.targets.channel import Channel, keep_kinds
-from gaudit.targets.datasets import load_dataset
+from gaudit.targets.condensation.fedgc import GRADIENT_KIND, MODEL_KIND, FedGC
 from gaudit.targets.defense import Defense
-from gaudit.targets.exchange import exchange
-from gaudit.targets.fedgc import GRADIENT_KIND, MODEL_KIND, FedGC
+from gaudit.targets.federated.exchange import exchange
+from gaudit.targets.models.backbone import GCN, BackboneName
 from gaudit.targets.partition import partition
 from gaudit.targets.party import Client, clients_of
-from gaudit.targets.randomness import branch
 
 EXACT = 1e-3
 """Relative error up to which a vector counts as read."""

@@ -23,8 +23,8 @@ from typing import Any, TypeVar
 import click
 import numpy as np
 
-from gaudit.attacks.colour_refinement import classes, refinements, structure, unique_share
-from gaudit.targets.network import Network
+from gaudit.attacks.identity.colour_refinement import classes, refinements, structure, unique_share
+from gaudit.graphs.network import Network
 
 DEPTH = 4
 MIB = 2**20

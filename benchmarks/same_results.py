@@ -1,12 +1,12 @@
 """Whether a change of the code moved results: the same commands before and after, compared byte for byte.
 
-    python benchmarks/same_results.py record before     # with the code as it was installed
-    python benchmarks/same_results.py record after      # with the changed code installed
+    python benchmarks/same_results.py record before    # with the code as it was installed
+    python benchmarks/same_results.py record after     # with the changed code; folders by name: those alone
     python benchmarks/same_results.py compare before after
 
 The commands span every target, game, defense and mechanism, with small settings on a small random graph. What is
-compared: JSON, transcripts, anonymised graphs, exports of ledgers, per-node files, and what is printed where nothing
-is written. What names the code itself (versions, digests, CPU seconds) is masked.
+compared: JSON, transcripts, anonymised graphs, exports of ledgers, per-node files, and what is printed where
+nothing is written. What names the code itself (versions, digests, CPU seconds) is masked.
 """
 
 import hashlib
@@ -37,8 +37,6 @@ GRAPH_DEFENSES = (
     "dp-2k",
     "ldpgen",
     "summarisation:k=3",
-    "edge-randomised-response",
-    "degree-preserving-response",
 )
 TYPED_DEFENSES = ("intact-edges:sensitive=1", "partial-edges:sensitive=1", "cluster-edges")
 DATA_DEFENSES = (
@@ -97,7 +95,7 @@ defenses = ["rounded-posteriors", "label-noise"]
 [[target]]
 name = "fedavg"
 settings = { clients = 3, rounds = 3 }
-defenses = ["ib-subgraph", "edge-randomised-response"]
+defenses = ["ib-subgraph", "random-subgraph", "edge-randomised-response"]
 
 [[defense]]
 name = "rounded-posteriors"
@@ -109,6 +107,10 @@ strengths = [1]
 
 [[defense]]
 name = "ib-subgraph"
+strengths = [0.5]
+
+[[defense]]
+name = "random-subgraph"
 strengths = [0.5]
 
 [[defense]]
@@ -148,10 +150,8 @@ attack = "lira"
 target = "classifier"
 defense = "none"
 metric = "auc"
-margin = 0.02
 budget = 0.99
 """
-TYPED = "".join(f"{a} {b} {(a * b) % 3}\n" for a in range(40) for b in range(a + 1, 40) if (a * 7 + b * 11) % 13 == 0)
 
 
 def attack(target: str, *words: str, **files: str) -> list[str]:
@@ -167,7 +167,9 @@ def each(option: str, names: tuple[str, ...]) -> list[str]:
 def commands() -> dict[str, list[list[str]]]:
     """By name, each a folder: commands that run one after the other."""
     found = {
-        "fedgc": [attack("fedgc", "--attack", "mia", "--attack", "nearest", "--attack", "mia-adaptive", *CONDENSING)],
+        "fedgc": [
+            attack("fedgc", "--attack", "mia", "--attack", "nearest", "--attack", "mia-adaptive", *CONDENSING)
+        ],
         "fedgc-timeline": [
             attack(
                 "fedgc",
@@ -180,7 +182,9 @@ def commands() -> dict[str, list[list[str]]]:
         "fedgc-defenses": [attack("fedgc", "--attack", "nearest", *each("--defense", DATA_DEFENSES), *CONDENSING)],
         "fedgc-client": [attack("fedgc", "--attack", "mia-adaptive", "--observer", "client:1", *CONDENSING)],
         "fedgm": [attack("fedgm", "--attack", "nearest", "--attack", "gradient-readout", *ROUNDS[:2])],
-        "fedc4": [attack("fedc4", "--attack", "loss", "--attack", "nearest-embedding", "--observer", "client:1", *ROUNDS)],
+        "fedc4": [
+            attack("fedc4", "--attack", "loss", "--attack", "nearest-embedding", "--observer", "client:1", *ROUNDS)
+        ],
         "classifier": [
             attack(
                 "classifier",
@@ -234,15 +238,18 @@ def commands() -> dict[str, list[list[str]]]:
             ]
         ],
         "planted-network": [
-            ["attack", "--target", "planted-network", "--attack", "refinement", "--dataset", "planted-network"]
-            + ["--json", "out.json"]
+            [
+                *("attack", "--target", "planted-network", "--attack", "refinement"),
+                *("--dataset", "planted-network", "--json", "out.json"),
+            ]
         ],
         "recorded": [
-            attack("classifier", *("--attack", "lira", "--attack-set", "shadows=4"))[:-4]
-            + ["--attack", "loss", "--set", "split=dataset", "--save-transcripts", "kept", "--json", "first.json"],
+            attack("classifier", "--attack", "loss", "--set", "split=dataset", "--save-transcripts", "kept"),
             attack("classifier", "--attack", "loss", "--transcript", "kept/none-seed0.safetensors"),
-            [*("inspect", "--target", "classifier", "--graph", "small.npz"), "--transcript"]
-            + ["kept/none-seed0.safetensors"],
+            [
+                *("inspect", "--target", "classifier", "--graph", "small.npz"),
+                *("--transcript", "kept/none-seed0.safetensors"),
+            ],
         ],
         "plan": [
             ["audit", "plan.toml", "--workers", "1"],
@@ -258,9 +265,7 @@ def commands() -> dict[str, list[list[str]]]:
             ["report", "audit.db", "-o", "report.json"],
             ["report", "audit.db", "-o", "report.html"],
         ],
-        "claims": [
-            ["check-claim", name, "--runs", "60", "--json", f"{name}.json"] for name in MECHANISMS
-        ],
+        "claims": [["check-claim", name, "--runs", "60", "--json", f"{name}.json"] for name in MECHANISMS],
         "training": [
             [
                 *("check-training", "dp-mlp", "--dataset", "digits", "--set", "epsilon=1", "--canaries", "60"),
@@ -286,17 +291,21 @@ def commands() -> dict[str, list[list[str]]]:
     for name in PRIVATE:
         found[name] = [attack(name, "--attack", "loss", "--set", "epsilon=8")]
     found["dp-fedavg"] = [attack("dp-fedavg", "--attack", "loss", "--set", "epsilon=8", *ROUNDS)]
-    for name, plays in (("planted", "nearest"), ("planted-links", "graphmi"), ("planted-gradients", "gradient-readout")):
+    for name, plays in (
+        ("planted", "nearest"),
+        ("planted-links", "graphmi"),
+        ("planted-gradients", "gradient-readout"),
+    ):
         found[name] = [
             ["attack", "--target", name, "--attack", plays, "--dataset", "citations", "--json", "out.json"],
             ["inspect", "--target", name],
         ]
     found["anonymize"] = [
-        ["anonymize", "plain.txt", "--defense", defense, "-o", f"{number}.txt", "--seed", "7"]
+        ["anonymize", "plain.txt", "--defense", defense, "-o", f"{number}.npz", "--seed", "7"]
         for number, defense in enumerate(GRAPH_DEFENSES)
     ]
     found["anonymize"] += [
-        ["anonymize", "typed.txt", "--defense", defense, "-o", f"typed{number}.txt", "--seed", "7"]
+        ["anonymize", "typed.npz", "--defense", defense, "-o", f"typed{number}.npz", "--seed", "7"]
         for number, defense in enumerate(TYPED_DEFENSES)
     ]
     found["anonymize"] += [
@@ -314,7 +323,9 @@ def small_graph(path: Path) -> None:
     words = np.where(np.arange(32)[None, :] % 4 == y[:, None], 0.35, 0.08)
     x = (rng.random((240, 32)) < words).astype(np.float32)
     place = rng.permutation(240)
-    masks = {name: (place >= a) & (place < b) for name, a, b in (("train", 0, 60), ("val", 60, 100), ("test", 100, 190))}
+    masks = {
+        name: (place >= a) & (place < b) for name, a, b in (("train", 0, 60), ("val", 60, 100), ("test", 100, 190))
+    }
     edges = np.stack([np.concatenate([low, high]), np.concatenate([high, low])])
     np.savez(path, x=x, y=y, edge_index=edges, **{f"{name}_mask": mask for name, mask in masks.items()})
 
@@ -325,7 +336,9 @@ def prepared(folder: Path) -> None:
     small_graph(folder / "small.npz")
     graph = np.load(folder / "small.npz")["edge_index"]
     (folder / "plain.txt").write_text("".join(f"{a} {b}\n" for a, b in graph.T if a < b))
-    (folder / "typed.txt").write_text(TYPED)
+    np.savez(
+        folder / "typed.npz", edge_index=graph[:, graph[0] < graph[1]], types=graph.sum(0)[graph[0] < graph[1]] % 3
+    )
     (folder / "plan.toml").write_text(PLAN)
     (folder / "networks.toml").write_text(NETWORKS)
     (folder / "gaudit.toml").write_text(POLICY)
@@ -356,9 +369,9 @@ def run(name: str, calls: list[list[str]], place: Path) -> str:
     return f"{name}: {', '.join(re.findall(r'exit code (.+)', ''.join(told)))}"
 
 
-def record(place: Path) -> None:
-    """Runs all commands, two folders at a time."""
-    every = commands()
+def record(place: Path, only: list[str]) -> None:
+    """Runs all commands, or those of some folders, two folders at a time."""
+    every = {name: calls for name, calls in commands().items() if not only or name in only}
     with ThreadPoolExecutor(2) as pool:
         for line in pool.map(lambda item: run(*item, place), every.items()):
             print(line, flush=True)
@@ -384,8 +397,10 @@ def content(file: Path) -> bytes:
 
 
 def compare(before: Path, after: Path) -> int:
-    """Prints which files differ, with the first line of each that does."""
-    names = {str(f.relative_to(root)) for root in (before, after) for f in root.rglob("*") if f.is_file()}
+    """Prints which files of the folders in both differ, with the first line of each that does."""
+    both = {f.name for f in before.iterdir()} & {f.name for f in after.iterdir()}
+    found = {f.relative_to(root) for root in (before, after) for f in root.rglob("*") if f.is_file()}
+    names = {str(f) for f in found if f.parts[0] in both}
     differing = 0
     for name in sorted(names):
         files = [before / name, after / name]
@@ -412,8 +427,8 @@ def first_difference(old: bytes, new: bytes) -> str:
 
 if __name__ == "__main__":
     match sys.argv[1:]:
-        case ["record", place]:
-            record(Path(place).resolve())
+        case ["record", place, *only]:
+            record(Path(place).resolve(), only)
         case ["compare", one, other]:
             sys.exit(compare(Path(one), Path(other)))
         case _:

@@ -105,7 +105,7 @@ def _side(
 def _problem(dataset: str, count: int) -> tuple[Any, Any]:
     import torch
 
-    from gaudit.targets.datasets import load_dataset
+    from gaudit.graphs.datasets.datasets import load_dataset
 
     data = load_dataset(dataset)
     draw = torch.Generator().manual_seed(0)
@@ -120,9 +120,9 @@ def engine(dataset: str, hidden: int, count: int, threads: int, epochs: int, _: 
     """Our way; compilation is paid before the clock starts, set-up is not."""
     import torch
 
-    from gaudit.targets.recipe import Recipe
-    from gaudit.targets.shadow_models import train_models
-    from gaudit.targets.shadow_task import Query, Task
+    from gaudit.targets.models.recipe import Recipe
+    from gaudit.targets.models.shadow_models import train_models
+    from gaudit.targets.models.shadow_task import Query, Task
 
     torch.set_num_threads(1)
     data, members = _problem(dataset, count)
@@ -200,7 +200,7 @@ def machine(dataset: str, hidden: int, _: int, __: int, ___: int, ____: int) -> 
     import scipy.sparse as sp
     import torch
 
-    from gaudit.targets.kernels import LANES, Csr, product
+    from gaudit.targets.models.kernels import LANES, Csr, product
 
     torch.set_num_threads(1)
     square = torch.rand(1024, 1024)

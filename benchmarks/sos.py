@@ -100,8 +100,8 @@ def run(
     records: TrialRecords,
 ) -> None:
     """Run the trials that are not recorded yet, one after another on one thread."""
-    from gaudit.audit.trial import use_one_thread
-    from gaudit.targets.datasets import load_dataset
+    from gaudit.audit.running.trial import use_one_thread
+    from gaudit.graphs.datasets.datasets import load_dataset
 
     use_one_thread()
     data = load_dataset(dataset)
@@ -115,7 +115,7 @@ def run(
 
 
 def _trial_or_refusal(data: Any, method: str, count: int, index: int, iterations: int) -> dict[str, Any]:
-    from gaudit.targets.errors import InputError
+    from gaudit.errors import InputError
 
     try:
         return _trial(data, method, count, index, iterations)
@@ -124,8 +124,9 @@ def _trial_or_refusal(data: Any, method: str, count: int, index: int, iterations
 
 
 def _trial(data: Any, method: str, count: int, index: int, iterations: int) -> dict[str, Any]:
-    from gaudit.audit.trial import AttackPlan, TrialPlan, run_trial
-    from gaudit.targets.registry import find
+    from gaudit.audit.planning.trial_plan import AttackPlan, TrialPlan
+    from gaudit.audit.running.trial import run_trial
+    from gaudit.registry import find
 
     name, settings, defense, strength = METHODS[method]
     kind = find("targets", name)
@@ -154,7 +155,7 @@ def _scored(attacked: Any) -> dict[str, Any]:
 def _metrics(judged: Any) -> dict[str, float]:
     from dataclasses import replace
 
-    from gaudit.audit.metrics import auc, average_precision_finding, precision_at_members
+    from gaudit.audit.statistics.metrics import auc, average_precision_finding, precision_at_members
 
     edges, others = int(judged.truth.sum()), int((~judged.truth).sum())
     if not edges or not others:
@@ -241,7 +242,7 @@ def _mean(values: list[float]) -> str:
 
 def _spread(values: list[float]) -> str:
     """Mean with its 95 % interval over seeds."""
-    from gaudit.audit.metrics import mean_difference
+    from gaudit.audit.statistics.metrics import mean_difference
 
     if not values:
         return ""

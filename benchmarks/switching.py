@@ -24,10 +24,10 @@ from typing import Any
 import click
 import numpy as np
 
-from gaudit.defenses.features import SPECTRUM, features
-from gaudit.defenses.largest_component import largest_component, within
-from gaudit.defenses.switching_chain import kept_share, switch
-from gaudit.targets.network import Network
+from gaudit.defenses.randomisation.features import SPECTRUM, features
+from gaudit.defenses.randomisation.largest_component import largest_component, within
+from gaudit.defenses.randomisation.switching_chain import kept_share, switch
+from gaudit.graphs.network import Network
 
 SEED = 157
 """Of the graph that is like political books."""
@@ -107,7 +107,7 @@ def spectrum(seeds: int) -> None:
 
 
 def _spectral(network: Network, switches: int, seed: int) -> Network:
-    from gaudit.defenses.spectral_switch import SpectralSwitch
+    from gaudit.defenses.randomisation.spectral_switch import SpectralSwitch
 
     defense = SpectralSwitch(switches=switches / network.size)
     return defense.on_graph(network, np.random.SeedSequence(seed))
@@ -140,7 +140,7 @@ def _row(title: str, graphs: list[Network], before: Network) -> None:
 @click.option("--network", "names", multiple=True, default=("ca-HepTh", "facebook_combined", "email-Enron"))
 @click.option("--switches", default=0.5, show_default=True)
 def large(data: Path, names: tuple[str, ...], switches: float) -> None:
-    from gaudit.defenses.spectral_switch import SpectralSwitch
+    from gaudit.defenses.randomisation.spectral_switch import SpectralSwitch
 
     warm = beside("three_communities").three_communities(SEED)
     SpectralSwitch().on_graph(warm, np.random.SeedSequence(0))

@@ -51,9 +51,10 @@ def main() -> None:
 @click.option("--folder", type=click.Path(path_type=Path), default=Path("results"), show_default=True)
 def run(dataset: str, defenses: tuple[str, ...], seeds: int, first_seed: int, init: str, folder: Path) -> None:
     """Run the trials that the folder does not hold yet, one after another on one thread."""
-    from gaudit.audit.trial import TrialPlan, run_trial, use_one_thread
-    from gaudit.targets.datasets import load_dataset
-    from gaudit.targets.fedgc import FedGC
+    from gaudit.audit.planning.trial_plan import TrialPlan
+    from gaudit.audit.running.trial import run_trial, use_one_thread
+    from gaudit.graphs.datasets.datasets import load_dataset
+    from gaudit.targets.condensation.fedgc import FedGC
 
     use_one_thread()
     data = load_dataset(dataset)
@@ -80,8 +81,9 @@ def run(dataset: str, defenses: tuple[str, ...], seeds: int, first_seed: int, in
 @click.option("--folder", type=click.Path(path_type=Path), default=Path("results"), show_default=True)
 def likelihood(dataset: str, seeds: int, first_seed: int, shadows: int, folder: Path) -> None:
     """Attack the recorded releases with likelihood ratios too; the defenses of a seed share their shadow models."""
-    from gaudit.audit.trial import AttackPlan, use_one_thread
-    from gaudit.targets.datasets import load_dataset
+    from gaudit.audit.planning.trial_plan import AttackPlan
+    from gaudit.audit.running.trial import use_one_thread
+    from gaudit.graphs.datasets.datasets import load_dataset
 
     use_one_thread()
     data = load_dataset(dataset)
@@ -98,8 +100,9 @@ def likelihood(dataset: str, seeds: int, first_seed: int, shadows: int, folder: 
 
 def _attacked_again(files: list[Path], data: Any, attacks: tuple[Any, ...], index: int) -> Any:
     """Each recorded run's result of some attacks. One `Grants` for all: knowledge depends on the seed alone."""
-    from gaudit.audit.trial import Grants, TrialPlan, attacks_on
-    from gaudit.targets.randomness import branch
+    from gaudit.audit.planning.trial_plan import TrialPlan
+    from gaudit.audit.running.trial import Grants, attacks_on
+    from gaudit.randomness import branch
     from gaudit.targets.target import Run, Secrets, Utility
     from gaudit.targets.transcript import Transcript
 
@@ -124,7 +127,7 @@ def _transcript(file: Path) -> Path:
 
 
 def _attacks() -> tuple[Any, ...]:
-    from gaudit.audit.trial import AttackPlan
+    from gaudit.audit.planning.trial_plan import AttackPlan
 
     return (
         AttackPlan("mia"),
@@ -157,8 +160,9 @@ def _packed(result: Any) -> dict[str, Any]:
 
 
 def _unpacked(content: dict[str, Any], defense: str, index: int) -> Any:
-    from gaudit.audit.metrics import Judged
-    from gaudit.audit.trial import Attacked, AttackPlan, TrialPlan, TrialResult
+    from gaudit.audit.planning.trial_plan import AttackPlan, TrialPlan
+    from gaudit.audit.running.trial import Attacked, TrialResult
+    from gaudit.audit.statistics.metrics import Judged
     from gaudit.targets.target import Utility
 
     def judged(a: dict[str, Any], key: str) -> Judged:
@@ -192,7 +196,7 @@ def _write(file: Path, content: dict[str, Any]) -> None:
 @click.option("--folder", type=click.Path(path_type=Path, exists=True), default=Path("results"))
 def show(folder: Path) -> None:
     """Print what the folder holds as Markdown, measured beside published."""
-    from gaudit.audit.results import outcomes
+    from gaudit.audit.results.results import outcomes
 
     for dataset, published in PUBLISHED.items():
         for init in ("noise", "real"):

@@ -22,9 +22,9 @@ from trial_records import percent
 @click.option("--held-out", default=0.5, show_default=True, help="Share of test nodes kept out of self-training.")
 def main(dataset: str, seeds: int, held_out: float) -> None:
     """Accuracy of a linear classifier of features, of their transformed means, and of the draws that are used."""
-    from gaudit.audit.trial import use_one_thread
-    from gaudit.targets.datasets import load_dataset
-    from gaudit.targets.propagation import gcn_operator
+    from gaudit.audit.running.trial import use_one_thread
+    from gaudit.graphs.datasets.datasets import load_dataset
+    from gaudit.targets.models.propagation import gcn_operator
 
     use_one_thread()
     data = load_dataset(dataset)
@@ -42,9 +42,9 @@ def main(dataset: str, seeds: int, held_out: float) -> None:
 
 def _transformed(data: Any, seed: int, held_out: float) -> dict[str, Tensor]:
     """Every node's transformed row [N, d] as its client made it in FedGC: the mean, and the draw that is used."""
-    from gaudit.defenses.bottleneck import InformationBottleneck
-    from gaudit.targets.encoder import encoded
-    from gaudit.targets.fedgc import FedGC
+    from gaudit.defenses.training.bottleneck import InformationBottleneck
+    from gaudit.targets.condensation.fedgc import FedGC
+    from gaudit.targets.models.encoder import encoded
 
     means, draws = torch.empty_like(data.x), torch.empty_like(data.x)
 

@@ -5,9 +5,9 @@ from typing import Any
 
 import click
 
-from ..targets.errors import InputError
-from ..targets.written_settings import read_defense, read_pairs
+from ..errors import InputError
 from .terminal import clear_errors, console
+from .written_settings import read_defense, read_pairs
 
 
 @click.command(name="anonymize")
@@ -40,8 +40,8 @@ def anonymise_command(
 
     Example: gaudit anonymize graph.txt --defense k-degree --k 10 -o out.txt
     """
-    from ..audit.anonymise_command import AnonymiseRequest, anonymise
-    from ..audit.files import check_outputs
+    from ..output_files import check_outputs
+    from .anonymise_command import AnonymiseRequest, anonymise
 
     name, own = read_defense(defense)
     asked = _said_once(own, read_pairs(settings), {} if k is None else {"k": k})
@@ -50,7 +50,7 @@ def anonymise_command(
     screen = console()
     with screen.status(f"{name} on {source.name}"):
         done = anonymise(request)
-    from ..reports.console import kept_lines
+    from ..reports.console.console import kept_lines
 
     for line in (*done.remarks, done.changed):
         screen.print(line, highlight=False, soft_wrap=True, markup=False)

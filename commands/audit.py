@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ..audit.files import check_apart
-from ..targets.errors import InputError
+from ..errors import InputError
+from ..output_files import check_apart
 from .terminal import clear_errors, console, counted
 
 if TYPE_CHECKING:
-    from ..audit.grid import Grid
-    from ..audit.ledger import Ledger
-    from ..audit.plan import Plan
+    from ..audit.planning.grid import Grid
+    from ..audit.planning.plan import Plan
+    from ..audit.running.ledger import Ledger
 
 
 @click.command(name="audit")
@@ -47,15 +47,15 @@ def audit_command(plan_file: Path, ledger_file: Path, dry_run: bool, yes: bool, 
 
     Example: gaudit audit examples/quick.toml --ledger audit.db
     """
-    from ..audit.plan import MANY, Plan, is_file
+    from ..audit.planning.plan import MANY, Plan, is_file
 
     plan = Plan.read(plan_file)
     check_apart([ledger_file], [plan_file, *(Path(graph) for graph in plan.datasets if is_file(graph))])
     trials = plan.count()
     if trials > MANY and not yes:
         raise InputError(f"plan {plan_file} has {trials:,} trials: make it smaller, or give --yes to run them")
-    from ..audit.grid import laid_out
-    from ..audit.ledger import Ledger
+    from ..audit.planning.grid import laid_out
+    from ..audit.running.ledger import Ledger
 
     try:
         grid = laid_out(plan)
@@ -69,8 +69,8 @@ def audit_command(plan_file: Path, ledger_file: Path, dry_run: bool, yes: bool, 
 
 
 def _run(plan: "Plan", grid: "Grid", ledger: "Ledger", dry_run: bool, how: dict[str, Any]) -> None:
-    from ..audit.runner import run_audit
-    from ..reports.audit_console import estimate, plan_table
+    from ..audit.running.runner import run_audit
+    from ..reports.console.audit_console import estimate, plan_table
 
     screen = console()
     screen.print(plan_table(grid, ledger.done()))
@@ -88,9 +88,10 @@ def _first_of_each(grid: "Grid") -> set[str]:
 
 
 def _close(ledger: "Ledger", file: Path) -> None:
-    from ..reports.audit_console import print_audit
+    from ..audit.results.assemble import assemble
+    from ..reports.console.audit_console import print_audit
 
-    audit = ledger.audit()
+    audit = assemble(ledger.content())
     print_audit(console(), audit)
     click.echo(f"All of it is in {file}: gaudit report {file} -o report.html", err=True)
     if not audit.valid:

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ..audit.files import check_outputs, write
+from ..output_files import check_outputs, write
 from .terminal import clear_errors, console
 
 if TYPE_CHECKING:
-    from ..audit.gate_report import GateReport
+    from ..audit.checks.gate_report import GateReport
 
 INTERRUPTED, UNUSABLE = 130, 4
 
@@ -73,21 +73,21 @@ def check_command(
 
     Example: gaudit check audit.db --policy gaudit.toml --junit junit.xml
     """
-    from ..audit.check_command import check_files, files_of
+    from ..audit.checks.check_command import check_files, files_of
 
     check_outputs([junit, sarif, summary], files_of(ledger, policy, baseline))
     report = check_files(ledger, policy, baseline, strict)
     _write_files(report, junit, sarif, summary)
-    from ..reports.check_console import print_report
+    from ..reports.console.check_console import print_report
 
     print_report(console(), report)
     sys.exit(report.exit_code)
 
 
 def _write_files(report: "GateReport", junit: Path | None, sarif: Path | None, summary: Path | None) -> None:
-    from ..reports import junit as junit_format
-    from ..reports import sarif as sarif_format
-    from ..reports.summary import step_summary
+    from ..reports.formats import junit as junit_format
+    from ..reports.formats import sarif as sarif_format
+    from ..reports.formats.summary import step_summary
 
     if junit is not None:
         write(junit, junit_format.junit(report))
@@ -117,7 +117,7 @@ def update(ledger: Path | None, policy: Path, baseline: Path | None, reason: str
 
     Example: gaudit baseline update audit.db --reason "first audit"
     """
-    from ..audit.check_command import RefusedBaselineError, update_baseline
+    from ..audit.checks.check_command import RefusedBaselineError, update_baseline
 
     try:
         written = update_baseline(ledger, reason, policy, baseline)

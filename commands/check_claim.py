@@ -5,9 +5,9 @@ from pathlib import Path
 
 import click
 
-from ..audit.files import check_outputs, write
-from ..targets.written_settings import read_pairs
+from ..output_files import check_outputs, write
 from .terminal import clear_errors, console, counted
+from .written_settings import read_pairs
 
 
 @click.command(name="check-claim")
@@ -39,8 +39,8 @@ def check_claim_command(
 
     Example: gaudit check-claim degree-sequence --epsilon 1
     """
-    from ..audit.claims import asked_claim, check_claim
-    from ..reports.claim_console import claim_table
+    from ..audit.claims.claims import asked_claim, check_claim
+    from ..reports.console.claim_console import claim_table
 
     check_outputs([json_file])
     made, promise = asked_claim(mechanism, read_pairs(settings), epsilon, claimed)

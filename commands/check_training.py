@@ -5,9 +5,9 @@ from pathlib import Path
 
 import click
 
-from ..audit.files import check_outputs, write
-from ..targets.written_settings import read_pairs
+from ..output_files import check_outputs, write
 from .terminal import clear_errors, console, counted
+from .written_settings import read_pairs
 
 
 @click.command(name="check-training")
@@ -40,9 +40,9 @@ def check_training_command(
 
     Example: gaudit check-training dp-mlp --set epsilon=2
     """
-    from ..audit.asked_for import graph_of, target_of
-    from ..audit.one_run import check_training
-    from ..reports.claim_console import claim_table
+    from ..audit.claims.one_run import check_training
+    from ..audit.planning.asked_for import graph_of, target_of
+    from ..reports.console.claim_console import claim_table
 
     check_outputs([json_file])
     data = graph_of(dataset, False)

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import click
 
-from ..targets.errors import InputError
+from ..errors import InputError
 from .terminal import clear_errors, console
 
 
@@ -30,20 +30,20 @@ def lint_claim_command(file: Path | None, shape: str, example: bool) -> None:
     Example: gaudit lint-claim --example > claim.toml && gaudit lint-claim claim.toml
     """
     if example:
-        from ..audit.claim_example import example_text
+        from ..audit.lint.claim_example import example_text
 
         click.echo(example_text(), nl=False)
         return
     if file is None:
         raise InputError("no file is given: write one, beginning with gaudit lint-claim --example > claim.toml")
-    from ..audit.claim_rules import lint
-    from ..audit.claim_statement import Statement
+    from ..audit.lint.claim_rules import lint
+    from ..audit.lint.claim_statement import Statement
 
     found = lint(Statement.read(file))
     if shape == "json":
         click.echo(found.json(), nl=False)
     else:
-        from ..reports.lint_console import print_lint
+        from ..reports.console.lint_console import print_lint
 
         print_lint(console(), found)
     sys.exit(1 if found.wrong else 0)

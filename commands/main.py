@@ -6,10 +6,9 @@ from typing import Any
 
 import click
 
-from ..audit.files import check_apart, check_outputs, write
-from ..targets.errors import InputError
-from ..targets.registry import GROUPS, find, registered, summary
-from ..targets.written_settings import read_pairs
+from ..errors import InputError
+from ..output_files import check_apart, check_outputs, write
+from ..registry import GROUPS, find, registered, summary
 from .anonymise import anonymise_command
 from .audit import audit_command
 from .check import baseline_group, check_command
@@ -18,6 +17,7 @@ from .check_training import check_training_command
 from .lint_claim import lint_claim_command
 from .report import report_command
 from .terminal import clear_errors, console, progress
+from .written_settings import read_pairs
 
 DATASET = "citations"
 
@@ -117,7 +117,7 @@ def attack(**options: Any) -> None:
 
     Example: gaudit attack --target fedgc --attack mia --attack nearest --dataset Cora --preset paper
     """
-    from ..audit.attack_command import AttackRequest, run_attack
+    from .attack_command import AttackRequest, run_attack
 
     _one_graph(options)
     json_file, per_node = options.pop("json_file"), options.pop("per_node")
@@ -130,8 +130,8 @@ def attack(**options: Any) -> None:
     request: AttackRequest = AttackRequest(**options)
     with progress() as report:
         audit = run_attack(request, report)
-    from ..reports.console import print_outcomes
-    from ..reports.sentences import last_line
+    from ..reports.console.console import print_outcomes
+    from ..reports.text.sentences import last_line
 
     if json_file is not None:
         write(json_file, audit.to_json(last_line(audit.outcomes, audit.release_phrase)))
@@ -161,8 +161,8 @@ def inspect(**options: Any) -> None:
 
     Example: gaudit inspect --target fedgc --observer server --observer client:3
     """
-    from ..audit.inspect_command import run_inspection
-    from ..reports.console import exposure_table
+    from ..reports.console.console import exposure_table
+    from .inspect_command import run_inspection
 
     _one_graph(options)
     options["settings"] = read_pairs(options["settings"])
@@ -181,7 +181,7 @@ def list_(what: str) -> None:
     Example: gaudit list attacks
     """
     if what == "datasets":
-        from ..targets.datasets import dataset_names
+        from ..graphs.datasets.datasets import dataset_names
 
         lines = dataset_names()
     else:

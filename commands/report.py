@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ..audit.files import check_outputs, write
+from ..output_files import check_outputs, write
 from .terminal import clear_errors
 
 if TYPE_CHECKING:
-    from ..audit.audited import Audit
+    from ..audit.results.audited import Audit
 
 FORMATS = ("html", "markdown", "json", "csv")
 
@@ -43,7 +43,7 @@ def report_command(ledger_file: Path, output: Path | None, format_: str | None, 
     Example: gaudit report audit.db -o report.html
     """
     check_outputs([output, records], [ledger_file])
-    from ..audit.ledger import read_audit
+    from ..audit.results.assemble import read_audit
 
     audit = read_audit(ledger_file)
     text = _writer(format_ or _by_ending(output))(audit)
@@ -53,7 +53,7 @@ def report_command(ledger_file: Path, output: Path | None, format_: str | None, 
         write(output, text)
         click.echo(f"Report written to {output}", err=True)
     if records is not None:
-        from ..reports.exports import records as by_record
+        from ..reports.formats.exports import records as by_record
 
         write(records, by_record(audit))
         click.echo(f"Written to {records}: how exposed each member is. Keep it as safe as the graph.", err=True)
@@ -67,13 +67,13 @@ def _by_ending(output: Path | None) -> str:
 def _writer(format_: str) -> "Callable[[Audit], str]":
     """Only what the format needs is imported."""
     if format_ == "html":
-        from ..reports.html import as_html
+        from ..reports.formats.html import as_html
 
         return as_html
     if format_ == "markdown":
-        from ..reports.markdown import as_markdown
+        from ..reports.formats.markdown import as_markdown
 
         return as_markdown
-    from ..reports.exports import as_json, as_table
+    from ..reports.formats.exports import as_json, as_table
 
     return as_json if format_ == "json" else as_table

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ..targets.errors import InputError
+from ..errors import InputError
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -5,10 +5,10 @@ from fractions import Fraction
 import numpy as np
 from scipy.optimize import isotonic_regression
 
-from ..targets.guarantee import Guarantee, Released
-from ..targets.network import Floats, Ints, Network
-from ..targets.public_inputs import drawable_epsilon, laplace_scale, linked, whole
+from ..graphs.network import Floats, Ints, Network
 from .exact_noise import discrete_laplace
+from .guarantee import Guarantee, Released
+from .public_inputs import drawable_epsilon, laplace_scale, linked, whole
 
 NODES = "the nodes and their number"
 

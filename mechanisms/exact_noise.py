@@ -16,8 +16,8 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from ..targets.errors import InputError
-from ..targets.network import Floats, Ints
+from ..errors import InputError
+from ..graphs.network import Floats, Ints
 
 Coins = Callable[[Ints], NDArray[np.bool_]]
 """Independent coins for the places that are asked for, one toss each."""

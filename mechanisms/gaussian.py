@@ -5,7 +5,7 @@ import math
 from scipy.optimize import brentq
 from scipy.special import log_ndtr, ndtr
 
-from ..targets.errors import InputError
+from ..errors import InputError
 
 LARGEST = 1e6
 """Bounds of searches, of distances and of epsilons."""

@@ -4,10 +4,10 @@ from fractions import Fraction
 
 import numpy as np
 
-from ..targets.guarantee import Guarantee, Released
-from ..targets.network import Ints, Network
-from ..targets.public_inputs import drawable_epsilon, laplace_scale, linked, whole
+from ..graphs.network import Ints, Network
 from .exact_noise import discrete_laplace
+from .guarantee import Guarantee, Released
+from .public_inputs import drawable_epsilon, laplace_scale, linked, whole
 
 
 def joint_degrees(

@@ -21,7 +21,7 @@ from itertools import accumulate, pairwise
 
 import numpy as np
 
-from ..targets.network import Floats
+from ..graphs.network import Floats
 from .exact_noise import UniformIntegers, geometric
 
 PRECISION = 128

@@ -6,8 +6,8 @@ from typing import Any, ClassVar
 import numpy as np
 from pydantic import Field
 
-from ..targets.guarantee import Adjacency, Guarantee, Unit
-from ..targets.settings import Configured, Settings
+from ..settings import Configured, Settings
+from .guarantee import Adjacency, Guarantee, Unit
 
 
 class MechanismSettings(Settings):

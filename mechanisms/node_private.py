@@ -9,12 +9,12 @@ from fractions import Fraction
 
 import numpy as np
 
-from ..targets.guarantee import Guarantee, Released
-from ..targets.network import Ints, Network
-from ..targets.pair_codes import distinct, ends
-from ..targets.public_inputs import drawable_epsilon, laplace_scale, linked, whole
+from ..graphs.network import Ints, Network
+from ..graphs.pair_codes import distinct, ends
 from .degrees import rising
 from .exact_noise import discrete_laplace
+from .guarantee import Guarantee, Released
+from .public_inputs import drawable_epsilon, laplace_scale, linked, whole
 
 
 def edge_count(

@@ -6,8 +6,8 @@ from functools import cache
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..targets.errors import InputError
-from ..targets.network import Floats
+from ..errors import InputError
+from ..graphs.network import Floats
 
 ORDERS: Floats = np.array(
     [*(1 + step / 10 for step in range(1, 100)), *range(11, 65), 80, 96, 128, 192, 256, 384, 512, 1024], dtype=float

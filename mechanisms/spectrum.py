@@ -4,11 +4,11 @@ from fractions import Fraction
 
 import numpy as np
 
-from ..targets.errors import InputError
-from ..targets.guarantee import Guarantee, Released
-from ..targets.network import Floats, Ints, Network
-from ..targets.public_inputs import drawable_epsilon, laplace_scale, linked, whole
+from ..errors import InputError
+from ..graphs.network import Floats, Ints, Network
 from .exact_noise import discrete_laplace
+from .guarantee import Guarantee, Released
+from .public_inputs import drawable_epsilon, laplace_scale, linked, whole
 
 STEPS = 2**20
 """Steps of the grid in 1."""

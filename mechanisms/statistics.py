@@ -6,9 +6,9 @@ from typing import Any, ClassVar
 import numpy as np
 from pydantic import Field
 
-from ..targets.guarantee import Guarantee, Released, Unit
-from ..targets.network import Network
+from ..graphs.network import Network
 from .degrees import degree_histogram, degree_sequence
+from .guarantee import Guarantee, Released, Unit
 from .mechanism import Mechanism, MechanismSettings
 from .node_private import edge_count, private_degree_histogram
 from .spectrum import top_eigenvalues

@@ -7,10 +7,10 @@ from fractions import Fraction
 import numpy as np
 from scipy.sparse import csr_array
 
-from ..targets.guarantee import Guarantee, Released
-from ..targets.network import Ints, Network
-from ..targets.public_inputs import drawable_epsilon, linked, whole
+from ..graphs.network import Ints, Network
+from .guarantee import Guarantee, Released
 from .ladder import Ladder, LadderLaw
+from .public_inputs import drawable_epsilon, linked, whole
 
 PATHS = 2_000_000
 """Paths of two edges that are looked at together: what memory is needed for."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 import torch
 from torch import Tensor
 
-from .errors import InputError
+from ..errors import InputError
 from .transcript import Message, Transcript
 
 Mod = Callable[[Message], Message]

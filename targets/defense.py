@@ -12,10 +12,10 @@ from typing import Any, ClassVar
 import numpy as np
 from torch import Tensor
 
-from .guarantee import Guarantee
-from .network import Network, Verified
+from ..graphs.network import Network, Verified
+from ..mechanisms.guarantee import Guarantee
+from ..settings import Configured
 from .party import Client
-from .settings import Configured
 from .transcript import Message
 
 GradientChange = Callable[[dict[str, Tensor]], dict[str, Tensor]]

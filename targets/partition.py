@@ -12,8 +12,8 @@ from torch import Tensor
 from torch_geometric.data import Data
 from torch_geometric.utils import coalesce
 
-from .errors import InputError, unknown_name
-from .randomness import integer
+from ..errors import InputError, unknown_name
+from ..randomness import integer
 
 METHODS = ("dirichlet", "louvain", "metis")
 

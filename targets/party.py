@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 from torch_geometric.data import Data
 
-from .errors import InputError
+from ..errors import InputError
 from .partition import Partition
 
 

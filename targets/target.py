@@ -8,14 +8,14 @@ from typing import Any, ClassVar, final
 import numpy as np
 from torch_geometric.data import Data
 
+from ..errors import InputError
+from ..graphs.network import Original
+from ..graphs.preprocessing import preprocessed
+from ..mechanisms.guarantee import Guarantee
+from ..settings import Configured
 from .channel import Retention
 from .defense import Defense
-from .errors import InputError
-from .guarantee import Guarantee
-from .network import Original
-from .preprocessing import preprocessed
-from .recipe import Recipe
-from .settings import Configured
+from .models.recipe import Recipe
 from .transcript import Transcript
 from .undefended import graphs_changed, split_by_labels, undefended_answers, untouched
 

@@ -13,7 +13,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 from torch import Tensor
 
-from .errors import InputError
+from ..errors import InputError
 
 FORMAT = "gaudit-transcript/1"
 LARGEST_FILE = 16 * 2**30

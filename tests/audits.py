@@ -6,13 +6,15 @@ import numpy as np
 import torch
 from torch_geometric.data import Data
 
-from gaudit.audit.assemble import assemble
-from gaudit.audit.audited import Audit
-from gaudit.audit.grid import Cell, Grid, Task
-from gaudit.audit.metrics import Judged
-from gaudit.audit.plan import Plan
-from gaudit.audit.trial import Attacked, AttackPlan, TrialPlan, TrialResult
-from gaudit.audit.verdict import Scale
+from gaudit.audit.planning.grid import Cell, Grid, Task
+from gaudit.audit.planning.plan import Plan
+from gaudit.audit.planning.trial_plan import AttackPlan, TrialPlan
+from gaudit.audit.results.assemble import assemble
+from gaudit.audit.results.audited import Audit
+from gaudit.audit.running.ledger import Content
+from gaudit.audit.running.trial import Attacked, TrialResult
+from gaudit.audit.statistics.metrics import Judged
+from gaudit.audit.statistics.severity import Scale
 from gaudit.targets.target import Utility
 
 CLASSIFIER = {"recipe": {"hidden": 16}}
@@ -92,11 +94,11 @@ def simulated(
     results["planted"] = result
     graphs = {name: Data(x=torch.zeros(1, 1)) for name in datasets}
     grid = Grid(tuple(cells), tuple(tasks), graphs, "0123456789abcdef")
-    return assemble(plan, grid, results, {}, {"gaudit": "0.0.0"}, 60.0)
+    return assemble(Content(plan, grid, results, {}, {"gaudit": "0.0.0"}, 60.0))
 
 
 def knob_of(defense: str) -> str:
     """The name of a defense's strength."""
-    from gaudit.targets.registry import find
+    from gaudit.registry import find
 
     return str(find("defenses", defense).strength)

@@ -12,11 +12,11 @@ import sys
 import time
 from pathlib import Path
 
-from gaudit.audit import runner
-from gaudit.audit.grid import laid_out
-from gaudit.audit.ledger import Ledger
-from gaudit.audit.plan import Plan
-from gaudit.audit.trial import run_trial  # noqa: F401  (imported before the fork)
+from gaudit.audit.planning.grid import laid_out
+from gaudit.audit.planning.plan import Plan
+from gaudit.audit.running import runner
+from gaudit.audit.running.ledger import Ledger
+from gaudit.audit.running.trial import run_trial  # noqa: F401  (imported before the fork)
 
 
 def main(plan_file: str, ledger_file: str, kills: int, longest: float) -> None:

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from gaudit.targets.registry import find
+from gaudit.registry import find
 
 
 def ran(name, data, seed=0, defense="none", **settings):

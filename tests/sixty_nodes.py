@@ -5,7 +5,7 @@ from torch.nn import functional as F
 from torch_geometric.data import Data
 from torch_geometric.utils import stochastic_blockmodel_graph
 
-from gaudit.targets.graph import check_graph
+from gaudit.graphs.checks import check_graph
 
 
 def sixty_nodes() -> Data:

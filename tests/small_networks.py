@@ -5,7 +5,7 @@ from math import factorial
 
 from hypothesis import strategies as st
 
-from gaudit.targets.network import Network
+from gaudit.graphs.network import Network
 
 
 def network_of(nodes, edges):

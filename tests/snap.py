@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from gaudit.targets.network import Network
+from gaudit.graphs.network import Network
 
 
 def snap(folder: Path, name: str) -> Network:

@@ -10,9 +10,8 @@ from opacus.accountants import RDPAccountant
 from opacus.accountants.analysis.rdp import compute_rdp
 from scipy.stats import binom, norm
 
-from gaudit.mechanisms.gaussian import delta_of
-from gaudit.mechanisms.renyi import ORDERS, epsilon_of_renyi
-from gaudit.private_training.accounting import (
+from gaudit.errors import InputError
+from gaudit.mechanisms.accounting import (
     default_delta,
     least_noise,
     sampled,
@@ -20,7 +19,8 @@ from gaudit.private_training.accounting import (
     what_delta_means,
     whole,
 )
-from gaudit.targets.errors import InputError
+from gaudit.mechanisms.gaussian import delta_of
+from gaudit.mechanisms.renyi import ORDERS, epsilon_of_renyi
 
 
 @pytest.mark.parametrize(("noise", "rate", "steps"), [(0.8, 0.05, 200), (1.5, 0.3, 50), (4.0, 1.0, 20)])

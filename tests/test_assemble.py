@@ -10,15 +10,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import norm
 
-from gaudit.audit.assemble import PLANTED_AUC, SHADOW_GAP, assemble, curve, named
-from gaudit.audit.audited import Audit, Section
-from gaudit.audit.finding import Finding
-from gaudit.audit.grid import Cell, Grid
-from gaudit.audit.metrics import Judged
-from gaudit.audit.outcome import AttackOutcome, DefenseOutcome
-from gaudit.audit.plan import Plan
-from gaudit.audit.trial import AttackPlan, TrialResult
-from gaudit.audit.verdict import Level
+from gaudit.audit.planning.grid import Cell, Grid
+from gaudit.audit.planning.plan import Plan
+from gaudit.audit.planning.trial_plan import AttackPlan
+from gaudit.audit.results.assemble import PLANTED_AUC, SHADOW_GAP, assemble, curve, named
+from gaudit.audit.results.audited import Audit, Section
+from gaudit.audit.results.outcome import AttackOutcome, DefenseOutcome
+from gaudit.audit.running.ledger import Content
+from gaudit.audit.running.trial import TrialResult
+from gaudit.audit.statistics.finding import Finding
+from gaudit.audit.statistics.metrics import Judged
+from gaudit.audit.statistics.severity import Level
 
 LEAKS = {
     ("none", None): (1.5, 0.8),
@@ -48,7 +50,7 @@ def parts(leaks=None, **how) -> tuple[Plan, Grid, dict[str, TrialResult]]:
 
 
 def audit_of(plan, grid, results, failures=None) -> Audit:
-    return assemble(plan, grid, results, failures or {}, {}, 0.0)
+    return assemble(Content(plan, grid, results, failures or {}, {}, 0.0))
 
 
 def failed(audit: Audit) -> list[tuple[str, str]]:

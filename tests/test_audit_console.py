@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from gaudit.audit.results import ONE_SIDED
-from gaudit.audit.verdict import Scale
-from gaudit.reports.answers import rate_at
-from gaudit.reports.audit_console import print_audit
+from gaudit.audit.results.results import ONE_SIDED
+from gaudit.audit.statistics.severity import Scale
+from gaudit.reports.console.audit_console import print_audit
+from gaudit.reports.text.answers import rate_at
 
 spec = spec_from_file_location("simulated_audits", Path(__file__).with_name("audits.py"))
 audits = module_from_spec(spec)

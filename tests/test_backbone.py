@@ -6,9 +6,9 @@ from torch.nn import functional as F
 from torch_geometric.nn import GCNConv, SGConv
 from torch_geometric.utils import erdos_renyi_graph
 
-from gaudit.targets.backbone import BACKBONES, GCN, SGC
-from gaudit.targets.propagation import Neighbourhood, dense_gcn_operator, gcn_operator, whole_graph
-from gaudit.targets.self_training import mean_error
+from gaudit.targets.federated.self_training import mean_error
+from gaudit.targets.models.backbone import BACKBONES, GCN, SGC
+from gaudit.targets.models.propagation import Neighbourhood, dense_gcn_operator, gcn_operator, whole_graph
 
 NODES, FEATURES, HIDDEN, CLASSES = 15, 6, 4, 3
 each_backbone = pytest.mark.parametrize("backbone", BACKBONES.values(), ids=BACKBONES.keys())

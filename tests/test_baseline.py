@@ -7,8 +7,8 @@ from runpy import run_path
 
 import pytest
 
-from gaudit.audit.baseline import Baseline, key_of
-from gaudit.targets.errors import InputError
+from gaudit.audit.checks.baseline import Baseline, key_of
+from gaudit.errors import InputError
 
 simulated = run_path(str(Path(__file__).with_name("audits.py")))["simulated"]
 WEAK = {("none", None): (0.5, 0.8), ("ldp", 1.0): (0.1, 0.7), ("ldp", 4.0): (0.2, 0.7)}

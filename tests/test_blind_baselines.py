@@ -8,9 +8,9 @@ import pytest
 import torch
 from torch_geometric.data import Data
 
-from gaudit.audit.blind import blind_baselines
-from gaudit.audit.metrics import auc, auc_finding
-from gaudit.targets import bundled
+from gaudit.audit.games.blind import blind_baselines
+from gaudit.audit.statistics.metrics import auc, auc_finding
+from gaudit.graphs.datasets import bundled
 from gaudit.targets.target import Secrets
 
 BASELINES = ("degree", "label", "features", "homophily", "all")

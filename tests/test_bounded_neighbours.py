@@ -9,7 +9,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gaudit.private_training.bounded_neighbours import bounded
+from gaudit.targets.private_training.bounded_neighbours import bounded
 
 
 def both(graph):

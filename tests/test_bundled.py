@@ -9,9 +9,9 @@ import torch
 from scipy.stats import binom
 from torch.nn import functional as F
 
-from gaudit.targets import bundled
-from gaudit.targets.graph import MASKS, check_graph, row_normalised
-from gaudit.targets.propagation import gcn_operator
+from gaudit.graphs.checks import MASKS, check_graph, row_normalised
+from gaudit.graphs.datasets import bundled
+from gaudit.targets.models.propagation import gcn_operator
 
 GRAPHS = {
     "citations": (2708, 7, 1433, (140, 500, 1000)),

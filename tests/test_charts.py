@@ -11,17 +11,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gaudit.audit.audited import Point
-from gaudit.audit.finding import Finding
-from gaudit.audit.metrics import Judged
-from gaudit.audit.roc import roc
-from gaudit.reports.curve_chart import curve_chart
-from gaudit.reports.interval_chart import interval_chart
-from gaudit.reports.marks import SHAPES, Mark, marks
-from gaudit.reports.roc_chart import RocCurve, named_at, roc_chart
-from gaudit.reports.scales import linear, logarithmic
-from gaudit.reports.svg import element
-from gaudit.reports.timeline_chart import Course, timeline_chart
+from gaudit.audit.results.audited import Point
+from gaudit.audit.statistics.finding import Finding
+from gaudit.audit.statistics.metrics import Judged
+from gaudit.audit.statistics.roc import roc
+from gaudit.reports.figures.curve_chart import curve_chart
+from gaudit.reports.figures.interval_chart import interval_chart
+from gaudit.reports.figures.marks import SHAPES, Mark, marks
+from gaudit.reports.figures.roc_chart import RocCurve, named_at, roc_chart
+from gaudit.reports.figures.scales import linear, logarithmic
+from gaudit.reports.figures.svg import element
+from gaudit.reports.figures.timeline_chart import Course, timeline_chart
 
 EVIL = "\"><script>alert('1')</script>&"
 CONTROL = Mark("none", "undefended", "control", "diamond")

@@ -9,13 +9,13 @@ from xml.etree import ElementTree
 
 import pytest
 
-from gaudit.audit.baseline import Baseline
-from gaudit.audit.checks import checked
-from gaudit.audit.gate import Status
-from gaudit.audit.policy import Policy
-from gaudit.reports.junit import junit
-from gaudit.reports.sarif import sarif
-from gaudit.reports.summary import LARGEST, plain, step_summary
+from gaudit.audit.checks.baseline import Baseline
+from gaudit.audit.checks.checks import checked
+from gaudit.audit.checks.gate import Status
+from gaudit.audit.checks.policy import Policy
+from gaudit.reports.formats.junit import junit
+from gaudit.reports.formats.sarif import sarif
+from gaudit.reports.formats.summary import LARGEST, plain, step_summary
 
 simulated = run_path(str(Path(__file__).with_name("audits.py")))["simulated"]
 TWO = {("none", None): (0.9, 0.8), ("ldp", 1.0): (0.0, 0.7)}

@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gaudit.audit.claim_example import EXAMPLE
-from gaudit.audit.claim_rules import RULES, lint
-from gaudit.audit.claim_statement import Claim, Inference, Noise, Selection, Statement, Training
+from gaudit.audit.lint.claim_example import EXAMPLE
+from gaudit.audit.lint.claim_rules import RULES, lint
+from gaudit.audit.lint.claim_statement import Claim, Inference, Noise, Selection, Statement, Training
+from gaudit.errors import InputError
 from gaudit.mechanisms.gaussian import distance_of
-from gaudit.targets.errors import InputError
 
 made = run_path(str(Path(__file__).parent / "claim_statements.py"))
 RIGHT, changed, claim = made["RIGHT"], made["changed"], made["claim"]

@@ -7,9 +7,9 @@ from runpy import run_path
 
 import pytest
 
-from gaudit.audit.claim_example import EXAMPLE, example_text
-from gaudit.audit.claim_statement import Bound, Claim, Inference, Noise, Selection, Statement, Training
-from gaudit.targets.errors import InputError
+from gaudit.audit.lint.claim_example import EXAMPLE, example_text
+from gaudit.audit.lint.claim_statement import Bound, Claim, Inference, Noise, Selection, Statement, Training
+from gaudit.errors import InputError
 
 RIGHT = run_path(str(Path(__file__).parent / "claim_statements.py"))["RIGHT"]
 

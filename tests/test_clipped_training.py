@@ -10,7 +10,7 @@ from scipy.stats import chi2
 from torch import nn
 from torch.nn import functional as F
 
-from gaudit.private_training.clipped_training import NoisySteps, clipped_sum, train_noisily
+from gaudit.targets.private_training.clipped_training import NoisySteps, clipped_sum, train_noisily
 
 STILL = NoisySteps(rate=1.0, steps=1, clip=0.5, multiplier=1.0, lr=1e-9, at_once=3)
 

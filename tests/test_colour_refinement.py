@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
-from gaudit.attacks.colour_refinement import (
+from gaudit.attacks.identity.colour_refinement import (
     BLOCK,
     classes,
     colours_at,
@@ -24,7 +24,7 @@ from gaudit.attacks.colour_refinement import (
     structure,
     unique_share,
 )
-from gaudit.targets.network import Network
+from gaudit.graphs.network import Network
 
 spec = spec_from_file_location("snap", Path(__file__).with_name("snap.py"))
 snap_files = module_from_spec(spec)

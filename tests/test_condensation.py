@@ -5,16 +5,16 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gaudit.targets.backbone import Outer
-from gaudit.targets.condensation import (
+from gaudit.errors import InputError
+from gaudit.targets.condensation.condensed import CondensedGraph
+from gaudit.targets.condensation.gradient_distance import (
     StructureGenerator,
     allocate_labels,
     condensed_size,
     matching_distance,
 )
-from gaudit.targets.condensed import CondensedGraph
-from gaudit.targets.errors import InputError
-from gaudit.targets.propagation import Factor, dense_gcn_operator
+from gaudit.targets.models.backbone import Outer
+from gaudit.targets.models.propagation import Factor, dense_gcn_operator
 
 
 @given(

@@ -6,10 +6,10 @@ from io import StringIO
 import pytest
 from rich.console import Console
 
-from gaudit.audit.finding import Finding
-from gaudit.audit.outcome import AttackOutcome, Baseline, DefenseOutcome
-from gaudit.audit.trial import AttackPlan
-from gaudit.reports.console import print_outcomes
+from gaudit.audit.planning.trial_plan import AttackPlan
+from gaudit.audit.results.outcome import AttackOutcome, Baseline, DefenseOutcome
+from gaudit.audit.statistics.finding import Finding
+from gaudit.reports.console.console import print_outcomes
 
 
 def finding(estimate, low, high):

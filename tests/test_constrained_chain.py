@@ -11,10 +11,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import chisquare
 
-from gaudit.defenses.constrained_chain import GIVE_UP, Constraints, constrained_edits, constrained_switches
-from gaudit.defenses.features import features, verify_features
-from gaudit.defenses.switching_chain import Tally, kept_share
-from gaudit.targets.network import Network
+from gaudit.defenses.randomisation.constrained_chain import (
+    GIVE_UP,
+    Constraints,
+    constrained_edits,
+    constrained_switches,
+)
+from gaudit.defenses.randomisation.features import features, verify_features
+from gaudit.defenses.randomisation.switching_chain import Tally, kept_share
+from gaudit.graphs.network import Network
 
 
 def beside(name):

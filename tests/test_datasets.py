@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 import torch
 
-from gaudit.targets import datasets
-from gaudit.targets.datasets import dataset_names, load_dataset
-from gaudit.targets.errors import InputError
-from gaudit.targets.graph import MASKS
+from gaudit.errors import InputError
+from gaudit.graphs.checks import MASKS
+from gaudit.graphs.datasets import datasets
+from gaudit.graphs.datasets.datasets import dataset_names, load_dataset
 
 FIELDS = ("x", "y", "edge_index", *MASKS)
 
@@ -64,7 +64,9 @@ def test_names_cover_bundled_and_downloaded_graphs():
 
 
 def test_asking_for_names_does_not_import_torch():
-    code = "import sys; import gaudit.targets.datasets as d; d.dataset_names(); print('torch' in sys.modules)"
+    code = (
+        "import sys; import gaudit.graphs.datasets.datasets as d; d.dataset_names(); print('torch' in sys.modules)"
+    )
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert run.stdout.strip() == "False"
 

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 import torch
 
-from gaudit.targets.condensed import KIND
+from gaudit.registry import find
+from gaudit.targets.condensation.condensed import KIND
 from gaudit.targets.defense import Defense
-from gaudit.targets.registry import find
 
 sixty_nodes = run_path(str(Path(__file__).parent / "sixty_nodes.py"))["sixty_nodes"]
 FEW = {"init": "real", "test": {"hidden": 16, "epochs": 150, "models": 1, "fine_tune": False}}

@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gaudit.attacks.degree_profiles import QUANTILES, backed_by, degree_profiles, nearest
-from gaudit.attacks.identity import Candidates
-from gaudit.targets.network import Network
+from gaudit.attacks.identity.degree_profiles import QUANTILES, backed_by, degree_profiles, nearest
+from gaudit.attacks.identity.identity import Candidates
+from gaudit.graphs.network import Network
 
 
 def random_network(nodes: int, size: int, seed: int) -> Network:

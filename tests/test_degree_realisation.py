@@ -9,9 +9,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gaudit.defenses.degree_realisation import EdgeChanges, constructed, joined, nearby, overlapping, spread
-from gaudit.targets.network import Network
-from gaudit.targets.pair_codes import ends
+from gaudit.defenses.anonymity.degree_realisation import (
+    EdgeChanges,
+    constructed,
+    joined,
+    nearby,
+    overlapping,
+    spread,
+)
+from gaudit.graphs.network import Network
+from gaudit.graphs.pair_codes import ends
 
 
 def beside(name):

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gaudit.defenses.degree_sequences import greedy_k_anonymous, is_graphic, k_anonymous
-from gaudit.targets.errors import InputError
+from gaudit.defenses.anonymity.degree_sequences import greedy_k_anonymous, is_graphic, k_anonymous
+from gaudit.errors import InputError
 
 snap = run_path(str(Path(__file__).with_name("snap.py")))["snap"]
 # sum of absolute changes, with degrees that only grow / that may shrink, before the sum is made even

@@ -5,12 +5,12 @@ import pytest
 import torch
 from torch_geometric.data import Data
 
-from gaudit.targets.condensed import CondensedGraph
-from gaudit.targets.downstream import ARCHITECTURES, Links, Share, WholeGraph, links_of, transfer
-from gaudit.targets.evaluation import TestPhase
+from gaudit.targets.condensation.condensed import CondensedGraph
+from gaudit.targets.condensation.downstream import ARCHITECTURES, Links, Share, WholeGraph, links_of, transfer
+from gaudit.targets.condensation.evaluation import TestPhase
+from gaudit.targets.condensation.released import transferred
 from gaudit.targets.partition import partition
 from gaudit.targets.party import clients_of
-from gaudit.targets.released import transferred
 from gaudit.targets.target import no_progress
 
 CLASSES = 3

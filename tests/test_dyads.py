@@ -4,14 +4,14 @@ import numpy as np
 import pytest
 from sklearn.metrics import average_precision_score
 
-from gaudit.audit.metrics import (
+from gaudit.audit.statistics.metrics import (
     Judged,
     auc_finding,
     average_precision_finding,
     precision_at_members,
     precision_finding,
 )
-from gaudit.audit.rates import tpr_at_fpr_finding
+from gaudit.audit.statistics.rates import tpr_at_fpr_finding
 
 LEVEL = 0.95
 

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import chisquare
 
-from gaudit.defenses.edge_set import EMPTY, below, bits_at, code_of, contains, edge_set, insert, remove
+from gaudit.graphs.edge_set import EMPTY, below, bits_at, code_of, contains, edge_set, insert, remove
 
 NODES = 12
 PAIRS = st.tuples(st.integers(0, NODES - 1), st.integers(0, NODES - 1)).filter(lambda p: p[0] != p[1])

@@ -9,14 +9,14 @@ import numpy as np
 import pytest
 from scipy.stats import beta, binom
 
-from gaudit.audit.epsilon import (
+from gaudit.audit.statistics.epsilon import (
     epsilon_lower_bound,
     epsilon_of_counts,
     epsilon_of_runs,
     one_run_epsilon,
     one_run_p_value,
 )
-from gaudit.audit.metrics import Judged
+from gaudit.audit.statistics.metrics import Judged
 
 
 def at_most(simulations, rate=0.05):

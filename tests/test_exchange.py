@@ -6,12 +6,12 @@ from torch_geometric.data import Data
 from torch_geometric.nn import GCNConv
 from torch_geometric.utils import subgraph, to_undirected
 
-from gaudit.targets.bundled import karate
+from gaudit.graphs.datasets.bundled import karate
 from gaudit.targets.channel import Channel
-from gaudit.targets.exchange import exchange
+from gaudit.targets.federated.exchange import exchange
+from gaudit.targets.models.propagation import side_by_side
 from gaudit.targets.partition import Partition, partition
 from gaudit.targets.party import clients_of
-from gaudit.targets.propagation import side_by_side
 
 HIDDEN = 5
 

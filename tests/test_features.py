@@ -9,9 +9,15 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from gaudit.defenses import features as module
-from gaudit.defenses.features import both, count_triangles, features, harmonic_distance, verify_features
-from gaudit.targets.network import Network, Verified
+from gaudit.defenses.randomisation import features as module
+from gaudit.defenses.randomisation.features import (
+    both,
+    count_triangles,
+    features,
+    harmonic_distance,
+    verify_features,
+)
+from gaudit.graphs.network import Network, Verified
 
 
 def beside(name):

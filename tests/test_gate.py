@@ -8,15 +8,16 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from gaudit.audit.audited import Failure
-from gaudit.audit.baseline import Baseline
-from gaudit.audit.checks import checked
-from gaudit.audit.comparison import holm, paired
-from gaudit.audit.finding import Finding
-from gaudit.audit.gate import Status, against_baseline, not_below_chance, within_budget, within_level
-from gaudit.audit.policy import Policy, PolicyFile
-from gaudit.audit.verdict import Level, Verdict
-from gaudit.targets.errors import InputError
+from gaudit.audit.checks.baseline import Baseline
+from gaudit.audit.checks.checks import checked
+from gaudit.audit.checks.gate import Status, against_baseline, not_below_chance, within_budget, within_level
+from gaudit.audit.checks.policy import Policy, PolicyFile
+from gaudit.audit.results.audited import Failure
+from gaudit.audit.results.verdict import Verdict
+from gaudit.audit.statistics.comparison import holm, paired
+from gaudit.audit.statistics.finding import Finding
+from gaudit.audit.statistics.severity import Level
+from gaudit.errors import InputError
 
 simulated = run_path(str(Path(__file__).with_name("audits.py")))["simulated"]
 ALPHA, RUNS = 0.05, 1500

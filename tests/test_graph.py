@@ -4,8 +4,8 @@ import pytest
 import torch
 from torch_geometric.data import Data
 
-from gaudit.targets.errors import InputError
-from gaudit.targets.graph import MASKS, check_graph, row_normalised, spread_masks
+from gaudit.errors import InputError
+from gaudit.graphs.checks import MASKS, check_graph, row_normalised, spread_masks
 
 
 def graph(**changes):

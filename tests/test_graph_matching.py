@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gaudit.attacks.graph_matching import percolation, propagation
-from gaudit.attacks.structural_seeds import landmark_distances, matched_hubs, structural_seeds
-from gaudit.targets.network import Network
+from gaudit.attacks.identity.graph_matching import percolation, propagation
+from gaudit.attacks.identity.structural_seeds import landmark_distances, matched_hubs, structural_seeds
+from gaudit.graphs.network import Network
 
 
 def random_network(nodes: int, edges: int, seed: int) -> Network:

@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 import torch
 
-from gaudit.targets import graphfile
-from gaudit.targets.bundled import karate
-from gaudit.targets.errors import InputError
-from gaudit.targets.graph import MASKS
-from gaudit.targets.graphfile import read_graph, write_graph
+from gaudit.errors import InputError
+from gaudit.graphs.checks import MASKS
+from gaudit.graphs.datasets.bundled import karate
+from gaudit.graphs.files import data_file as graphfile
+from gaudit.graphs.files.data_file import read_graph, write_graph
 
 
 def arrays(**changes):

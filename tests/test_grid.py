@@ -15,14 +15,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch_geometric.data import Data
 
-from gaudit.audit import grid as grid_module
-from gaudit.audit.asked_for import merged
-from gaudit.audit.grid import OURS, PASSIVE, Grid, Task, code_of, digest_of, laid_out, source_digest
-from gaudit.audit.plan import Plan
-from gaudit.targets.datasets import load_dataset
-from gaudit.targets.errors import InputError
-from gaudit.targets.graphfile import write_graph
-from gaudit.targets.registry import find
+from gaudit.audit.planning import grid as grid_module
+from gaudit.audit.planning.asked_for import merged
+from gaudit.audit.planning.grid import OURS, PASSIVE, Grid, Task, code_of, digest_of, laid_out, source_digest
+from gaudit.audit.planning.plan import Plan
+from gaudit.errors import InputError
+from gaudit.graphs.datasets.datasets import load_dataset
+from gaudit.graphs.files.data_file import write_graph
+from gaudit.registry import find
 
 BASE = {
     "datasets": ["karate"],
@@ -173,8 +173,8 @@ def test_the_same_plan_has_the_same_keys():
 
 def test_another_process_comes_to_the_same_keys():
     code = f"""
-from gaudit.audit.grid import laid_out
-from gaudit.audit.plan import Plan
+from gaudit.audit.planning.grid import laid_out
+from gaudit.audit.planning.plan import Plan
 print(*(task.key for task in laid_out(Plan.of({BASE!r}, "test")).tasks))
 """
     done = subprocess.run(
@@ -322,7 +322,7 @@ def test_the_digest_is_of_values_types_and_shapes():
 # --- code
 
 OWN = """
-from gaudit.targets.classifier import Classifier
+from gaudit.targets.classification.classifier import Classifier
 
 
 class Mine(Classifier):

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gaudit.targets.identities import identity_codes, identity_pairs, identity_secrets
-from gaudit.targets.pair_codes import ends
+from gaudit.graphs.pair_codes import ends
+from gaudit.targets.games.identities import identity_codes, identity_pairs, identity_secrets
 
 
 @given(st.integers(1, 50), st.integers(1, 50), st.data())

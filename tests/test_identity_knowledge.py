@@ -6,22 +6,23 @@ import numpy as np
 import pytest
 import torch
 
-from gaudit.attacks.identity import Candidates, IdentityAttack
-from gaudit.audit.identity_knowledge import grant_identities
-from gaudit.audit.link_knowledge import grant_links
-from gaudit.audit.metrics import counts_of
-from gaudit.audit.rates import tpr_at_fpr_finding
-from gaudit.audit.referee import judge
-from gaudit.audit.trial import AttackPlan, Grants, TrialPlan, run_trial
-from gaudit.audit.vulnerability import vulnerabilities
-from gaudit.targets.datasets import load_dataset
+from gaudit.attacks.identity.identity import Candidates, IdentityAttack
+from gaudit.audit.games.identity_knowledge import grant_identities
+from gaudit.audit.games.link_knowledge import grant_links
+from gaudit.audit.games.referee import judge
+from gaudit.audit.planning.trial_plan import AttackPlan, TrialPlan
+from gaudit.audit.running.trial import Grants, run_trial
+from gaudit.audit.statistics.metrics import counts_of
+from gaudit.audit.statistics.rates import tpr_at_fpr_finding
+from gaudit.audit.statistics.vulnerability import vulnerabilities
+from gaudit.graphs.datasets.datasets import load_dataset
+from gaudit.graphs.network import PUBLISHED_KIND
+from gaudit.graphs.pyg import network_of_data
 from gaudit.targets.defense import Defense
-from gaudit.targets.identities import GAME as IDENTITY
-from gaudit.targets.links import GAME as LINKS
-from gaudit.targets.network import PUBLISHED_KIND
-from gaudit.targets.network_data import network_of_data
-from gaudit.targets.publish import Publish
-from gaudit.targets.published import network_of
+from gaudit.targets.games.identities import GAME as IDENTITY
+from gaudit.targets.games.links import GAME as LINKS
+from gaudit.targets.publishing.publish import Publish
+from gaudit.targets.publishing.published import network_of
 
 SEED = np.random.SeedSequence(3)
 BARE = {"utility": "structure", "measures": ("degree-distribution",)}

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from gaudit.audit.identity_metrics import CROWDS, identity_findings
-from gaudit.audit.metrics import Judged
+from gaudit.audit.statistics.identity_metrics import CROWDS, identity_findings
+from gaudit.audit.statistics.metrics import Judged
 
 
 def judged(own: list[float], others: int = 5) -> Judged:

@@ -3,6 +3,7 @@
 import ast
 import graphlib
 import tomllib
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -10,15 +11,58 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 MAY_IMPORT = {
-    "targets": {"targets"},
-    "attacks": {"attacks", "targets"},
-    "mechanisms": {"mechanisms", "targets"},
-    "private_training": {"private_training", "mechanisms", "targets"},
-    "defenses": {"defenses", "mechanisms", "targets"},
-    "audit": {"audit", "attacks", "defenses", "mechanisms", "private_training", "targets"},
-    "reports": {"reports", "audit", "attacks", "defenses", "mechanisms", "targets"},
-    "commands": {"commands", "reports", "audit", "attacks", "defenses", "mechanisms", "targets"},
+    "graphs": set(),
+    "mechanisms": {"graphs"},
+    "targets": {"graphs", "mechanisms"},
+    "attacks": {"graphs", "mechanisms", "targets"},
+    "defenses": {"graphs", "mechanisms", "targets"},
+    "audit": {"graphs", "mechanisms", "targets", "attacks", "defenses"},
+    "reports": {"graphs", "mechanisms", "targets", "attacks", "defenses", "audit"},
+    "commands": {"graphs", "mechanisms", "targets", "attacks", "defenses", "audit", "reports"},
 }
+"""Rooms, and the other rooms that each may import from; modules at the root (errors, settings, ...) all may."""
+SIBLINGS = {
+    "graphs/files": {"graphs"},
+    "graphs/measures": {"graphs"},
+    "graphs/datasets": {"graphs", "graphs/files"},
+    "targets": {"targets/models"},
+    "targets/models": set(),
+    "targets/games": {"targets"},
+    "targets/federated": {"targets", "targets/models", "targets/games"},
+    "targets/classification": {"targets", "targets/models", "targets/games"},
+    "targets/publishing": {"targets", "targets/models", "targets/games"},
+    "targets/condensation": {"targets", "targets/models", "targets/games", "targets/federated"},
+    "targets/private_training": {"targets", "targets/models", "targets/games", "targets/federated"},
+    "targets/controls": {
+        *("targets", "targets/models", "targets/games"),
+        *("targets/federated", "targets/condensation", "targets/publishing"),
+    },
+    "attacks/membership": {"attacks"},
+    "attacks/links": {"attacks", "attacks/membership"},
+    "attacks/gradients": {"attacks"},
+    "attacks/identity": {"attacks"},
+    "defenses/uploads": set(),
+    "defenses/local_privacy": set(),
+    "defenses/anonymity": set(),
+    "defenses/training": {"defenses/uploads", "defenses/local_privacy"},
+    "defenses/randomisation": {"defenses/local_privacy"},
+    "defenses/private_graphs": {"defenses/anonymity", "defenses/randomisation"},
+    "audit/statistics": set(),
+    "audit/games": {"audit/statistics"},
+    "audit/planning": {"audit/statistics"},
+    "audit/running": {"audit/statistics", "audit/games", "audit/planning"},
+    "audit/results": {"audit/statistics", "audit/games", "audit/planning", "audit/running"},
+    "audit/checks": {"audit/statistics", "audit/planning", "audit/running", "audit/results"},
+    "audit/claims": {"audit/statistics"},
+    "audit/lint": set(),
+    "reports/text": set(),
+    "reports/console": {"reports/text"},
+    "reports/figures": {"reports/text"},
+    "reports/formats": {"reports/text", "reports/figures"},
+}
+"""Rooms within a room, and which of these each may import from besides itself."""
+ROOM = 20
+"""Modules that a folder holds at most, beside its ``__init__``."""
 COMMAND_LINE = "commands"
 NAMES_THAT_SAY_NOTHING = {"utils", "util", "misc", "helpers", "helper", "common"}
 UNPICKLERS = {"pickle", "cPickle", "_pickle", "dill", "cloudpickle", "shelve", "marshal"}
@@ -56,14 +100,27 @@ def dotted(node: ast.expr) -> str:
     return ast.unparse(node) if isinstance(node, ast.Attribute | ast.Name) else ""
 
 
-def direction(module: str, imported: str) -> str | None:
+def direction(module: str, imported: str, known: dict[str, Path]) -> str | None:
     """What is wrong with one import, or None."""
-    if imported.partition(".")[0] == COMMAND_LINE and module.partition(".")[0] != COMMAND_LINE:
+    room, other = (room_of(name, known) for name in (module, imported))
+    top, into = room.partition("/")[0], other.partition("/")[0]
+    if into == COMMAND_LINE and top != COMMAND_LINE:
         return "only the console script may import the command line"
-    layer, other = module.partition(".")[0], imported.partition(".")[0]
-    if layer not in MAY_IMPORT or not other:
+    if not into or (not top and module == ""):  # the public names of the package are anybody's
         return None
-    return None if other in MAY_IMPORT[layer] else f"{layer} must not import {other}"
+    if top != into:
+        return None if into in MAY_IMPORT.get(top, set()) else f"{top or 'the root'} must not import {into}"
+    if room == other:
+        return None
+    return None if other in SIBLINGS.get(room, set()) else f"{room} must not import {other}"
+
+
+def room_of(module: str, known: dict[str, Path]) -> str:
+    """The folder that a module is in, or that a package is: ``targets/models``; of the root ""."""
+    parts = module.split(".") if module else []
+    if module in known and known[module].name != "__init__.py":
+        parts = parts[:-1]
+    return "/".join(parts)
 
 
 def absolute(tree: ast.AST) -> Iterator[tuple[int, str]]:
@@ -116,13 +173,15 @@ def violations(root: Path) -> list[str]:
         if NAMES_THAT_SAY_NOTHING & set(module.split(".")):
             found.append(f"{where}: a module's name says what is in it")
         for line, imported in imports_of(tree, module, path, known):
-            reason = direction(module, imported)
+            reason = direction(module, imported, known)
             if reason:
                 found.append(f"{where}:{line}: {reason}")
         found += [f"{where}:{line}: imports {name}, which must be relative" for line, name in absolute(tree)]
         found += [f"{where}:{line}: {what}" for line, what in unpickling(tree)]
         # the public names of the package may be looked up late, so only there functions do not count
         graph[module] = {name for _, name in imports_of(tree, module, path, known, in_functions=module != "")}
+    rooms = Counter(str(path.parent.relative_to(root)) for path in known.values() if path.name != "__init__.py")
+    found += [f"{room}: {size} modules, more than {ROOM}" for room, size in rooms.items() if size > ROOM]
     try:
         tuple(
             graphlib.TopologicalSorter({module: names - {module} for module, names in graph.items()}).static_order()
@@ -194,6 +253,14 @@ def test_a_good_tree_passes(tmp_path):
         ("attacks/a.py", "from ..defenses.ib import x", "attacks must not import defenses"),
         ("defenses/a.py", "from ..attacks import mia", "defenses must not import attacks"),
         ("mechanisms/a.py", "from ..defenses.ib import x", "mechanisms must not import defenses"),
+        ("graphs/a.py", "from ..targets import channel", "graphs must not import targets"),
+        ("errors.py", "from .targets import channel", "the root must not import targets"),
+        (
+            "targets/models/a.py",
+            "from ..channel import send",
+            "targets/models must not import targets",
+        ),
+        ("defenses/uploads/a.py", "from ..training import x", "defenses/uploads must not import defenses/training"),
         ("audit/a.py", "from ..reports.html import x", "audit must not import reports"),
         ("audit/a.py", "from ..commands.main import main", "only the console script"),
         ("reports/a.py", "from ..commands import main", "only the console script"),

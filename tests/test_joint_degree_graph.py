@@ -11,10 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import chisquare
 
-from gaudit.defenses.joint_degree_graph import deviation, with_joint_degrees
-from gaudit.defenses.joint_degree_target import balanced, fitting, rounded
+from gaudit.defenses.private_graphs.joint_degree_graph import deviation, with_joint_degrees
+from gaudit.defenses.private_graphs.joint_degree_target import balanced, fitting, rounded
+from gaudit.graphs.network import Network
 from gaudit.mechanisms.joint_degrees import joint_degree_counts
-from gaudit.targets.network import Network
 
 networks = run_path(str(Path(__file__).parent / "small_networks.py"))["networks"]
 

@@ -8,12 +8,12 @@ import torch
 from torch_geometric.data import Data
 
 from gaudit.attacks.attack import SMALLEST_SHADOW, Scores
-from gaudit.attacks.shadow import ShadowMIA
-from gaudit.audit.knowledge import Grant, grant
-from gaudit.audit.referee import in_order, judge
-from gaudit.targets.condensed import KIND
-from gaudit.targets.errors import InputError
-from gaudit.targets.graph import check_graph
+from gaudit.attacks.membership.shadow import ShadowMIA
+from gaudit.audit.games.knowledge import Grant, grant
+from gaudit.audit.games.referee import in_order, judge
+from gaudit.errors import InputError
+from gaudit.graphs.checks import check_graph
+from gaudit.targets.condensation.condensed import KIND
 from gaudit.targets.target import Secrets
 from gaudit.targets.transcript import Message, View
 

@@ -13,12 +13,12 @@ import pytest
 import torch
 from torch_geometric.data import Data
 
-from gaudit.attacks.adapted import adapted
-from gaudit.attacks.lira import LiRA
-from gaudit.attacks.shadows import shadows
-from gaudit.audit.knowledge import grant
-from gaudit.targets.encoder import ENCODER_KIND, encoded
-from gaudit.targets.recipe import Recipe
+from gaudit.attacks.membership.adapted import adapted
+from gaudit.attacks.membership.lira import LiRA
+from gaudit.attacks.membership.shadows import shadows
+from gaudit.audit.games.knowledge import grant
+from gaudit.targets.models.encoder import ENCODER_KIND, encoded
+from gaudit.targets.models.recipe import Recipe
 from gaudit.targets.target import Secrets
 from gaudit.targets.transcript import Message, View
 

@@ -7,8 +7,8 @@ import networkx as nx
 import numpy as np
 from hypothesis import given
 
-from gaudit.defenses.largest_component import apart, largest_component, together, within
-from gaudit.targets.network import Network
+from gaudit.defenses.randomisation.largest_component import apart, largest_component, together, within
+from gaudit.graphs.network import Network
 
 
 def beside(name):

@@ -20,15 +20,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from gaudit.audit import ledger as ledger_module
-from gaudit.audit.assemble import assemble
-from gaudit.audit.audited import Audit
-from gaudit.audit.grid import Grid, laid_out, versions
-from gaudit.audit.ledger import MIGRATIONS, Ledger, read_audit
-from gaudit.audit.plan import Plan
-from gaudit.audit.storing import packed
-from gaudit.audit.trial import AttackPlan, run_trial
-from gaudit.targets.errors import InputError
+from gaudit.audit.planning.grid import Grid, laid_out, versions
+from gaudit.audit.planning.plan import Plan
+from gaudit.audit.planning.trial_plan import AttackPlan
+from gaudit.audit.results.assemble import assemble, read_audit
+from gaudit.audit.results.audited import Audit
+from gaudit.audit.running import ledger as ledger_module
+from gaudit.audit.running.ledger import MIGRATIONS, Content, Ledger
+from gaudit.audit.running.storing import packed
+from gaudit.audit.running.trial import run_trial
+from gaudit.errors import InputError
 
 CONTENT = {
     "datasets": ["karate"],
@@ -85,7 +86,7 @@ def said(path: Path, write: bool = False) -> str:
     """What is said of a ledger that cannot be used; it and its folder stay as they are."""
     before = content(path.parent)
     with pytest.raises(InputError) as caught, Ledger(path, write) as ledger:
-        ledger.audit()
+        assemble(ledger.content())
     assert content(path.parent) == before
     assert str(path) in str(caught.value)
     assert "\n" not in str(caught.value)
@@ -132,7 +133,7 @@ def ended(child: int) -> bool:
 def test_results_come_back_bit_for_bit(path, plan, grid, results):
     """An audit from the ledger is the one that is made of the results themselves."""
     audit = read_audit(path)
-    expected = assemble(plan, grid, results, {}, versions(), 1.5 * len(results))
+    expected = assemble(Content(plan, grid, results, {}, versions(), 1.5 * len(results)))
     assert numbers(audit) == numbers(expected)
     assert audit.controls == expected.controls
     assert (audit.plan, audit.fingerprint, audit.versions) == (plan, grid.fingerprint, versions())
@@ -155,7 +156,7 @@ def test_a_failure_is_replaced_by_a_result_and_never_a_result_by_a_failure(tmp_p
         ledger.begin(plan, grid)
         ledger.note_failure(key, "out of luck", 1.0)
         ledger.note_failure(key, "out of memory", 2.0)
-        audit = ledger.audit()
+        audit = assemble(ledger.content())
         assert [(f.trial, f.reason) for f in audit.failures] == [(grid.tasks[1].title, "out of memory")]
         assert (ledger.failed(), ledger.done()) == ({key}, set())
         ledger.note_result(key, packed(results[key]), 3.0)

@@ -6,15 +6,15 @@ import torch
 from torch_geometric.data import Data
 
 from gaudit.attacks.attack import Scores
-from gaudit.attacks.links import parts_of
-from gaudit.audit.link_knowledge import grant_links, without
-from gaudit.audit.referee import judge
+from gaudit.attacks.links.links import parts_of
+from gaudit.audit.games.link_knowledge import grant_links, without
+from gaudit.audit.games.referee import judge
+from gaudit.graphs.pair_codes import ends
 from gaudit.targets.defense import Defense
-from gaudit.targets.links import link_secrets
-from gaudit.targets.pair_codes import ends
+from gaudit.targets.games.links import link_secrets
 from gaudit.targets.partition import partition
 from gaudit.targets.party import clients_of
-from gaudit.targets.publish import Publish
+from gaudit.targets.publishing.publish import Publish
 
 NODES = 60
 

@@ -8,7 +8,7 @@ import numpy as np
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from gaudit.defenses.living_graph import common, joined, linked, living_graph, move
+from gaudit.defenses.randomisation.living_graph import common, joined, linked, living_graph, move
 
 
 def beside(name):

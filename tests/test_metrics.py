@@ -12,8 +12,8 @@ import pytest
 from scipy.stats import beta, norm
 from sklearn.metrics import average_precision_score, roc_auc_score
 
-from gaudit.audit.finding import Finding
-from gaudit.audit.metrics import (
+from gaudit.audit.statistics.finding import Finding
+from gaudit.audit.statistics.metrics import (
     Judged,
     accuracy_finding,
     auc,

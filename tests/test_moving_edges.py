@@ -6,9 +6,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from gaudit.defenses.moving_edges import Edits, Switches, flat
-from gaudit.defenses.spectral import leading_pair, low_pairs
-from gaudit.targets.network import Network
+from gaudit.defenses.randomisation.moving_edges import Edits, Switches, flat
+from gaudit.defenses.randomisation.spectral import leading_pair, low_pairs
+from gaudit.graphs.network import Network
 
 spec = spec_from_file_location("three_communities", Path(__file__).with_name("three_communities.py"))
 communities = module_from_spec(spec)

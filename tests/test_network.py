@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gaudit.targets.network import Network, Original, changes
-from gaudit.targets.pair_codes import codes
+from gaudit.graphs.network import Network, Original, changes
+from gaudit.graphs.pair_codes import codes
 
 PAIRS = list(itertools.combinations(range(8), 2))
 

@@ -14,12 +14,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gaudit.targets import edge_list, graphfile, network_npz, network_rows
-from gaudit.targets.errors import InputError
-from gaudit.targets.graphfile import read_graph
-from gaudit.targets.network import Network
-from gaudit.targets.network_file import ids_with_added, read_network, write_network
-from gaudit.targets.network_rows import Dropped
+from gaudit.errors import InputError
+from gaudit.graphs.files import data_file as graphfile
+from gaudit.graphs.files import edge_list
+from gaudit.graphs.files import npz as network_npz
+from gaudit.graphs.files import rows as network_rows
+from gaudit.graphs.files.data_file import read_graph
+from gaudit.graphs.files.network_file import ids_with_added, read_network, write_network
+from gaudit.graphs.files.rows import Dropped
+from gaudit.graphs.network import Network
 
 TEXTS = [ending + packed for ending in (".txt", ".tsv", ".csv", ".edges") for packed in ("", ".gz")]
 ENDINGS = [*TEXTS, ".npz", ".graphml"]

@@ -14,16 +14,16 @@ from scipy.sparse import csr_array
 from scipy.stats import ks_2samp
 from sklearn.metrics import adjusted_mutual_info_score
 
-from gaudit.targets import network_spectra
-from gaudit.targets.errors import InputError
-from gaudit.targets.network import Network
-from gaudit.targets.network_communities import adjusted_mutual_information, leiden
-from gaudit.targets.network_comparison import closeness
-from gaudit.targets.network_distances import Distances, distances
-from gaudit.targets.network_file import read_network
-from gaudit.targets.network_influence import highest, spreads
-from gaudit.targets.network_spectra import adjacency_radius, algebraic_connectivity, largest_component
-from gaudit.targets.network_utility import MEASURES, overall, utility_of
+from gaudit.errors import InputError
+from gaudit.graphs.files.network_file import read_network
+from gaudit.graphs.measures import spectra as network_spectra
+from gaudit.graphs.measures.communities import adjusted_mutual_information, leiden
+from gaudit.graphs.measures.comparison import closeness
+from gaudit.graphs.measures.distances import Distances, distances
+from gaudit.graphs.measures.influence import highest, spreads
+from gaudit.graphs.measures.spectra import adjacency_radius, algebraic_connectivity, largest_component
+from gaudit.graphs.measures.utility import MEASURES, overall, utility_of
+from gaudit.graphs.network import Network
 
 NAMES = [measure.name for measure in MEASURES]
 BY_NODE = {"communities", "pagerank-top", "influence"}

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import chi2
 
-from gaudit.private_training.noisy_aggregates import GRID, noisy_hops, noisy_sums, unit_rows
+from gaudit.targets.private_training.noisy_aggregates import GRID, noisy_hops, noisy_sums, unit_rows
 
 NOTHING = 1e-9
 

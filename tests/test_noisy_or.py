@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scipy.optimize import check_grad, minimize
 from scipy.stats import chi2
 
-from gaudit.attacks.noisy_or import LEAST, MOST, NoisyOr, _Told, fit
+from gaudit.attacks.links.noisy_or import LEAST, MOST, NoisyOr, _Told, fit
 
 LAMBDA = np.array([0.005, 0.4, 0.05, 0.7])
 

@@ -8,11 +8,11 @@ from scipy.stats import binom
 from torch.nn import functional as F
 from torch_geometric.data import Data
 
-from gaudit.audit.one_run import check_training
-from gaudit.private_training.dp_mlp import DPMLP
-from gaudit.targets.errors import InputError
-from gaudit.targets.graph import check_graph
-from gaudit.targets.registry import find
+from gaudit.audit.claims.one_run import check_training
+from gaudit.errors import InputError
+from gaudit.graphs.checks import check_graph
+from gaudit.registry import find
+from gaudit.targets.private_training.dp_mlp import DPMLP
 
 NODES, CLASSES = 400, 4
 LONG = {"split": "dataset", "steps": 120, "hidden": 64, "project": 0, "lr": 0.01, "clip": 10.0}

@@ -6,9 +6,9 @@ import torch
 from scipy.stats import binom, gamma, kstest
 from sklearn.linear_model import LogisticRegression
 
-from gaudit.audit.epsilon import epsilon_lower_bound, one_run_epsilon
-from gaudit.targets.bundled import karate
-from gaudit.targets.output_perturbation import GRADIENT, OutputPerturbation, aggregated_rows, hard_case
+from gaudit.audit.statistics.epsilon import epsilon_lower_bound, one_run_epsilon
+from gaudit.benchmarks.output_perturbation import GRADIENT, OutputPerturbation, aggregated_rows, hard_case
+from gaudit.graphs.datasets.bundled import karate
 
 
 def random_rows(rng, nodes=80, dimension=4):

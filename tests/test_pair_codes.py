@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gaudit.targets.pair_codes import codes, distinct, ends, listed
+from gaudit.graphs.pair_codes import codes, distinct, ends, listed
 
 NUMBERS = st.lists(st.integers(0, 30), max_size=20)
 

@@ -4,8 +4,8 @@ import pytest
 import torch
 from torch import nn
 
-from gaudit.targets import pair_scores
-from gaudit.targets.pair_scores import PAIRS, PairScores, normalised_sums
+from gaudit.targets.condensation.gradient_distance import pair_scores
+from gaudit.targets.condensation.pair_scores import PAIRS, PairScores, normalised_sums
 
 HIDDEN = 6
 

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from torch_geometric.data import Data
 from torch_geometric.utils import to_undirected
 
-from gaudit.targets.bundled import citations, karate
-from gaudit.targets.errors import InputError
+from gaudit.errors import InputError
+from gaudit.graphs.datasets.bundled import citations, karate
 from gaudit.targets.partition import METHODS, partition
 
 

@@ -8,11 +8,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from gaudit.audit.grid import laid_out
-from gaudit.audit.plan import LARGEST_PLAN, MANY, Plan
-from gaudit.targets.datasets import load_dataset
-from gaudit.targets.errors import InputError
-from gaudit.targets.graphfile import write_graph
+from gaudit.audit.planning.grid import laid_out
+from gaudit.audit.planning.plan import LARGEST_PLAN, MANY, Plan
+from gaudit.errors import InputError
+from gaudit.graphs.datasets.datasets import load_dataset
+from gaudit.graphs.files.data_file import write_graph
 
 WHOLE = {
     "name": "all of it",

@@ -9,9 +9,9 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from scipy.stats import binom, chisquare
 
-from gaudit.targets.errors import InputError
-from gaudit.targets.network import Network
-from gaudit.targets.planted_accounts import distinguished, plant
+from gaudit.errors import InputError
+from gaudit.graphs.network import Network
+from gaudit.targets.publishing.planted_accounts import distinguished, plant
 
 
 def random_network(nodes: int, edges: int, seed: int) -> Network:

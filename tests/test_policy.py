@@ -4,8 +4,8 @@ import re
 
 import pytest
 
-from gaudit.audit.policy import Policy
-from gaudit.targets.errors import InputError
+from gaudit.audit.checks.policy import Policy
+from gaudit.errors import InputError
 
 CHECK = '[[check]]\nname = "a"\nattack = "loss"\nbudget = 0.6\n'
 

@@ -7,11 +7,12 @@ import numpy as np
 import pytest
 import torch
 
-from gaudit.audit.trial import AttackPlan, Grants, TrialPlan, run_trial
-from gaudit.targets.condensed import CondensedGraph
-from gaudit.targets.graph import row_normalised
-from gaudit.targets.preprocessing import preprocessed
-from gaudit.targets.registry import find
+from gaudit.audit.planning.trial_plan import AttackPlan, TrialPlan
+from gaudit.audit.running.trial import Grants, run_trial
+from gaudit.graphs.checks import row_normalised
+from gaudit.graphs.preprocessing import preprocessed
+from gaudit.registry import find
+from gaudit.targets.condensation.condensed import CondensedGraph
 
 sixty_nodes = run_path(str(Path(__file__).parent / "sixty_nodes.py"))["sixty_nodes"]
 SMALL = {"ratio": 0.15, "test": {"hidden": 8, "epochs": 10}}

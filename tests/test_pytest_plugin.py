@@ -11,7 +11,7 @@ import pytest
 
 pytest_plugins = ["pytester"]
 
-PLUGIN = "gaudit.audit.pytest_plugin"
+PLUGIN = "gaudit.audit.checks.pytest_plugin"
 LOADED = () if any(point.module == PLUGIN for point in entry_points(group="pytest11")) else ("-p", PLUGIN)
 ledgers = run_path(str(Path(__file__).parent / "cli" / "ledgers.py"))
 POLICY = """

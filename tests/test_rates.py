@@ -11,10 +11,15 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
-from gaudit.audit.balanced_accuracy import advantage_finding, balanced_accuracy_finding, crossed_thresholds, halves
-from gaudit.audit.metrics import Judged
-from gaudit.audit.rates import tpr_at_fpr, tpr_at_fpr_finding
-from gaudit.audit.roc import roc
+from gaudit.audit.statistics.balanced_accuracy import (
+    advantage_finding,
+    balanced_accuracy_finding,
+    crossed_thresholds,
+    halves,
+)
+from gaudit.audit.statistics.metrics import Judged
+from gaudit.audit.statistics.rates import tpr_at_fpr, tpr_at_fpr_finding
+from gaudit.audit.statistics.roc import roc
 
 
 def world(rng, *, runs=1, members=140, others=1000, shift=1.0, drift=0.0, wander=0.0, subjects="same"):

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from gaudit.targets.errors import InputError
-from gaudit.targets.registry import BASES, GROUPS, find, registered, summary
+from gaudit.errors import InputError
+from gaudit.registry import BASES, GROUPS, find, registered, summary
 
 TESTS = Path(__file__).parent
 # words of which each must occur in the name of a test of every class of a group
@@ -82,10 +82,10 @@ def test_unknown_name_is_refused_with_the_nearest(group, wrong, right):
 
 
 OWN = """
-from gaudit.attacks.threshold import Loss
+from gaudit.attacks.membership.threshold import Loss
 from gaudit.attacks.attack import Attack
 from gaudit.mechanisms.statistics import DegreeSequence
-from gaudit.targets.classifier import Classifier
+from gaudit.targets.classification.classifier import Classifier
 from gaudit.targets.defense import Defense
 from gaudit.targets.target import Target
 

@@ -15,23 +15,24 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from gaudit.audit.audited import Control, Failure
-from gaudit.audit.finding import Finding
-from gaudit.audit.grid import laid_out
-from gaudit.audit.ledger import Ledger
-from gaudit.audit.plan import Plan
-from gaudit.audit.storing import packed
-from gaudit.audit.trial import TrialResult
-from gaudit.audit.verdict import Level, Scale, verdict
+from gaudit.audit.planning.grid import laid_out
+from gaudit.audit.planning.plan import Plan
+from gaudit.audit.results.audited import Control, Failure
+from gaudit.audit.results.verdict import verdict
+from gaudit.audit.running.ledger import Ledger
+from gaudit.audit.running.storing import packed
+from gaudit.audit.running.trial import TrialResult
+from gaudit.audit.statistics.finding import Finding
+from gaudit.audit.statistics.severity import Level, Scale
 from gaudit.commands.report import report_command
-from gaudit.reports.answers import answers, base_for, warnings
-from gaudit.reports.charts import identities
-from gaudit.reports.comparison import compared, help_for
-from gaudit.reports.explanations import GLOSSARY
-from gaudit.reports.exports import as_json, as_table, data_block, records
-from gaudit.reports.html import as_html
-from gaudit.reports.markdown import as_markdown, escaped
-from gaudit.reports.reproduction import plan_text
+from gaudit.reports.figures.charts import identities
+from gaudit.reports.formats.exports import as_json, as_table, data_block, records
+from gaudit.reports.formats.html import as_html
+from gaudit.reports.formats.markdown import as_markdown, escaped
+from gaudit.reports.text.answers import answers, base_for, warnings
+from gaudit.reports.text.comparison import compared, help_for
+from gaudit.reports.text.explanations import GLOSSARY
+from gaudit.reports.text.reproduction import plan_text
 from gaudit.targets.target import Utility
 
 EVIL = "<script>alert(1)</script>"

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from gaudit.reports.html import as_html
+from gaudit.reports.formats.html import as_html
 
 playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 

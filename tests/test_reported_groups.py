@@ -6,9 +6,10 @@ from runpy import run_path
 import numpy as np
 import pytest
 
-from gaudit.audit.referee import HEARD, told_by
-from gaudit.audit.results import _in_group
-from gaudit.audit.trial import AttackPlan, TrialPlan, run_trial
+from gaudit.audit.games.referee import HEARD, told_by
+from gaudit.audit.planning.trial_plan import AttackPlan, TrialPlan
+from gaudit.audit.results.results import _in_group
+from gaudit.audit.running.trial import run_trial
 from gaudit.targets.transcript import Message, View
 
 sixty_nodes = run_path(str(Path(__file__).parent / "sixty_nodes.py"))["sixty_nodes"]

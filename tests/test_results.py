@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from gaudit.audit.plan import Plan
-from gaudit.audit.results import outcomes
+from gaudit.audit.planning.plan import Plan
+from gaudit.audit.results.results import outcomes
 from gaudit.targets.target import Utility
 
 spec = spec_from_file_location("simulated_audits", Path(__file__).with_name("audits.py"))

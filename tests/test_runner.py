@@ -13,10 +13,11 @@ from pathlib import Path
 import pytest
 from joblib.externals.loky import get_reusable_executor
 
-from gaudit.audit.grid import laid_out
-from gaudit.audit.ledger import Ledger, read_audit
-from gaudit.audit.plan import Plan
-from gaudit.audit.runner import run_audit
+from gaudit.audit.planning.grid import laid_out
+from gaudit.audit.planning.plan import Plan
+from gaudit.audit.results.assemble import read_audit
+from gaudit.audit.running.ledger import Ledger
+from gaudit.audit.running.runner import run_audit
 
 SMALL = {
     "name": "small",
@@ -31,7 +32,7 @@ KILLS = 30
 
 OWN = '''
 import os, signal
-from gaudit.targets.classifier import Classifier
+from gaudit.targets.classification.classifier import Classifier
 
 
 class Deadly(Classifier):

@@ -13,8 +13,8 @@ from torch import nn
 from torch.utils.data import DataLoader, TensorDataset
 from torch_geometric.nn import GCNConv, GraphNorm, PairNorm
 
-from gaudit.audit.sample_coupling import coupled_samples
-from gaudit.targets.errors import InputError
+from gaudit.audit.claims.sample_coupling import coupled_samples
+from gaudit.errors import InputError
 
 NODES, WORDS = 40, 6
 

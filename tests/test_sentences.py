@@ -2,11 +2,11 @@ from dataclasses import replace
 
 import pytest
 
-from gaudit.audit.finding import Finding
-from gaudit.audit.outcome import AttackOutcome, Baseline, DefenseOutcome
-from gaudit.audit.trial import AttackPlan
-from gaudit.reports.sentences import blind_warning, last_line, who
-from gaudit.reports.words import words
+from gaudit.audit.planning.trial_plan import AttackPlan
+from gaudit.audit.results.outcome import AttackOutcome, Baseline, DefenseOutcome
+from gaudit.audit.statistics.finding import Finding
+from gaudit.reports.text.sentences import blind_warning, last_line, who
+from gaudit.reports.text.words import words
 
 
 def finding(estimate, low=None, high=None):

@@ -9,9 +9,9 @@ from torch_geometric.data import Data
 from torch_geometric.nn import GATConv, GCNConv, SAGEConv, SGConv
 from torch_geometric.utils import subgraph, to_undirected
 
-from gaudit.targets.recipe import Recipe, initial_weights
-from gaudit.targets.shadow_models import ask_models, train_models
-from gaudit.targets.shadow_task import Query, Task
+from gaudit.targets.models.recipe import Recipe, initial_weights
+from gaudit.targets.models.shadow_models import ask_models, train_models
+from gaudit.targets.models.shadow_task import Query, Task
 
 SEED = np.random.SeedSequence(5)
 NODES, FEATURES, CLASSES, MODELS = 150, 40, 5, 3
@@ -124,7 +124,7 @@ def test_each_model_is_as_if_trained_alone(
 
 @pytest.mark.parametrize("architecture", ["gcn", "sgc", "sage", "mlp"])
 def test_kernels_and_batches_agree(graph: Data, members: torch.Tensor, architecture: str) -> None:
-    from gaudit.targets.batched_models import batches
+    from gaudit.targets.models.batched_models import batches
 
     r = recipe(architecture)
     task, begin = Task(graph, members, r, CLASSES, induced=True), first_weights(r)
@@ -149,7 +149,7 @@ def test_panels_and_tiles_change_nothing(
     graph: Data, members: torch.Tensor, architecture: str, hidden: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Widths of three narrow panels and of two wide ones, and tiles of some twenty nodes."""
-    from gaudit.targets import compiled_models
+    from gaudit.targets.models import compiled_models
 
     monkeypatch.setattr(compiled_models, "TILE_ENTRIES", 3)
     r = recipe(architecture, hidden=hidden)
@@ -162,7 +162,7 @@ def test_panels_and_tiles_change_nothing(
 
 @pytest.mark.parametrize("classes", [2, 16, 17, 40])
 def test_any_number_of_classes(graph: Data, members: torch.Tensor, classes: int) -> None:
-    from gaudit.targets.batched_models import batches
+    from gaudit.targets.models.batched_models import batches
 
     data = graph.clone()
     data.y = torch.arange(NODES) % classes
@@ -200,7 +200,7 @@ def test_dropout_has_its_rate_and_keeps_the_mean(architecture: str) -> None:
 
 
 def test_compiled_dropout_keeps_the_stated_share() -> None:
-    from gaudit.targets.kernels import fill_random, relu_and_drop
+    from gaudit.targets.models.kernels import fill_random, relu_and_drop
 
     size, state = 80_000, np.random.SeedSequence(0).generate_state(4, np.uint64)
     for dropped in (64, 128, 250):

@@ -12,12 +12,12 @@ from hypothesis import strategies as st
 from torch_geometric.data import Data
 
 from gaudit.attacks.attack import Knowledge
-from gaudit.attacks.shadows import best_setting, cut_in_rounds, shadows
-from gaudit.audit.metrics import auc
-from gaudit.targets.errors import InputError
-from gaudit.targets.recipe import Recipe
-from gaudit.targets.shadow_models import ask_models
-from gaudit.targets.shadow_task import Query, Task
+from gaudit.attacks.membership.shadows import best_setting, cut_in_rounds, shadows
+from gaudit.audit.statistics.metrics import auc
+from gaudit.errors import InputError
+from gaudit.targets.models.recipe import Recipe
+from gaudit.targets.models.shadow_models import ask_models
+from gaudit.targets.models.shadow_task import Query, Task
 
 NODES, POOL = 60, 40
 RECIPE = Recipe(hidden=8, epochs=5, dropout=0.5)

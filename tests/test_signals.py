@@ -8,7 +8,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gaudit.attacks.signals import as_told, hardened, log_confidence, margin, resolution
+from gaudit.attacks.membership.signals import as_told, hardened, log_confidence, margin, resolution
 
 LOGITS = st.lists(st.floats(-1e4, 1e4, width=32), min_size=2, max_size=6)
 

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
-from gaudit.defenses.largest_component import largest_component, within
-from gaudit.defenses.spectral import DENSE, edit_effects, leading_pair, low_pairs, switch_effects
-from gaudit.targets.network import Network
+from gaudit.defenses.randomisation.largest_component import largest_component, within
+from gaudit.defenses.randomisation.spectral import DENSE, edit_effects, leading_pair, low_pairs, switch_effects
+from gaudit.graphs.network import Network
 
 
 def beside(name):

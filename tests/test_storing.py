@@ -9,12 +9,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from safetensors.numpy import load, save
 
-from gaudit.audit.grid import laid_out, versions
-from gaudit.audit.metrics import Judged
-from gaudit.audit.plan import Plan
-from gaudit.audit.storing import HEADER, _digest, packed, packed_plan, unpacked, unpacked_plan
-from gaudit.audit.trial import Attacked, AttackPlan, TrialPlan, TrialResult, run_trial
-from gaudit.targets.errors import InputError
+from gaudit.audit.planning.grid import laid_out, versions
+from gaudit.audit.planning.plan import Plan
+from gaudit.audit.planning.trial_plan import AttackPlan, TrialPlan
+from gaudit.audit.running.storing import HEADER, _digest, packed, packed_plan, unpacked, unpacked_plan
+from gaudit.audit.running.trial import Attacked, TrialResult, run_trial
+from gaudit.audit.statistics.metrics import Judged
+from gaudit.errors import InputError
 from gaudit.targets.target import Utility
 from gaudit.targets.transcript import Exposure
 

@@ -13,8 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import chi2
 
-from gaudit.defenses.annealing_kernel import grouping, move, worlds_at
-from gaudit.defenses.summaries import (
+from gaudit.defenses.anonymity.annealing_kernel import grouping, move, worlds_at
+from gaudit.defenses.anonymity.summaries import (
     alike,
     annealed,
     counts_between,
@@ -24,7 +24,7 @@ from gaudit.defenses.summaries import (
     sampled,
     slots,
 )
-from gaudit.targets.network import Network
+from gaudit.graphs.network import Network
 
 snap = run_path(str(Path(__file__).with_name("snap.py")))["snap"]
 

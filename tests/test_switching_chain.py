@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import chisquare
 
-from gaudit.defenses.switching_chain import Tally, kept_share, switch, verify_degrees_kept
-from gaudit.targets.network import Network
+from gaudit.defenses.randomisation.switching_chain import Tally, kept_share, switch, verify_degrees_kept
+from gaudit.graphs.network import Network
 
 
 def beside(name):

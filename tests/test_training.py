@@ -6,8 +6,8 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gaudit.targets.randomness import branch, integer, seeded
-from gaudit.targets.training import fit
+from gaudit.randomness import branch, integer, seeded
+from gaudit.targets.models.training import fit
 
 
 def walk(epochs, scores=None, **settings):

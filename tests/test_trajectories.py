@@ -8,16 +8,16 @@ import pytest
 import torch
 from torch.nn import functional as F
 
-from gaudit.targets import trajectories
-from gaudit.targets.backbone import GCN
-from gaudit.targets.batched_models import Course, recorded
+from gaudit.errors import InputError
+from gaudit.targets.condensation.gradient_distance import trajectories
+from gaudit.targets.condensation.trajectories import expert_trajectories, owners_task, with_term
 from gaudit.targets.defense import LossTerm
-from gaudit.targets.errors import InputError
+from gaudit.targets.models.backbone import GCN
+from gaudit.targets.models.batched_models import Course, recorded
+from gaudit.targets.models.propagation import dense_gcn_operator
+from gaudit.targets.models.recipe import Recipe, initial_weights
 from gaudit.targets.partition import Partition
 from gaudit.targets.party import clients_of
-from gaudit.targets.propagation import dense_gcn_operator
-from gaudit.targets.recipe import Recipe, initial_weights
-from gaudit.targets.trajectories import expert_trajectories, owners_task, with_term
 
 sixty_nodes = run_path(str(Path(__file__).parent / "sixty_nodes.py"))["sixty_nodes"]
 SEED, EPOCHS = np.random.SeedSequence(3), (0, 2, 5, 11)
@@ -70,7 +70,7 @@ def test_a_batch_of_experts_is_as_the_experts_one_by_one(plain, memory):
 
 
 def test_the_first_snapshot_is_the_first_weights():
-    from gaudit.targets.randomness import branch
+    from gaudit.randomness import branch
 
     found = expert_trajectories(task(), (4,), SEED)
     assert found.epochs == (0, 4)

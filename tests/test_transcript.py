@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from safetensors import SafetensorError
 from safetensors.torch import save_file
 
+from gaudit.errors import InputError
 from gaudit.targets.channel import Channel, keep_kinds
-from gaudit.targets.errors import InputError
 from gaudit.targets.transcript import FORMAT, Message, Transcript, observer_members
 
 OBSERVERS = ("public", "server", "client:0", "client:1", "server+client:1", "client:0+client:1", "public+server")

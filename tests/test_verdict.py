@@ -11,14 +11,16 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from scipy.stats import binom, norm
 
-from gaudit.audit.finding import Finding
-from gaudit.audit.metrics import Judged
-from gaudit.audit.outcome import AttackOutcome, Baseline
-from gaudit.audit.plan import Plan
-from gaudit.audit.results import attack_outcome
-from gaudit.audit.trial import Attacked, AttackPlan
-from gaudit.audit.verdict import Level, Scale, verdict
-from gaudit.targets.errors import InputError
+from gaudit.audit.planning.plan import Plan
+from gaudit.audit.planning.trial_plan import AttackPlan
+from gaudit.audit.results.outcome import AttackOutcome, Baseline
+from gaudit.audit.results.results import attack_outcome
+from gaudit.audit.results.verdict import verdict
+from gaudit.audit.running.trial import Attacked
+from gaudit.audit.statistics.finding import Finding
+from gaudit.audit.statistics.metrics import Judged
+from gaudit.audit.statistics.severity import Level, Scale
+from gaudit.errors import InputError
 
 spec = spec_from_file_location("simulated_audits", Path(__file__).with_name("audits.py"))
 audits = module_from_spec(spec)

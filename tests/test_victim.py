@@ -7,11 +7,11 @@ import pytest
 import torch
 
 from gaudit.attacks.attack import Knowledge
-from gaudit.attacks.query import ModelSettings
-from gaudit.attacks.victim import victim
-from gaudit.targets.condensed import CondensedGraph
-from gaudit.targets.errors import InputError
-from gaudit.targets.recipe import Recipe, initial_weights
+from gaudit.attacks.membership.query import ModelSettings
+from gaudit.attacks.membership.victim import victim
+from gaudit.errors import InputError
+from gaudit.targets.condensation.condensed import CondensedGraph
+from gaudit.targets.models.recipe import Recipe, initial_weights
 from gaudit.targets.transcript import Message, View
 
 NODES, WORDS, CLASSES = 12, 5, 3

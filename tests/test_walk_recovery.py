@@ -8,10 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.sparse.csgraph import connected_components
 
-from gaudit.attacks import walk_recovery
-from gaudit.attacks.walk_recovery import Pattern, find, marked, marks
-from gaudit.targets.network import Network
-from gaudit.targets.planted_accounts import plant
+from gaudit.attacks.identity.identity import walk_recovery
+from gaudit.attacks.identity.walk_recovery import Pattern, find, marked, marks
+from gaudit.graphs.network import Network
+from gaudit.targets.publishing.planted_accounts import plant
 
 
 def random_network(nodes: int, edges: int, seed: int) -> Network:

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from gaudit.targets.network import Network
+from gaudit.graphs.network import Network
 
 
 def three_communities(seed: int = 0, nodes: int = 105, edges: int = 441, between: float = 0.02) -> Network:

@@ -11,8 +11,8 @@ import torch
 from sklearn.neighbors import kneighbors_graph
 from torch_geometric.data import Data
 
-from gaudit.targets.graph import check_graph
-from gaudit.targets.graphfile import write_graph
+from gaudit.graphs.checks import check_graph
+from gaudit.graphs.files.data_file import write_graph
 
 PATIENTS, MEASUREMENTS, DIAGNOSES, UNEXPLAINED = 300, 20, 3, 0.3
 

@@ -11,11 +11,11 @@ from torch.nn import functional as F
 from torch_geometric.data import Data
 from torch_geometric.nn import SAGEConv
 
+from gaudit.randomness import branch, seeded
+from gaudit.settings import Settings
 from gaudit.targets.answers import posteriors_kind
 from gaudit.targets.channel import Channel, Retention
 from gaudit.targets.defense import Defense
-from gaudit.targets.randomness import branch, seeded
-from gaudit.targets.settings import Settings
 from gaudit.targets.target import UNITS, Progress, Run, Secrets, Target, Utility, no_progress
 
 DEFENDED = True

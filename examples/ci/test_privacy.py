@@ -1,6 +1,6 @@
 """The same checks as tests: `pytest` fails where `gaudit check` does."""
 
-from gaudit.audit.pytest_plugin import Gaudit
+from gaudit.audit.checks.pytest_plugin import Gaudit
 
 
 def test_no_patient_is_more_exposed_than_was_accepted(gaudit: Gaudit) -> None:

@@ -9,19 +9,19 @@ from scipy.stats import binom
 from torch_geometric.data import Data
 
 from gaudit.attacks.attack import Attack, Neighbours, Scores
-from gaudit.attacks.calibrated import Answers, Evidence
-from gaudit.audit.finding import Finding
-from gaudit.audit.knowledge import Grant, grant
-from gaudit.audit.metrics import Judged, auc_finding
-from gaudit.audit.referee import judge
+from gaudit.attacks.membership.calibrated import Answers, Evidence
+from gaudit.audit.games.knowledge import Grant, grant
+from gaudit.audit.games.referee import judge
+from gaudit.audit.statistics.finding import Finding
+from gaudit.audit.statistics.metrics import Judged, auc_finding
+from gaudit.graphs.checks import check_graph
 from gaudit.targets.answers import MODEL_KIND
 from gaudit.targets.channel import Channel
-from gaudit.targets.condensed import KIND, CondensedGraph
-from gaudit.targets.encoder import ENCODER_KIND, encoded
-from gaudit.targets.graph import check_graph
-from gaudit.targets.recipe import Recipe
-from gaudit.targets.shadow_models import train_models
-from gaudit.targets.shadow_task import Task
+from gaudit.targets.condensation.condensed import KIND, CondensedGraph
+from gaudit.targets.models.encoder import ENCODER_KIND, encoded
+from gaudit.targets.models.recipe import Recipe
+from gaudit.targets.models.shadow_models import train_models
+from gaudit.targets.models.shadow_task import Task
 from gaudit.targets.target import Secrets
 from gaudit.targets.transcript import Transcript, View
 

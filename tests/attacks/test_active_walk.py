@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 from scipy.stats import poisson
 
-from gaudit.attacks.active_walk import ActiveWalk
-from gaudit.targets.errors import InputError
-from gaudit.targets.network import Network, Original
-from gaudit.targets.planted_accounts import plant
+from gaudit.attacks.identity.active_walk import ActiveWalk
+from gaudit.errors import InputError
+from gaudit.graphs.network import Network, Original
+from gaudit.targets.publishing.planted_accounts import plant
 
 spec = spec_from_file_location("snap", Path(__file__).parents[1] / "snap.py")
 files = module_from_spec(spec)

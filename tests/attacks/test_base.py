@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from scipy.stats import rankdata
 
-from gaudit.attacks.base import BASE, log_mean
-from gaudit.attacks.threshold import Loss
-from gaudit.audit.metrics import auc_finding
-from gaudit.targets.errors import InputError
+from gaudit.attacks.membership.base import BASE, log_mean
+from gaudit.attacks.membership.threshold import Loss
+from gaudit.audit.statistics.metrics import auc_finding
+from gaudit.errors import InputError
 
 
 def test_planted_overfit_is_found(leaky_models):

@@ -3,9 +3,9 @@
 import numpy as np
 import torch
 
-from gaudit.attacks.blind import Blind
-from gaudit.attacks.shadow import ShadowMIA
-from gaudit.audit.metrics import auc_finding
+from gaudit.attacks.membership.blind import Blind
+from gaudit.attacks.membership.shadow import ShadowMIA
+from gaudit.audit.statistics.metrics import auc_finding
 from gaudit.targets.transcript import Transcript, View
 
 SMALL = {

@@ -6,18 +6,19 @@ import numpy as np
 import pytest
 import torch
 
-from gaudit.attacks.asking import combined
-from gaudit.attacks.base import BASE, OfflineBASE
-from gaudit.attacks.label_only import LabelOnly
-from gaudit.attacks.lira import LiRA, OfflineLiRA
-from gaudit.attacks.rmia import RMIA, OfflineRMIA
-from gaudit.attacks.threshold import CalibratedLoss, Loss
-from gaudit.audit.knowledge import grant
-from gaudit.audit.metrics import auc
-from gaudit.audit.trial import AttackPlan, TrialPlan, run_trial
+from gaudit.attacks.membership.asking import combined
+from gaudit.attacks.membership.base import BASE, OfflineBASE
+from gaudit.attacks.membership.label_only import LabelOnly
+from gaudit.attacks.membership.lira import LiRA, OfflineLiRA
+from gaudit.attacks.membership.rmia import RMIA, OfflineRMIA
+from gaudit.attacks.membership.threshold import CalibratedLoss, Loss
+from gaudit.audit.games.knowledge import grant
+from gaudit.audit.planning.trial_plan import AttackPlan, TrialPlan
+from gaudit.audit.running.trial import run_trial
+from gaudit.audit.statistics.metrics import auc
+from gaudit.errors import InputError
+from gaudit.graphs.datasets.datasets import load_dataset
 from gaudit.targets.channel import Channel
-from gaudit.targets.datasets import load_dataset
-from gaudit.targets.errors import InputError
 
 CALIBRATED = (LiRA, OfflineLiRA, BASE, OfflineBASE, RMIA, OfflineRMIA, CalibratedLoss)
 ALL = (*CALIBRATED, LabelOnly, Loss)

@@ -10,18 +10,25 @@ from scipy.special import expit, logit
 from torch_geometric.data import Data
 from torch_geometric.utils import to_undirected
 
-from gaudit.attacks import gbase
 from gaudit.attacks.attack import Knowledge
-from gaudit.attacks.base import BASE, log_mean
-from gaudit.attacks.gbase import GBASE, balls_around, differences, hops_changed, mean_log_odds, propagation_steps
-from gaudit.audit.metrics import auc, auc_finding
+from gaudit.attacks.membership import gbase
+from gaudit.attacks.membership.base import BASE, log_mean
+from gaudit.attacks.membership.gbase import (
+    GBASE,
+    balls_around,
+    differences,
+    hops_changed,
+    mean_log_odds,
+    propagation_steps,
+)
+from gaudit.audit.statistics.metrics import auc, auc_finding
+from gaudit.errors import InputError
 from gaudit.targets.answers import MODEL_KIND, posteriors_kind
 from gaudit.targets.channel import Channel
-from gaudit.targets.condensed import KIND as RELEASE_KIND
-from gaudit.targets.errors import InputError
-from gaudit.targets.recipe import Recipe, initial_weights
-from gaudit.targets.shadow_models import ask_models
-from gaudit.targets.shadow_task import Query, Task
+from gaudit.targets.condensation.condensed import KIND as RELEASE_KIND
+from gaudit.targets.models.recipe import Recipe, initial_weights
+from gaudit.targets.models.shadow_models import ask_models
+from gaudit.targets.models.shadow_task import Query, Task
 
 ARCHITECTURES = ("gcn", "sgc", "sage", "gat", "mlp")
 NODES, FEATURES, CLASSES, MODELS = 60, 12, 3, 2

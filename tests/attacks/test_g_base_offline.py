@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from gaudit.attacks import gbase
-from gaudit.attacks.gbase import OfflineGBASE
-from gaudit.attacks.shadows import best_setting
-from gaudit.audit.metrics import auc_finding
+from gaudit.attacks.membership import gbase
+from gaudit.attacks.membership.gbase import OfflineGBASE
+from gaudit.attacks.membership.shadows import best_setting
+from gaudit.audit.statistics.metrics import auc_finding
 
 GAME = "node-presence"
 

@@ -7,27 +7,27 @@ import pytest
 import torch
 from torch_geometric.data import Data
 
-from gaudit.attacks.gradient_matching import (
+from gaudit.attacks.links.gradient_matching import (
     GradientMatching,
     GradientMatchingSettings,
     Seen,
     gradient_parts,
     matched,
 )
-from gaudit.audit.link_knowledge import grant_links
-from gaudit.audit.metrics import auc_finding
-from gaudit.audit.referee import judge
+from gaudit.audit.games.link_knowledge import grant_links
+from gaudit.audit.games.referee import judge
+from gaudit.audit.statistics.metrics import auc_finding
+from gaudit.errors import InputError
 from gaudit.targets.answers import GLOBAL_KIND, GRADIENT_KIND, UPDATE_KIND
 from gaudit.targets.channel import Channel
 from gaudit.targets.defense import Defense
-from gaudit.targets.errors import InputError
-from gaudit.targets.links import link_secrets
-from gaudit.targets.local_training import LocalTask, Subgraph
+from gaudit.targets.federated.local_training import LocalTask, Subgraph
+from gaudit.targets.federated.scaffold import CONTROL_KIND, GLOBAL_CONTROL_KIND, Scaffold
+from gaudit.targets.games.links import link_secrets
+from gaudit.targets.models.propagation import gcn_operator
+from gaudit.targets.models.recipe import Recipe, initial_weights
 from gaudit.targets.partition import Partition
 from gaudit.targets.party import clients_of
-from gaudit.targets.propagation import gcn_operator
-from gaudit.targets.recipe import Recipe, initial_weights
-from gaudit.targets.scaffold import CONTROL_KIND, GLOBAL_CONTROL_KIND, Scaffold
 
 NODES, WORDS, CLASSES, CLIENTS = 120, 200, 3, 2
 RECIPE = Recipe(hidden=8, dropout=0)
@@ -283,7 +283,7 @@ def test_it_says_why_it_does_not_apply(clients, monkeypatch):
         clients.judged(GradientMatching(), clients.sent(), Recipe(architecture="sage"))
     with pytest.raises(InputError, match="none is known"):
         clients.judged(GradientMatching(), clients.sent(), labels=torch.full((NODES,), -1))
-    monkeypatch.setattr("gaudit.attacks.gradient_matching.LARGEST", 50)
+    monkeypatch.setattr("gaudit.attacks.links.gradient_matching.LARGEST", 50)
     with pytest.raises(InputError, match=r"a client holds 60 nodes, .* at most 50"):
         clients.judged(GradientMatching(), clients.sent())
 

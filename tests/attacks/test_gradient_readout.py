@@ -6,13 +6,14 @@ import numpy as np
 import pytest
 import torch
 
-from gaudit.attacks.gradient_readout import GradientReadout
-from gaudit.audit.trial import AttackPlan, Grants, TrialPlan, attacks_on, run_trial
-from gaudit.targets.cells import GRADIENT_KIND
-from gaudit.targets.datasets import load_dataset
+from gaudit.attacks.gradients.gradient_readout import GradientReadout
+from gaudit.audit.planning.trial_plan import AttackPlan, TrialPlan
+from gaudit.audit.running.trial import Grants, attacks_on, run_trial
+from gaudit.errors import InputError
+from gaudit.graphs.datasets.datasets import load_dataset
+from gaudit.targets.controls.planted_gradients import PlantedGradients
 from gaudit.targets.defense import Defense
-from gaudit.targets.errors import InputError
-from gaudit.targets.planted_gradients import PlantedGradients
+from gaudit.targets.games.cells import GRADIENT_KIND
 from gaudit.targets.transcript import Message, Transcript
 
 PLAN = (AttackPlan("gradient-readout", {}, "server"),)

@@ -5,23 +5,23 @@ import pytest
 import torch
 from torch.nn import functional as F
 
-from gaudit.attacks.adjacency_descent import AdjacencyDescent, refined
 from gaudit.attacks.attack import Knowledge
-from gaudit.attacks.graphmi import GraphMI
-from gaudit.attacks.projection import Projection, smallest_shift
-from gaudit.attacks.relaxed_model import RelaxedModel
-from gaudit.attacks.smoothness import Gram, Smoothness
-from gaudit.attacks.weighted_graph import Tile, WeightedGraph, tiles_of
-from gaudit.audit.metrics import auc
+from gaudit.attacks.links.adjacency_descent import AdjacencyDescent, refined
+from gaudit.attacks.links.graphmi import GraphMI
+from gaudit.attacks.links.projection import Projection, smallest_shift
+from gaudit.attacks.links.relaxed_model import RelaxedModel
+from gaudit.attacks.links.smoothness import Gram, Smoothness
+from gaudit.attacks.links.weighted_graph import Tile, WeightedGraph, tiles_of
+from gaudit.audit.statistics.metrics import auc
+from gaudit.errors import InputError
+from gaudit.graphs.pair_codes import codes
 from gaudit.targets.answers import GLOBAL_KIND, GRADIENT_KIND, UPDATE_KIND
 from gaudit.targets.channel import Channel
-from gaudit.targets.errors import InputError
-from gaudit.targets.links import GAME, Links
-from gaudit.targets.pair_codes import codes
-from gaudit.targets.propagation import dense_gcn_operator, mean_operator
-from gaudit.targets.recipe import Recipe, initial_weights
-from gaudit.targets.shadow_models import ask_models, train_models
-from gaudit.targets.shadow_task import Query, Task
+from gaudit.targets.games.links import GAME, Links
+from gaudit.targets.models.propagation import dense_gcn_operator, mean_operator
+from gaudit.targets.models.recipe import Recipe, initial_weights
+from gaudit.targets.models.shadow_models import ask_models, train_models
+from gaudit.targets.models.shadow_task import Query, Task
 
 WORDS, CLASSES, HIDDEN = 40, 3, 8
 

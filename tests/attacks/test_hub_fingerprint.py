@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import poisson
 
-from gaudit.attacks.hub_fingerprint import SELF, HubFingerprint, fingerprints, hubs_of
-from gaudit.targets.errors import InputError
-from gaudit.targets.network import Network, Original
+from gaudit.attacks.identity.hub_fingerprint import SELF, HubFingerprint, fingerprints, hubs_of
+from gaudit.errors import InputError
+from gaudit.graphs.network import Network, Original
 
 spec = spec_from_file_location("snap", Path(__file__).parents[1] / "snap.py")
 snap_files = module_from_spec(spec)

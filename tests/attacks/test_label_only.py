@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 import torch
 
-from gaudit.attacks.label_only import LabelOnly
-from gaudit.attacks.shadows import shadows
-from gaudit.audit.metrics import auc_finding
+from gaudit.attacks.membership.label_only import LabelOnly
+from gaudit.attacks.membership.shadows import shadows
+from gaudit.audit.statistics.metrics import auc_finding
+from gaudit.errors import InputError
 from gaudit.targets.channel import Channel
-from gaudit.targets.errors import InputError
-from gaudit.targets.shadow_task import Query
+from gaudit.targets.models.shadow_task import Query
 
 
 def with_weights(model, change):

@@ -7,8 +7,7 @@ import pytest
 import torch
 from torch_geometric.data import Data
 
-from gaudit.attacks import link_posterior
-from gaudit.attacks.link_posterior import (
+from gaudit.attacks.links.link_posterior import (
     FEATURES,
     LINKS,
     SHADOW,
@@ -18,21 +17,22 @@ from gaudit.attacks.link_posterior import (
     default_distance,
     trained,
 )
-from gaudit.attacks.pair_columns import NodeRows, columns, operators, scaled_columns
-from gaudit.attacks.posterior_distances import MEASURES, distances
-from gaudit.audit.link_knowledge import grant_links, without
-from gaudit.audit.metrics import auc_finding
-from gaudit.audit.referee import judge
+from gaudit.attacks.links.links import link_posterior
+from gaudit.attacks.links.pair_columns import NodeRows, columns, operators, scaled_columns
+from gaudit.attacks.links.posterior_distances import MEASURES, distances
+from gaudit.audit.games.link_knowledge import grant_links, without
+from gaudit.audit.games.referee import judge
+from gaudit.audit.statistics.metrics import auc_finding
+from gaudit.errors import InputError
+from gaudit.graphs.pair_codes import codes
+from gaudit.graphs.preprocessing import preprocessed
 from gaudit.targets.answers import posteriors_kind
 from gaudit.targets.channel import Channel
-from gaudit.targets.errors import InputError
-from gaudit.targets.links import link_secrets
-from gaudit.targets.pair_codes import codes
+from gaudit.targets.games.links import link_secrets
+from gaudit.targets.models.propagation import gcn_operator
+from gaudit.targets.models.recipe import Recipe
 from gaudit.targets.partition import Partition
 from gaudit.targets.party import clients_of
-from gaudit.targets.preprocessing import preprocessed
-from gaudit.targets.propagation import gcn_operator
-from gaudit.targets.recipe import Recipe
 
 NODES, WORDS, CLASSES, CLIENTS = 160, 60, 4, 2
 EVERY = range(8)
@@ -273,7 +273,7 @@ def test_audited_graph_is_no_shadow_graph_however_its_features_are_scaled(world,
 def test_bundled_shadow_graph_is_another_draw_than_the_audited_one(monkeypatch):
     monkeypatch.undo()
     link_posterior._graph.cache_clear()
-    from gaudit.targets.datasets import load_dataset
+    from gaudit.graphs.datasets.datasets import load_dataset
 
     own, shadow = load_dataset("citations"), link_posterior._graph("Citations")
     assert not link_posterior._same(own.x, shadow.x)

@@ -13,20 +13,20 @@ from hypothesis import strategies as st
 from scipy.stats import chi2
 
 from gaudit.attacks.attack import Knowledge
-from gaudit.attacks.link_randomisation import (
+from gaudit.attacks.links.link_randomisation import (
     LinkRandomisation,
     edit_posterior,
     edited,
     switch_posterior,
     switched,
 )
-from gaudit.audit.metrics import auc
+from gaudit.audit.statistics.metrics import auc
+from gaudit.errors import InputError
+from gaudit.graphs.network import PUBLISHED_KIND, Network
+from gaudit.graphs.pair_codes import codes
 from gaudit.targets.channel import Channel
-from gaudit.targets.errors import InputError
-from gaudit.targets.links import GAME, Links
-from gaudit.targets.network import PUBLISHED_KIND, Network
-from gaudit.targets.pair_codes import codes
-from gaudit.targets.published import tensors_of
+from gaudit.targets.games.links import GAME, Links
+from gaudit.targets.publishing.published import tensors_of
 
 DEGREES = (3, 2, 2, 2, 2, 1)
 EITHER = [{}, {"change": "edit"}]

@@ -9,10 +9,9 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gaudit.attacks import link_similarity
 from gaudit.attacks.attack import Knowledge
-from gaudit.attacks.link_randomisation import edited
-from gaudit.attacks.link_similarity import (
+from gaudit.attacks.links.link_randomisation import edited
+from gaudit.attacks.links.link_similarity import (
     SIMILARITIES,
     LinkSimilarity,
     adamic_adar,
@@ -21,13 +20,14 @@ from gaudit.attacks.link_similarity import (
     similarity_posterior,
     walk_sums,
 )
-from gaudit.audit.metrics import auc
+from gaudit.attacks.links.links import link_similarity
+from gaudit.audit.statistics.metrics import auc
+from gaudit.errors import InputError
+from gaudit.graphs.network import PUBLISHED_KIND, Network
+from gaudit.graphs.pair_codes import codes
 from gaudit.targets.channel import Channel
-from gaudit.targets.errors import InputError
-from gaudit.targets.links import GAME, Links
-from gaudit.targets.network import PUBLISHED_KIND, Network
-from gaudit.targets.pair_codes import codes
-from gaudit.targets.published import tensors_of
+from gaudit.targets.games.links import GAME, Links
+from gaudit.targets.publishing.published import tensors_of
 
 
 def random_network(n, share, seed):

@@ -7,16 +7,16 @@ import pytest
 import torch
 from scipy.stats import norm
 
-from gaudit.attacks.lira import LiRA, means, spread
-from gaudit.attacks.shadow import ShadowMIA
-from gaudit.attacks.shadows import shadows
-from gaudit.audit.knowledge import grant
-from gaudit.audit.metrics import auc, auc_finding
-from gaudit.audit.referee import judge
-from gaudit.targets.bundled import citations
-from gaudit.targets.classifier import Classifier
+from gaudit.attacks.membership.lira import LiRA, means, spread
+from gaudit.attacks.membership.shadow import ShadowMIA
+from gaudit.attacks.membership.shadows import shadows
+from gaudit.audit.games.knowledge import grant
+from gaudit.audit.games.referee import judge
+from gaudit.audit.statistics.metrics import auc, auc_finding
+from gaudit.errors import InputError
+from gaudit.graphs.datasets.bundled import citations
+from gaudit.targets.classification.classifier import Classifier
 from gaudit.targets.defense import Defense
-from gaudit.targets.errors import InputError
 
 
 def test_planted_overfit_is_found(leaky_models):

@@ -5,10 +5,10 @@ import pytest
 import torch
 from scipy.stats import norm
 
-from gaudit.attacks.calibrated import Answers, Evidence
-from gaudit.attacks.lira import OfflineLiRA, means, spread
-from gaudit.attacks.shadows import shadows
-from gaudit.audit.metrics import auc, auc_finding
+from gaudit.attacks.membership.calibrated import Answers, Evidence
+from gaudit.attacks.membership.lira import OfflineLiRA, means, spread
+from gaudit.attacks.membership.shadows import shadows
+from gaudit.audit.statistics.metrics import auc, auc_finding
 
 
 def test_planted_overfit_is_found(leaky_models):

@@ -3,8 +3,8 @@
 import numpy as np
 import torch
 
-from gaudit.attacks.threshold import Loss
-from gaudit.audit.metrics import auc_finding
+from gaudit.attacks.membership.threshold import Loss
+from gaudit.audit.statistics.metrics import auc_finding
 from gaudit.targets.channel import Channel
 from gaudit.targets.transcript import View
 

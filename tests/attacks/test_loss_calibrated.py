@@ -3,8 +3,8 @@
 import numpy as np
 import torch
 
-from gaudit.attacks.threshold import CalibratedLoss
-from gaudit.audit.metrics import auc_finding
+from gaudit.attacks.membership.threshold import CalibratedLoss
+from gaudit.audit.statistics.metrics import auc_finding
 
 
 def log_p(logits: torch.Tensor, label: int) -> float:

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 import torch
 
-from gaudit.attacks.shadow import ShadowMIA
-from gaudit.audit.metrics import auc_finding
-from gaudit.targets.condensed import CondensedGraph
-from gaudit.targets.errors import InputError
+from gaudit.attacks.membership.shadow import ShadowMIA
+from gaudit.audit.statistics.metrics import auc_finding
+from gaudit.errors import InputError
+from gaudit.targets.condensation.condensed import CondensedGraph
 
 SMALL = {"model": {"hidden": 32, "epochs": 150, "lr": 0.01}, "hidden": 16, "epochs": 60}
 

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 import torch
 
-from gaudit.attacks.shadow import AdaptiveShadowMIA, ShadowMIA
-from gaudit.audit.metrics import auc_finding
-from gaudit.targets.encoder import encoded
-from gaudit.targets.errors import InputError
+from gaudit.attacks.membership.shadow import AdaptiveShadowMIA, ShadowMIA
+from gaudit.audit.statistics.metrics import auc_finding
+from gaudit.errors import InputError
+from gaudit.targets.models.encoder import encoded
 
 SMALL = {
     "model": {"hidden": 32, "epochs": 150, "lr": 0.01},

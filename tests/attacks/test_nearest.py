@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 import torch
 
-from gaudit.attacks.nearest import Nearest
-from gaudit.audit.metrics import auc_finding
+from gaudit.attacks.membership.nearest import Nearest
+from gaudit.audit.statistics.metrics import auc_finding
+from gaudit.errors import InputError
 from gaudit.targets.channel import Channel
-from gaudit.targets.condensed import INITIAL_KIND, KIND, ROWS_KIND, UPLOAD_KIND
-from gaudit.targets.errors import InputError
+from gaudit.targets.condensation.condensed import INITIAL_KIND, KIND, ROWS_KIND, UPLOAD_KIND
 
 
 def test_planted_rows_are_found(world, publish):

@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 import torch
 
-from gaudit.attacks.nearest_embedding import NearestEmbedding
-from gaudit.audit.metrics import auc_finding
+from gaudit.attacks.membership.nearest_embedding import NearestEmbedding
+from gaudit.audit.statistics.metrics import auc_finding
+from gaudit.errors import InputError
 from gaudit.targets.answers import GLOBAL_KIND
 from gaudit.targets.channel import Channel
-from gaudit.targets.collaboration import EMBEDDINGS_KIND, STATISTICS_KIND, Statistics
-from gaudit.targets.errors import InputError
-from gaudit.targets.propagation import gcn_operator
+from gaudit.targets.condensation.collaboration import EMBEDDINGS_KIND, STATISTICS_KIND, Statistics
+from gaudit.targets.models.propagation import gcn_operator
 
 EVERY = [{"compare": "nodes"}, {"compare": "nodes", "differences": True}, {"compare": "norms"}]
 MEANS = [{"compare": "prototypes"}, {"compare": "prototypes", "differences": True}]

@@ -12,10 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import poisson
 
-from gaudit.attacks.colour_refinement import classes, unique_share
-from gaudit.attacks.neighbourhood_query import NeighbourhoodQuery
-from gaudit.targets.neighbourhoods import canonical_forms, digests, neighbourhoods
-from gaudit.targets.network import Network, Original
+from gaudit.attacks.identity.colour_refinement import classes, unique_share
+from gaudit.attacks.identity.neighbourhood_query import NeighbourhoodQuery
+from gaudit.graphs.neighbourhoods import canonical_forms, digests, neighbourhoods
+from gaudit.graphs.network import Network, Original
 
 spec = spec_from_file_location("snap", Path(__file__).parents[1] / "snap.py")
 snap_files = module_from_spec(spec)

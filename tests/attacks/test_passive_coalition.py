@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 from scipy.sparse.csgraph import connected_components
 from scipy.stats import poisson
 
-from gaudit.attacks.passive_coalition import PassiveCoalition, coalition
-from gaudit.targets.errors import InputError
-from gaudit.targets.network import Network, Original
-from gaudit.targets.planted_accounts import plant
+from gaudit.attacks.identity.passive_coalition import PassiveCoalition, coalition
+from gaudit.errors import InputError
+from gaudit.graphs.network import Network, Original
+from gaudit.targets.publishing.planted_accounts import plant
 
 spec = spec_from_file_location("snap", Path(__file__).parents[1] / "snap.py")
 files = module_from_spec(spec)

@@ -11,13 +11,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gaudit.attacks.attack import Knowledge
-from gaudit.attacks.plausibility import Plausibility, edge_plausibility, walk_lift
-from gaudit.audit.metrics import auc
+from gaudit.attacks.links.plausibility import Plausibility, edge_plausibility, walk_lift
+from gaudit.audit.statistics.metrics import auc
+from gaudit.graphs.network import PUBLISHED_KIND, Network
+from gaudit.graphs.pair_codes import codes
 from gaudit.targets.channel import Channel
-from gaudit.targets.links import GAME, Links
-from gaudit.targets.network import PUBLISHED_KIND, Network
-from gaudit.targets.pair_codes import codes
-from gaudit.targets.published import tensors_of
+from gaudit.targets.games.links import GAME, Links
+from gaudit.targets.publishing.published import tensors_of
 
 snap = run_path(str(Path(__file__).parents[1] / "snap.py"))["snap"]
 

@@ -5,8 +5,8 @@ import pytest
 import torch
 from scipy.spatial import distance as oracle
 
-from gaudit.attacks import posterior_distances
-from gaudit.attacks.posterior_distances import MEASURES, distances, every_distance
+from gaudit.attacks.links.links import posterior_distances
+from gaudit.attacks.links.posterior_distances import MEASURES, distances, every_distance
 
 
 def drawn(kind, rng):

@@ -8,7 +8,7 @@ import torch
 from scipy.stats import binom
 from torch_geometric.data import Data
 
-from gaudit.attacks.readout import (
+from gaudit.attacks.gradients.readout import (
     ALIKE,
     MISSED,
     PartialSums,
@@ -18,20 +18,20 @@ from gaudit.attacks.readout import (
     read_gradient,
     read_partial_sums,
 )
-from gaudit.defenses.gradient_compression import QuantisedUploads, TopKUploads
-from gaudit.defenses.ldp import LaplaceLDP
-from gaudit.defenses.upload_noise import GaussianUploads, NoiseInstead
-from gaudit.targets.backbone import BACKBONES, GCN
-from gaudit.targets.bundled import citations
+from gaudit.defenses.uploads.gradient_compression import QuantisedUploads, TopKUploads
+from gaudit.defenses.uploads.ldp import LaplaceLDP
+from gaudit.defenses.uploads.upload_noise import GaussianUploads, NoiseInstead
+from gaudit.errors import InputError
+from gaudit.graphs.datasets.bundled import citations
 from gaudit.targets.channel import Channel
-from gaudit.targets.errors import InputError
-from gaudit.targets.exchange import exchange
-from gaudit.targets.local_training import LocalTask, Subgraph
-from gaudit.targets.matching import ClassCells
+from gaudit.targets.condensation.matching import ClassCells
+from gaudit.targets.federated.exchange import exchange
+from gaudit.targets.federated.local_training import LocalTask, Subgraph
+from gaudit.targets.models.backbone import BACKBONES, GCN
+from gaudit.targets.models.propagation import gcn_operator, mean_operator
+from gaudit.targets.models.recipe import Recipe, initial_weights
 from gaudit.targets.partition import Partition, partition
 from gaudit.targets.party import clients_of
-from gaudit.targets.propagation import gcn_operator, mean_operator
-from gaudit.targets.recipe import Recipe, initial_weights
 
 
 @pytest.fixture(scope="module")

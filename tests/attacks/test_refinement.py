@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import poisson
 
-from gaudit.attacks.refinement import Refinement
-from gaudit.targets.errors import InputError
-from gaudit.targets.network import Network, Original
+from gaudit.attacks.identity.refinement import Refinement
+from gaudit.errors import InputError
+from gaudit.graphs.network import Network, Original
 
 NOBODY = np.empty((2, 0), dtype=np.int64)
 PEOPLE = 150

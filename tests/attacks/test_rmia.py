@@ -7,11 +7,11 @@ import pytest
 import torch
 from scipy.stats import rankdata
 
-from gaudit.attacks.base import BASE
-from gaudit.attacks.calibrated import Answers, Evidence
-from gaudit.attacks.rmia import RMIA
-from gaudit.attacks.shadows import shadows
-from gaudit.audit.metrics import auc_finding
+from gaudit.attacks.membership.base import BASE
+from gaudit.attacks.membership.calibrated import Answers, Evidence
+from gaudit.attacks.membership.rmia import RMIA
+from gaudit.attacks.membership.shadows import shadows
+from gaudit.audit.statistics.metrics import auc_finding
 
 
 def evidence(seed: int, nodes: int = 9, population: int = 12, shadow_models: int = 6) -> Evidence:

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 import torch
 
-from gaudit.attacks.rmia import GRID, OfflineRMIA
-from gaudit.audit.metrics import auc, auc_finding
+from gaudit.attacks.membership.rmia import GRID, OfflineRMIA
+from gaudit.audit.statistics.metrics import auc, auc_finding
 
 
 def test_planted_overfit_is_found(leaky_models):

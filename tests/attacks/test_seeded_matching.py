@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from scipy.stats import poisson
 
-from gaudit.attacks.seeded_matching import SeededMatching
-from gaudit.targets.errors import InputError
-from gaudit.targets.network import Network, Original
-from gaudit.targets.planted_accounts import plant
+from gaudit.attacks.identity.seeded_matching import SeededMatching
+from gaudit.errors import InputError
+from gaudit.graphs.network import Network, Original
+from gaudit.targets.publishing.planted_accounts import plant
 
 METHODS = pytest.mark.parametrize("method", ["percolation", "propagation"])
 

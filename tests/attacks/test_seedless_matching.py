@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from scipy.stats import poisson
 
-from gaudit.attacks.seedless_matching import SeedlessMatching
-from gaudit.targets.network import Network, Original
+from gaudit.attacks.identity.seedless_matching import SeedlessMatching
+from gaudit.graphs.network import Network, Original
 
 spec = spec_from_file_location("snap", Path(__file__).parents[1] / "snap.py")
 files = module_from_spec(spec)

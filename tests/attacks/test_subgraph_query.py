@@ -9,11 +9,11 @@ from hypothesis import strategies as st
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import maximum_bipartite_matching
 
-from gaudit.attacks.rooted_embedding import FREE, Graph, Pattern, roomy
-from gaudit.attacks.rooted_search import MOST_EDGES, RootedSearch
-from gaudit.attacks.subgraph_query import SubgraphQuery, grown
-from gaudit.targets.errors import InputError
-from gaudit.targets.network import Network, Original
+from gaudit.attacks.identity.rooted_embedding import FREE, Graph, Pattern, roomy
+from gaudit.attacks.identity.rooted_search import MOST_EDGES, RootedSearch
+from gaudit.attacks.identity.subgraph_query import SubgraphQuery, grown
+from gaudit.errors import InputError
+from gaudit.graphs.network import Network, Original
 
 NOBODY = np.empty((2, 0), dtype=np.int64)
 ENOUGH = 10**7

@@ -7,11 +7,11 @@ optimiser for independent records is put on a network that passes messages.
 
 import numpy as np
 
-from gaudit.defenses.claimed import GaussianSettings
+from gaudit.audit.claims.uploads import GaussianSettings
+from gaudit.graphs.network import Network
 from gaudit.mechanisms.gaussian import distance_of
+from gaudit.mechanisms.guarantee import Guarantee
 from gaudit.mechanisms.mechanism import Mechanism
-from gaudit.targets.guarantee import Guarantee
-from gaudit.targets.network import Network
 
 CLIP, LEAVES = 1.0, 20
 

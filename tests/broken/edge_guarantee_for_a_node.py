@@ -6,8 +6,8 @@ individuals", and individuals are the nodes.
 
 from dataclasses import replace
 
+from gaudit.graphs.network import Network
 from gaudit.mechanisms.statistics import DegreeSequence
-from gaudit.targets.network import Network
 
 NODES = 40
 

@@ -7,8 +7,8 @@ where every function of a library sets a fixed seed to be repeatable, or where w
 from fractions import Fraction
 
 from gaudit.mechanisms.exact_noise import discrete_laplace
+from gaudit.mechanisms.guarantee import Guarantee
 from gaudit.mechanisms.statistics import Statistic
-from gaudit.targets.guarantee import Guarantee
 
 
 class SameSeedTwice(Statistic):

@@ -9,8 +9,8 @@ from click.testing import CliRunner, Result
 from torch_geometric.data import Data
 
 from gaudit.commands.main import main
-from gaudit.targets.graph import check_graph
-from gaudit.targets.graphfile import write_graph
+from gaudit.graphs.checks import check_graph
+from gaudit.graphs.files.data_file import write_graph
 
 NODES, WORDS = 150, 12
 SMALL = ["rounds=4", "checkpoints=[2,4]", "clients=2", "hidden=8", "self_training_rounds=3", "beta=50"]

@@ -3,9 +3,9 @@
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 
-from gaudit.audit.baseline import Baseline
-from gaudit.audit.ledger import Ledger
-from gaudit.audit.storing import packed
+from gaudit.audit.checks.baseline import Baseline
+from gaudit.audit.running.ledger import Ledger
+from gaudit.audit.running.storing import packed
 
 SEEDS = 5
 

@@ -7,7 +7,7 @@ import networkx as nx
 import numpy as np
 import pytest
 
-from gaudit.targets.network_file import read_network
+from gaudit.graphs.files.network_file import read_network
 
 
 @pytest.fixture(name="karate")

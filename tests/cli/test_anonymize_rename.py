@@ -15,10 +15,10 @@ import igraph
 import numpy as np
 import pytest
 
-from gaudit.audit.anonymise_command import AnonymiseRequest, anonymise
-from gaudit.defenses.k_automorphism import verify_k_automorphism
-from gaudit.targets.network import Network
-from gaudit.targets.network_file import ReadNetwork, read_network, write_network
+from gaudit.commands.anonymise_command import AnonymiseRequest, anonymise
+from gaudit.defenses.anonymity.k_automorphism import verify_k_automorphism
+from gaudit.graphs.files.network_file import ReadNetwork, read_network, write_network
+from gaudit.graphs.network import Network
 
 NODES, EDGES, SEEDS = 40, 120, 20
 DEFENSES = {

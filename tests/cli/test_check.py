@@ -146,7 +146,7 @@ def test_an_interrupt_is_130(folder, monkeypatch):
         raise KeyboardInterrupt
 
     ledger()
-    monkeypatch.setattr("gaudit.audit.ledger.read_audit", interrupted)
+    monkeypatch.setattr("gaudit.audit.results.assemble.read_audit", interrupted)
     assert check("audit.db").exit_code == 130
     assert update("audit.db", "--reason", "why").exit_code == 130
 

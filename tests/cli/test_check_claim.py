@@ -6,7 +6,7 @@ import pytest
 
 OWN = '''
 from gaudit.mechanisms.exact_noise import discrete_laplace
-from gaudit.targets.guarantee import Guarantee
+from gaudit.mechanisms.guarantee import Guarantee
 from gaudit.mechanisms.mechanism import Mechanism
 
 

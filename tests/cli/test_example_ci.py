@@ -52,7 +52,7 @@ def test_the_gate_passes_and_fails_as_the_readme_says(repository):
 def test_its_graph_is_the_one_that_its_script_makes(repository):
     before = (repository / "registry.npz").read_bytes()
     subprocess.run([sys.executable, "make_graph.py"], cwd=repository, check=True)
-    from gaudit.targets.graphfile import read_graph
+    from gaudit.graphs.files.data_file import read_graph
 
     made = read_graph(repository / "registry.npz")
     (repository / "registry.npz").write_bytes(before)

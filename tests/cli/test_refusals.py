@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 import torch
 
+from gaudit.errors import InputError
 from gaudit.targets.channel import Channel
-from gaudit.targets.errors import InputError
 
 
 def refused(result, *says):

@@ -8,13 +8,13 @@ import torch
 from torch import Tensor
 from torch_geometric.data import Data
 
+from gaudit.graphs.checks import check_graph
 from gaudit.targets.channel import Channel
 from gaudit.targets.defense import Defense, SharedModel
-from gaudit.targets.exchange import exchange
-from gaudit.targets.graph import check_graph
+from gaudit.targets.federated.exchange import exchange
+from gaudit.targets.federated.self_training import label_the_rest, train_together
 from gaudit.targets.partition import partition
 from gaudit.targets.party import Client, clients_of
-from gaudit.targets.self_training import label_the_rest, train_together
 
 NODES, WORDS, CLASSES = 240, 30, 3
 

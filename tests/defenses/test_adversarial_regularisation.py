@@ -7,8 +7,8 @@ import pytest
 import torch
 from torch.nn import functional as F
 
-from gaudit.defenses.adversarial import AdversarialRegularisation
-from gaudit.targets.errors import InputError
+from gaudit.defenses.training.adversarial import AdversarialRegularisation
+from gaudit.errors import InputError
 
 CLASSES = 3
 

@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gaudit.defenses.cluster_edges import ClusterEdges, degree_blocks, verify_told_counts
-from gaudit.defenses.random_edit import RandomEdit
-from gaudit.defenses.summaries import counts_between, slots
-from gaudit.defenses.typed_edges import IntactEdges, only
-from gaudit.targets.errors import InputError
+from gaudit.defenses.anonymity.cluster_edges import ClusterEdges, degree_blocks, verify_told_counts
+from gaudit.defenses.anonymity.summaries import counts_between, slots
+from gaudit.defenses.anonymity.typed_edges import IntactEdges, only
+from gaudit.defenses.randomisation.random_edit import RandomEdit
+from gaudit.errors import InputError
 
 beside = run_path(str(Path(__file__).with_name("test_intact_edges.py")))
 typed, friends, leak = beside["typed"], beside["friends"], beside["leak"]

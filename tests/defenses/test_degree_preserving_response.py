@@ -8,17 +8,17 @@ import pytest
 import torch
 from scipy.stats import binom, chisquare
 
-from gaudit.defenses import edge_response
-from gaudit.defenses.degree_preserving_response import (
+from gaudit.defenses.local_privacy import edge_response
+from gaudit.defenses.local_privacy.degree_preserving_response import (
     DegreePreservingResponse,
     kept_answers,
     noisy_degrees,
     pairs_by_weight,
     weights_for,
 )
+from gaudit.errors import InputError
+from gaudit.graphs.pair_codes import codes, ends, listed
 from gaudit.mechanisms.exact_noise import discrete_laplace_pmf
-from gaudit.targets.errors import InputError
-from gaudit.targets.pair_codes import codes, ends, listed
 from gaudit.targets.party import Client
 
 LEVEL = 1e-3  # of every statistical test here; the seeds are fixed

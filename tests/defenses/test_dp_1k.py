@@ -10,13 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import chisquare, norm
 
-from gaudit.defenses import dp_1k, private_graphs
-from gaudit.defenses.dp_1k import DP1K, random_graph
-from gaudit.defenses.random_switch import RandomSwitch
+from gaudit.defenses.private_graphs.dp_1k import DP1K, random_graph
+from gaudit.defenses.private_graphs.private_graphs import dp_1k, private_graphs
+from gaudit.defenses.randomisation.random_switch import RandomSwitch
+from gaudit.errors import InputError
+from gaudit.graphs.network import Network
 from gaudit.mechanisms.degrees import degree_sequence
-from gaudit.targets.errors import InputError
-from gaudit.targets.guarantee import Guarantee, Released
-from gaudit.targets.network import Network
+from gaudit.mechanisms.guarantee import Guarantee, Released
 
 networks = run_path(str(Path(__file__).parents[1] / "small_networks.py"))["networks"]
 LEVEL = 1e-4  # of every statistical test here; the seeds are fixed

@@ -9,15 +9,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gaudit.defenses import dp_2k, private_graphs
-from gaudit.defenses.dp_2k import DP2K
-from gaudit.defenses.joint_degree_graph import deviation
-from gaudit.defenses.random_switch import RandomSwitch
+from gaudit.defenses.private_graphs.dp_2k import DP2K
+from gaudit.defenses.private_graphs.joint_degree_graph import deviation
+from gaudit.defenses.private_graphs.private_graphs import dp_2k, private_graphs
+from gaudit.defenses.randomisation.random_switch import RandomSwitch
+from gaudit.errors import InputError
+from gaudit.graphs.network import Network
 from gaudit.mechanisms.degrees import degree_sequence
+from gaudit.mechanisms.guarantee import Guarantee, Released
 from gaudit.mechanisms.joint_degrees import joint_degree_counts, joint_degrees
-from gaudit.targets.errors import InputError
-from gaudit.targets.guarantee import Guarantee, Released
-from gaudit.targets.network import Network
 
 networks = run_path(str(Path(__file__).parents[1] / "small_networks.py"))["networks"]
 EXACT = 1e5  # an epsilon whose noise is 0

@@ -9,13 +9,13 @@ import pytest
 from hypothesis import given, reject, settings
 from hypothesis import strategies as st
 
-from gaudit.defenses.feature_switch import FeatureSwitch
-from gaudit.defenses.features import features
-from gaudit.defenses.largest_component import largest_component, within
-from gaudit.defenses.random_switch import RandomSwitch
-from gaudit.defenses.switching_chain import kept_share, switch
-from gaudit.targets.errors import InputError
-from gaudit.targets.network import Network
+from gaudit.defenses.randomisation.feature_switch import FeatureSwitch
+from gaudit.defenses.randomisation.features import features
+from gaudit.defenses.randomisation.largest_component import largest_component, within
+from gaudit.defenses.randomisation.random_switch import RandomSwitch
+from gaudit.defenses.randomisation.switching_chain import kept_share, switch
+from gaudit.errors import InputError
+from gaudit.graphs.network import Network
 
 
 def beside(name):

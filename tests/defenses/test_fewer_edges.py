@@ -5,8 +5,8 @@ import pytest
 import torch
 from scipy.stats import binom
 
-from gaudit.defenses.fewer_edges import FewerEdges
-from gaudit.targets.errors import InputError
+from gaudit.defenses.training.fewer_edges import FewerEdges
+from gaudit.errors import InputError
 
 LEVEL = 1e-3
 

@@ -10,15 +10,16 @@ from hypothesis import strategies as st
 from scipy.stats import binom
 from torch_geometric.data import Data
 
-from gaudit.audit.results import outcomes
-from gaudit.audit.trial import AttackPlan, TrialPlan, run_trial
-from gaudit.defenses.fewer_labels import FewerLabels
-from gaudit.targets.datasets import load_dataset
-from gaudit.targets.errors import InputError
+from gaudit.audit.planning.trial_plan import AttackPlan, TrialPlan
+from gaudit.audit.results.results import outcomes
+from gaudit.audit.running.trial import run_trial
+from gaudit.defenses.training.fewer_labels import FewerLabels
+from gaudit.errors import InputError
+from gaudit.graphs.datasets.datasets import load_dataset
+from gaudit.targets.models.recipe import Recipe
+from gaudit.targets.models.shadow_models import train_models
+from gaudit.targets.models.shadow_task import Task
 from gaudit.targets.party import Client
-from gaudit.targets.recipe import Recipe
-from gaudit.targets.shadow_models import train_models
-from gaudit.targets.shadow_task import Task
 
 
 def client_with(labels: torch.Tensor, train: torch.Tensor, classes: int) -> Client:

@@ -5,12 +5,12 @@ import pytest
 import torch
 from scipy.stats import binom, kstest, norm, pearsonr
 
-from gaudit.defenses.upload_noise import GaussianUploads
-from gaudit.defenses.uploads import UPLOAD_KINDS, norm_of
+from gaudit.defenses.uploads.upload_noise import GaussianUploads
+from gaudit.defenses.uploads.uploads import UPLOAD_KINDS, norm_of
+from gaudit.errors import InputError
+from gaudit.randomness import integer
 from gaudit.targets.answers import GLOBAL_KIND, UPDATE_KIND
 from gaudit.targets.channel import Channel
-from gaudit.targets.errors import InputError
-from gaudit.targets.randomness import integer
 
 LEVEL = 1e-3  # of every statistical test here; the seeds are fixed
 

@@ -8,11 +8,11 @@ import torch
 from sklearn.linear_model import LogisticRegression
 from torch.distributions import Normal, kl_divergence
 
-from gaudit.defenses.bottleneck import Encoder, InformationBottleneck, compression
+from gaudit.defenses.training.bottleneck import Encoder, InformationBottleneck, compression
+from gaudit.errors import InputError
 from gaudit.targets.defense import SharedModel
-from gaudit.targets.encoder import ENCODER_KIND, encoded
-from gaudit.targets.errors import InputError
-from gaudit.targets.propagation import Factor, gcn_operator
+from gaudit.targets.models.encoder import ENCODER_KIND, encoded
+from gaudit.targets.models.propagation import Factor, gcn_operator
 
 FAST = {"epochs": 15, "lr": 0.01}
 

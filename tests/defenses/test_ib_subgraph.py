@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 import torch
 
-from gaudit.defenses import ib_subgraph
-from gaudit.defenses.ib_subgraph import IBSubgraph, highest
-from gaudit.defenses.random_subgraph import RandomSubgraph
-from gaudit.defenses.sub_gib import SubGIBSettings, node_scores
-from gaudit.targets.errors import InputError
-from gaudit.targets.links import remaining
+from gaudit.defenses.training import ib_subgraph
+from gaudit.defenses.training.ib_subgraph import IBSubgraph, highest
+from gaudit.defenses.training.random_subgraph import RandomSubgraph
+from gaudit.defenses.training.sub_gib import SubGIBSettings, node_scores
+from gaudit.errors import InputError
+from gaudit.randomness import branch
+from gaudit.targets.games.links import remaining
 from gaudit.targets.party import Client
-from gaudit.targets.randomness import branch
 
 SMALL = {"hidden": 8, "epochs": 10, "lr": 0.01}
 

@@ -7,16 +7,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gaudit.attacks.attack import Knowledge
-from gaudit.attacks.link_noisy_or import LinkNoisyOr
-from gaudit.audit.metrics import auc
-from gaudit.defenses.random_edit import RandomEdit
-from gaudit.defenses.typed_edges import IntactEdges, verify_no_edge_of_type
+from gaudit.attacks.links.link_noisy_or import LinkNoisyOr
+from gaudit.audit.statistics.metrics import auc
+from gaudit.defenses.anonymity.typed_edges import IntactEdges, verify_no_edge_of_type
+from gaudit.defenses.randomisation.random_edit import RandomEdit
+from gaudit.errors import InputError
+from gaudit.graphs.network import PUBLISHED_KIND, Network
+from gaudit.graphs.pair_codes import codes
 from gaudit.targets.channel import Channel
-from gaudit.targets.errors import InputError
-from gaudit.targets.links import GAME, Links
-from gaudit.targets.network import PUBLISHED_KIND, Network
-from gaudit.targets.pair_codes import codes
-from gaudit.targets.published import tensors_of
+from gaudit.targets.games.links import GAME, Links
+from gaudit.targets.publishing.published import tensors_of
 
 NODES = 120
 SEED = np.random.SeedSequence(0)

@@ -10,13 +10,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gaudit.attacks.refinement import Refinement
-from gaudit.defenses.alignment_table import alignment_table, closure
-from gaudit.defenses.k_automorphism import KAutomorphism, verify_k_automorphism
-from gaudit.defenses.orbits import orbits
-from gaudit.defenses.random_edit import RandomEdit
-from gaudit.targets.errors import InputError
-from gaudit.targets.network import Network, Original
+from gaudit.attacks.identity.refinement import Refinement
+from gaudit.defenses.anonymity.alignment_table import alignment_table, closure
+from gaudit.defenses.anonymity.k_automorphism import KAutomorphism, verify_k_automorphism
+from gaudit.defenses.anonymity.orbits import orbits
+from gaudit.defenses.randomisation.random_edit import RandomEdit
+from gaudit.errors import InputError
+from gaudit.graphs.network import Network, Original
 
 snap = run_path(str(Path(__file__).parents[1] / "snap.py"))["snap"]
 BARS = {"ca-HepTh": (5, 4.6), "facebook_combined": (10, 9.0)}

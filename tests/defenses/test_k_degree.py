@@ -10,13 +10,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gaudit.defenses import k_degree
-from gaudit.defenses.degree_sequences import is_graphic, k_anonymous
-from gaudit.defenses.k_degree import KDegree, verify_k_degree
-from gaudit.defenses.k_neighbourhood import verify_k_neighbourhood
-from gaudit.targets.errors import InputError
-from gaudit.targets.network import Network
-from gaudit.targets.pair_codes import ends
+from gaudit.defenses.anonymity import k_degree
+from gaudit.defenses.anonymity.degree_sequences import is_graphic, k_anonymous
+from gaudit.defenses.anonymity.k_degree import KDegree, verify_k_degree
+from gaudit.defenses.anonymity.k_neighbourhood import verify_k_neighbourhood
+from gaudit.errors import InputError
+from gaudit.graphs.network import Network
+from gaudit.graphs.pair_codes import ends
 
 snap = run_path(str(Path(__file__).parents[1] / "snap.py"))["snap"]
 VARIANTS = [

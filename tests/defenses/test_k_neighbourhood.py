@@ -9,14 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gaudit.defenses.growing_neighbourhoods import grown
-from gaudit.defenses.k_automorphism import verify_k_automorphism
-from gaudit.defenses.k_neighbourhood import KNeighbourhood, verify_k_neighbourhood
-from gaudit.defenses.living_neighbourhoods import LivingNeighbourhoods
-from gaudit.defenses.neighbourhood_alignment import aligned, components
-from gaudit.defenses.random_edit import RandomEdit
-from gaudit.targets.errors import InputError
-from gaudit.targets.network import Network
+from gaudit.defenses.anonymity.growing_neighbourhoods import grown
+from gaudit.defenses.anonymity.k_automorphism import verify_k_automorphism
+from gaudit.defenses.anonymity.k_neighbourhood import KNeighbourhood, verify_k_neighbourhood
+from gaudit.defenses.anonymity.living_neighbourhoods import LivingNeighbourhoods
+from gaudit.defenses.anonymity.neighbourhood_alignment import aligned, components
+from gaudit.defenses.randomisation.random_edit import RandomEdit
+from gaudit.errors import InputError
+from gaudit.graphs.network import Network
 
 snap = run_path(str(Path(__file__).parents[1] / "snap.py"))["snap"]
 

@@ -5,11 +5,11 @@ import pytest
 import torch
 from scipy.stats import binom, chisquare, pearsonr
 
-from gaudit.defenses.fewer_labels import FewerLabels
-from gaudit.defenses.label_noise import LabelNoise
-from gaudit.targets.classifier import Classifier
-from gaudit.targets.datasets import load_dataset
-from gaudit.targets.errors import InputError
+from gaudit.defenses.training.fewer_labels import FewerLabels
+from gaudit.defenses.training.label_noise import LabelNoise
+from gaudit.errors import InputError
+from gaudit.graphs.datasets.datasets import load_dataset
+from gaudit.targets.classification.classifier import Classifier
 from gaudit.targets.party import Client
 
 LEVEL = 1e-3  # of every statistical test here; the seeds are fixed

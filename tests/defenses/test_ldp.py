@@ -5,11 +5,11 @@ import pytest
 import torch
 from scipy.stats import binom, kstest, laplace, pearsonr
 
-from gaudit.defenses.ldp import GRID, LaplaceLDP, on_grid
-from gaudit.defenses.uploads import UPLOAD_KINDS, clipped
+from gaudit.defenses.uploads.ldp import GRID, LaplaceLDP, on_grid
+from gaudit.defenses.uploads.uploads import UPLOAD_KINDS, clipped
+from gaudit.errors import InputError
 from gaudit.targets.answers import GLOBAL_KIND, UPDATE_KIND
 from gaudit.targets.channel import Channel
-from gaudit.targets.errors import InputError
 
 LEVEL = 1e-3  # of every statistical test here; the seeds are fixed
 

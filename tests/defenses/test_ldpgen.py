@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gaudit.defenses import ldpgen, private_graphs
-from gaudit.defenses.ldpgen import (
+from gaudit.defenses.anonymity.summaries import counts_between
+from gaudit.defenses.private_graphs.ldpgen import (
     LDPGen,
     drawn,
     edges_between_groups,
@@ -18,13 +18,13 @@ from gaudit.defenses.ldpgen import (
     random_groups,
     similar,
 )
-from gaudit.defenses.random_edit import RandomEdit
-from gaudit.defenses.summaries import counts_between
+from gaudit.defenses.private_graphs.private_graphs import ldpgen, private_graphs
+from gaudit.defenses.randomisation.random_edit import RandomEdit
+from gaudit.errors import InputError
+from gaudit.graphs.network import Network
 from gaudit.mechanisms.exact_noise import discrete_laplace_pmf
 from gaudit.mechanisms.group_reports import group_report, neighbours_in
-from gaudit.targets.errors import InputError
-from gaudit.targets.guarantee import Guarantee, Released
-from gaudit.targets.network import Network
+from gaudit.mechanisms.guarantee import Guarantee, Released
 
 networks = run_path(str(Path(__file__).parents[1] / "small_networks.py"))["networks"]
 EXACT = 1e5  # an epsilon whose noise is 0

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 import torch
 
-from gaudit.defenses.no_features import NoFeatures
-from gaudit.targets.errors import InputError
-from gaudit.targets.fedavg import FedAvg
+from gaudit.defenses.training.no_features import NoFeatures
+from gaudit.errors import InputError
+from gaudit.targets.federated.fedavg import FedAvg
 
 
 def without(client, **settings):

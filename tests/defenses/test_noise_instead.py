@@ -5,8 +5,8 @@ import pytest
 import torch
 from scipy.stats import binom, kstest, norm
 
-from gaudit.defenses.upload_noise import NoiseInstead
-from gaudit.defenses.uploads import UPLOAD_KINDS, norm_of
+from gaudit.defenses.uploads.upload_noise import NoiseInstead
+from gaudit.defenses.uploads.uploads import UPLOAD_KINDS, norm_of
 from gaudit.targets.answers import GLOBAL_KIND, UPDATE_KIND
 from gaudit.targets.channel import Channel
 

@@ -8,10 +8,11 @@ import pytest
 import torch
 from scipy.stats import kstest, laplace, pearsonr
 
-from gaudit.audit.trial import AttackPlan, TrialPlan, run_trial
-from gaudit.defenses.noisy_condensing import NoisyCondensing, root_mean_square
-from gaudit.targets.errors import InputError
-from gaudit.targets.registry import find
+from gaudit.audit.planning.trial_plan import AttackPlan, TrialPlan
+from gaudit.audit.running.trial import run_trial
+from gaudit.defenses.training.noisy_condensing import NoisyCondensing, root_mean_square
+from gaudit.errors import InputError
+from gaudit.registry import find
 
 sixty_nodes = run_path(str(Path(__file__).parents[1] / "sixty_nodes.py"))["sixty_nodes"]
 LEVEL = 1e-3  # of every statistical test here; the seeds are fixed

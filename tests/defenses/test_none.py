@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 import torch
 
+from gaudit.errors import InputError
+from gaudit.registry import find
 from gaudit.targets.defense import Defense
-from gaudit.targets.errors import InputError
-from gaudit.targets.registry import find
 
 
 def test_it_is_what_the_registry_calls_none():

@@ -8,13 +8,13 @@ import pytest
 import torch
 from scipy.stats import chisquare, norm
 
-from gaudit.audit.claims import check_claim
-from gaudit.defenses.claimed_features import OneBit
-from gaudit.defenses.feature_response import OneBitFeatures, bit_chance
-from gaudit.defenses.no_features import NoFeatures
-from gaudit.targets.errors import InputError
+from gaudit.audit.claims.claimed_features import OneBit
+from gaudit.audit.claims.claims import check_claim
+from gaudit.defenses.local_privacy.feature_response import OneBitFeatures, bit_chance
+from gaudit.defenses.training.no_features import NoFeatures
+from gaudit.errors import InputError
+from gaudit.registry import find
 from gaudit.targets.party import Client
-from gaudit.targets.registry import find
 
 LEVEL = 1e-3  # of every statistical test here; the seeds are fixed
 CORNERS = (-1.0, -0.3, 0.0, 0.8, 1.0)
@@ -127,7 +127,7 @@ def test_nothing_else_changes_and_the_seed_decides():
 
 
 def test_noise_is_drawn_in_parts_for_large_graphs(monkeypatch):
-    monkeypatch.setattr("gaudit.defenses.feature_response.AT_ONCE", 50)
+    monkeypatch.setattr("gaudit.defenses.local_privacy.feature_response.AT_ONCE", 50)
     found = features_of(OneBitFeatures(epsilon=1e4), np.tile([0.0, 1.0, 1.0], (101, 1)))
     assert torch.equal(found, torch.tensor([0.0, 1.0, 1.0]).repeat(101, 1))
     assert features_of(OneBitFeatures(), np.ones((3, 0))).shape == (3, 0)

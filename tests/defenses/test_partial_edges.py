@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gaudit.defenses.random_edit import RandomEdit
-from gaudit.defenses.typed_edges import (
+from gaudit.defenses.anonymity.typed_edges import (
     IntactEdges,
     PartialEdges,
     contributions,
@@ -17,8 +16,9 @@ from gaudit.defenses.typed_edges import (
     verify_no_edge_of_type,
     verify_removed,
 )
-from gaudit.targets.errors import InputError
-from gaudit.targets.network import Network
+from gaudit.defenses.randomisation.random_edit import RandomEdit
+from gaudit.errors import InputError
+from gaudit.graphs.network import Network
 
 beside = run_path(str(Path(__file__).with_name("test_intact_edges.py")))
 typed, friends, leak = beside["typed"], beside["friends"], beside["leak"]

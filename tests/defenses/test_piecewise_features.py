@@ -7,11 +7,11 @@ import pytest
 import torch
 from scipy.stats import kstest, norm
 
-from gaudit.audit.claims import check_claim
-from gaudit.defenses.claimed_features import Piecewise
-from gaudit.defenses.feature_response import PiecewiseFeatures, piecewise, piecewise_law
-from gaudit.defenses.no_features import NoFeatures
-from gaudit.targets.errors import InputError
+from gaudit.audit.claims.claimed_features import Piecewise
+from gaudit.audit.claims.claims import check_claim
+from gaudit.defenses.local_privacy.feature_response import PiecewiseFeatures, piecewise, piecewise_law
+from gaudit.defenses.training.no_features import NoFeatures
+from gaudit.errors import InputError
 from gaudit.targets.party import Client
 
 LEVEL = 1e-3  # of every statistical test here; the seeds are fixed

@@ -7,8 +7,8 @@ import pytest
 import torch
 from scipy.stats import binom
 
-from gaudit.defenses.pseudo_labels import PseudoLabels
-from gaudit.targets.errors import InputError
+from gaudit.defenses.training.pseudo_labels import PseudoLabels
+from gaudit.errors import InputError
 
 
 def test_guarantee_members_keep_true_labels_and_others_get_the_models(federation, defended):

@@ -10,11 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import chisquare
 
-from gaudit.defenses.random_edit import RandomEdit, different, edited, non_edges, verify_edge_count
-from gaudit.defenses.random_switch import RandomSwitch
-from gaudit.defenses.switching_chain import kept_share
-from gaudit.targets.errors import InputError
-from gaudit.targets.network import Network
+from gaudit.defenses.randomisation.random_edit import RandomEdit, different, edited, non_edges, verify_edge_count
+from gaudit.defenses.randomisation.random_switch import RandomSwitch
+from gaudit.defenses.randomisation.switching_chain import kept_share
+from gaudit.errors import InputError
+from gaudit.graphs.network import Network
 
 
 def beside(name):

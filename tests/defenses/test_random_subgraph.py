@@ -11,13 +11,13 @@ from scipy.stats import binom
 from torch import Tensor
 from torch_geometric.data import Data
 
-from gaudit.defenses.random_subgraph import RandomSubgraph, confined
-from gaudit.targets.errors import InputError
-from gaudit.targets.links import remaining
+from gaudit.defenses.training.random_subgraph import RandomSubgraph, confined
+from gaudit.errors import InputError
+from gaudit.targets.games.links import remaining
+from gaudit.targets.models.recipe import Recipe
+from gaudit.targets.models.shadow_models import train_models
+from gaudit.targets.models.shadow_task import Task
 from gaudit.targets.party import Client
-from gaudit.targets.recipe import Recipe
-from gaudit.targets.shadow_models import train_models
-from gaudit.targets.shadow_task import Task
 
 
 def kept_of(client: Client, rho: float, seed: int = 0) -> Client:

@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given, reject
 from hypothesis import strategies as st
 
-from gaudit.defenses.features import features
-from gaudit.defenses.random_switch import RandomSwitch
-from gaudit.defenses.switching_chain import kept_share
-from gaudit.targets.errors import InputError
-from gaudit.targets.network import Network
+from gaudit.defenses.randomisation.features import features
+from gaudit.defenses.randomisation.random_switch import RandomSwitch
+from gaudit.defenses.randomisation.switching_chain import kept_share
+from gaudit.errors import InputError
+from gaudit.graphs.network import Network
 
 
 def beside(name):

@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import norm
 
-from gaudit.defenses.random_walk import RandomWalkMod, walk_multigraph, walk_simple
-from gaudit.defenses.switching_chain import kept_share, switch
-from gaudit.targets.errors import InputError
-from gaudit.targets.network import Network
+from gaudit.defenses.randomisation.random_walk import RandomWalkMod, walk_multigraph, walk_simple
+from gaudit.defenses.randomisation.switching_chain import kept_share, switch
+from gaudit.errors import InputError
+from gaudit.graphs.network import Network
 
 LEVEL = 1e-3
 

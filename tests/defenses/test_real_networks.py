@@ -8,7 +8,7 @@ from runpy import run_path
 import numpy as np
 import pytest
 
-from gaudit.targets.registry import find, registered
+from gaudit.registry import find, registered
 
 snap = cache(run_path(str(Path(__file__).parents[1] / "snap.py"))["snap"])
 NETWORKS = ("ca-HepTh", "email-Enron", "facebook_combined")

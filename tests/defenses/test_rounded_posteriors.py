@@ -6,15 +6,16 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gaudit.audit.results import outcomes
-from gaudit.audit.trial import AttackPlan, TrialPlan, run_trial
-from gaudit.defenses.fewer_labels import FewerLabels
-from gaudit.defenses.rounded_posteriors import RoundedPosteriors
+from gaudit.audit.planning.trial_plan import AttackPlan, TrialPlan
+from gaudit.audit.results.results import outcomes
+from gaudit.audit.running.trial import run_trial
+from gaudit.defenses.training.fewer_labels import FewerLabels
+from gaudit.defenses.uploads.rounded_posteriors import RoundedPosteriors
+from gaudit.errors import InputError
+from gaudit.graphs.datasets.datasets import load_dataset
 from gaudit.targets.answers import TABLE_KINDS
 from gaudit.targets.channel import Channel
-from gaudit.targets.classifier import Classifier
-from gaudit.targets.datasets import load_dataset
-from gaudit.targets.errors import InputError
+from gaudit.targets.classification.classifier import Classifier
 
 TABLES = [kind for kind in TABLE_KINDS if kind.startswith("posteriors")]
 STEPS = (0.01, 0.1, 0.3, 1.0)

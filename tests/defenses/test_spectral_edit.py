@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given, reject, settings
 from hypothesis import strategies as st
 
-from gaudit.defenses.largest_component import largest_component, within
-from gaudit.defenses.random_edit import RandomEdit
-from gaudit.defenses.spectral_edit import SpectralEdit
-from gaudit.defenses.switching_chain import kept_share
-from gaudit.targets.errors import InputError
-from gaudit.targets.network import Network
+from gaudit.defenses.randomisation.largest_component import largest_component, within
+from gaudit.defenses.randomisation.random_edit import RandomEdit
+from gaudit.defenses.randomisation.spectral_edit import SpectralEdit
+from gaudit.defenses.randomisation.switching_chain import kept_share
+from gaudit.errors import InputError
+from gaudit.graphs.network import Network
 
 
 def beside(name):

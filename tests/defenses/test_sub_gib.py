@@ -7,7 +7,7 @@ import pytest
 import torch
 from torch.nn import functional as F
 
-from gaudit.defenses.sub_gib import (
+from gaudit.defenses.training.sub_gib import (
     LOG_4,
     SubGIB,
     SubGIBSettings,
@@ -19,9 +19,9 @@ from gaudit.defenses.sub_gib import (
     spread,
     told_apart,
 )
-from gaudit.targets.errors import InputError
+from gaudit.errors import InputError
+from gaudit.targets.models.propagation import Factor, gcn_operator
 from gaudit.targets.party import Client
-from gaudit.targets.propagation import Factor, gcn_operator
 
 SMALL = {"hidden": 16, "epochs": 60, "lr": 0.01}
 

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gaudit.defenses.random_edit import RandomEdit
-from gaudit.defenses.summarisation import Summarisation, certain_links, verify_counts, verify_groups
-from gaudit.targets.errors import InputError
-from gaudit.targets.network import Network
+from gaudit.defenses.anonymity.summarisation import Summarisation, certain_links, verify_counts, verify_groups
+from gaudit.defenses.randomisation.random_edit import RandomEdit
+from gaudit.errors import InputError
+from gaudit.graphs.network import Network
 
 
 def karate():

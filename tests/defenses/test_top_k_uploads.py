@@ -6,10 +6,10 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gaudit.defenses.gradient_compression import TopKUploads, largest
+from gaudit.defenses.uploads.gradient_compression import TopKUploads, largest
+from gaudit.errors import InputError
 from gaudit.targets.answers import GLOBAL_KIND, GRADIENT_KIND, UPDATE_KIND
 from gaudit.targets.channel import Channel
-from gaudit.targets.errors import InputError
 
 
 def sent(share, tensors, kind=GRADIENT_KIND):

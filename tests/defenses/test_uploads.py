@@ -6,11 +6,20 @@ import numpy as np
 import pytest
 import torch
 
-from gaudit.defenses.uploads import OTHER_KINDS, UPLOAD_KINDS, Generators, Streams, clipped, norm_of, on_uploads
-from gaudit.targets import fedgc, fedsage, scaffold, self_training
+from gaudit.defenses.uploads.uploads import (
+    OTHER_KINDS,
+    UPLOAD_KINDS,
+    Generators,
+    Streams,
+    clipped,
+    norm_of,
+    on_uploads,
+)
+from gaudit.errors import InputError
 from gaudit.targets.answers import GLOBAL_KIND, GRADIENT_KIND, UPDATE_KIND
 from gaudit.targets.channel import Channel
-from gaudit.targets.errors import InputError
+from gaudit.targets.condensation.gradient_distance import fedgc
+from gaudit.targets.federated.federated import fedsage, scaffold, self_training
 
 
 def watching():

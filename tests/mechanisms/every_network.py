@@ -5,7 +5,7 @@ from itertools import combinations
 import networkx as nx
 import numpy as np
 
-from gaudit.targets.network import Network
+from gaudit.graphs.network import Network
 
 
 def network_of(nodes, edges):

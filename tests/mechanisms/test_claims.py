@@ -15,13 +15,13 @@ import pytest
 from scipy.integrate import quad
 from scipy.stats import binom, norm
 
-from gaudit.audit.claims import FEWEST, asked_claim, check_claim
-from gaudit.audit.gaussian_bound import gaussian_epsilon
+from gaudit.audit.claims.claims import FEWEST, asked_claim, check_claim
+from gaudit.audit.statistics.gaussian_bound import gaussian_epsilon
+from gaudit.errors import InputError
 from gaudit.mechanisms.gaussian import delta_of, distance_of, epsilon_of
 from gaudit.mechanisms.mechanism import Mechanism
 from gaudit.mechanisms.statistics import DegreeSequence, Statistic
-from gaudit.targets.errors import InputError
-from gaudit.targets.registry import find, registered
+from gaudit.registry import find, registered
 
 RIGHT = [name for name, point in registered("mechanisms").items() if point.value.startswith("gaudit.")]
 BROKEN = {path.stem: path for path in sorted((Path(__file__).parents[1] / "broken").glob("*.py"))}

@@ -10,6 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import chisquare
 
+from gaudit.errors import InputError
+from gaudit.graphs.network import Network
 from gaudit.mechanisms.degrees import (
     degree_counts,
     degree_counts_sensitivity,
@@ -22,8 +24,6 @@ from gaudit.mechanisms.degrees import (
     sorted_degrees_sensitivity,
 )
 from gaudit.mechanisms.exact_noise import discrete_laplace, discrete_laplace_pmf
-from gaudit.targets.errors import InputError
-from gaudit.targets.network import Network
 
 PATH = Network.of(4, [0, 1, 2], [1, 2, 3])
 QUERIES = {

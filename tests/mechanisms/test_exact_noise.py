@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import chisquare
 
+from gaudit.errors import InputError
 from gaudit.mechanisms import exact_noise
 from gaudit.mechanisms.exact_noise import (
     UniformIntegers,
@@ -15,7 +16,6 @@ from gaudit.mechanisms.exact_noise import (
     discrete_laplace_pmf,
     geometric,
 )
-from gaudit.targets.errors import InputError
 
 DRAWS = 100_000
 FALSE_ALARM = 1e-6

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from scipy.stats import chisquare
 
+from gaudit.errors import InputError
+from gaudit.graphs.network import Network
 from gaudit.mechanisms.exact_noise import discrete_laplace_pmf
 from gaudit.mechanisms.group_reports import group_report, neighbours_in, report_scale, report_sensitivity
-from gaudit.targets.errors import InputError
-from gaudit.targets.network import Network
 
 
 def test_counts_are_those_of_a_hand(every):

@@ -6,10 +6,10 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from gaudit.targets.errors import InputError
-from gaudit.targets.guarantee import Guarantee
-from gaudit.targets.network import Network
-from gaudit.targets.public_inputs import drawable_epsilon, exact_epsilon, laplace_scale, linked, whole
+from gaudit.errors import InputError
+from gaudit.graphs.network import Network
+from gaudit.mechanisms.guarantee import Guarantee
+from gaudit.mechanisms.public_inputs import drawable_epsilon, exact_epsilon, laplace_scale, linked, whole
 
 EDGE = Guarantee("edge", "add/remove", "central", 0.1, 1e-6, "Gaussian noise", ("the number of nodes",))
 

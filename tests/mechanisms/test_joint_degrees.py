@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 from scipy.stats import chisquare
 
-from gaudit.mechanisms.claimed_counts import JointDegrees
+from gaudit.audit.claims.claimed_counts import JointDegrees
+from gaudit.errors import InputError
+from gaudit.graphs.network import Network
 from gaudit.mechanisms.exact_noise import discrete_laplace_pmf
 from gaudit.mechanisms.joint_degrees import joint_degree_counts, joint_degree_counts_sensitivity, joint_degrees
-from gaudit.targets.errors import InputError
-from gaudit.targets.network import Network
 
 
 def test_counts_are_those_of_a_hand(every):

@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 from scipy.stats import chisquare
 
+from gaudit.errors import InputError
+from gaudit.graphs.network import Network
 from gaudit.mechanisms.exact_noise import discrete_laplace_pmf
 from gaudit.mechanisms.node_private import (
     bounded_degrees,
@@ -18,8 +20,6 @@ from gaudit.mechanisms.node_private import (
     flow_sensitivity,
     private_degree_histogram,
 )
-from gaudit.targets.errors import InputError
-from gaudit.targets.network import Network
 
 BOUNDS = (1, 2, 3, 4)
 

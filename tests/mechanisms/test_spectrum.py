@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 from scipy.stats import chisquare
 
+from gaudit.errors import InputError
+from gaudit.graphs.network import Network
 from gaudit.mechanisms.exact_noise import discrete_laplace
 from gaudit.mechanisms.spectrum import (
     MOST_NODES,
@@ -16,8 +18,6 @@ from gaudit.mechanisms.spectrum import (
     rounded_eigenvalues_sensitivity,
     top_eigenvalues,
 )
-from gaudit.targets.errors import InputError
-from gaudit.targets.network import Network
 
 CYCLE = Network.of(5, [0, 1, 2, 3, 4], [1, 2, 3, 4, 0])
 

@@ -9,6 +9,8 @@ import numpy as np
 import pytest
 from scipy.stats import chisquare
 
+from gaudit.errors import InputError
+from gaudit.graphs.network import Network
 from gaudit.mechanisms import subgraph_counts
 from gaudit.mechanisms.ladder import LadderLaw, ladder_law
 from gaudit.mechanisms.subgraph_counts import (
@@ -20,8 +22,6 @@ from gaudit.mechanisms.subgraph_counts import (
     triangle_ladder,
     triangles,
 )
-from gaudit.targets.errors import InputError
-from gaudit.targets.network import Network
 
 
 def of_stars(k):

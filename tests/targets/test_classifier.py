@@ -10,16 +10,16 @@ from torch.nn import functional as F
 from torch_geometric.data import Data
 from torch_geometric.utils import stochastic_blockmodel_graph
 
-from gaudit.audit.referee import in_question
+from gaudit.audit.games.referee import in_question
+from gaudit.errors import InputError
+from gaudit.graphs.checks import check_graph
+from gaudit.registry import find, registered
 from gaudit.targets.channel import keep_kinds
-from gaudit.targets.classifier import Classifier
+from gaudit.targets.classification.classifier import Classifier
 from gaudit.targets.defense import Defense
-from gaudit.targets.errors import InputError
-from gaudit.targets.graph import check_graph
-from gaudit.targets.recipe import Recipe
-from gaudit.targets.registry import find, registered
-from gaudit.targets.shadow_models import train_models
-from gaudit.targets.shadow_task import Task
+from gaudit.targets.models.recipe import Recipe
+from gaudit.targets.models.shadow_models import train_models
+from gaudit.targets.models.shadow_task import Task
 
 NODES, CLASSES = 60, 3
 SMALL = {"hidden": 6, "epochs": 12, "dropout": 0.25}

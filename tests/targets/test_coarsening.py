@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch.nn import functional as F
 
-from gaudit.targets.coarsening import Coarsening, coarsened
-from gaudit.targets.errors import InputError
-from gaudit.targets.registry import find
+from gaudit.errors import InputError
+from gaudit.registry import find
+from gaudit.targets.condensation.coarsening import Coarsening, coarsened
 
 sixty_nodes = run_path(str(Path(__file__).parents[1] / "sixty_nodes.py"))["sixty_nodes"]
 

@@ -7,9 +7,9 @@ import numpy as np
 import torch
 from torch_geometric.data import Data
 
-from gaudit.targets.doscond import DosCond
-from gaudit.targets.gcond import GCond
-from gaudit.targets.registry import find
+from gaudit.registry import find
+from gaudit.targets.condensation.doscond import DosCond
+from gaudit.targets.condensation.gcond import GCond
 
 sixty_nodes = run_path(str(Path(__file__).parents[1] / "sixty_nodes.py"))["sixty_nodes"]
 TINY = {"ratio": 0.15, "rounds": 6, "checkpoints": (6,), "hidden": 8, "test": {"hidden": 8, "epochs": 10}}

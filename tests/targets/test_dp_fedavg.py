@@ -13,14 +13,14 @@ from opacus.accountants import RDPAccountant
 from opacus.accountants.utils import get_noise_multiplier
 from scipy.stats import binom, chi2, chisquare, kstest
 
-from gaudit.audit.claims import check_claim
-from gaudit.private_training.claimed_rounds import FederatedRounds
-from gaudit.private_training.dp_fedavg import DPFedAvg
-from gaudit.private_training.noisy_rounds import NoisyRound, clipped, noisy_step, norm_of
-from gaudit.targets.datasets import load_dataset
+from gaudit.audit.claims.claimed_rounds import FederatedRounds
+from gaudit.audit.claims.claims import check_claim
+from gaudit.errors import InputError
+from gaudit.graphs.datasets.datasets import load_dataset
 from gaudit.targets.defense import Defense
-from gaudit.targets.errors import InputError
-from gaudit.targets.fedavg import FedAvg
+from gaudit.targets.federated.fedavg import FedAvg
+from gaudit.targets.private_training.dp_fedavg import DPFedAvg
+from gaudit.targets.private_training.noisy_rounds import NoisyRound, clipped, noisy_step, norm_of
 
 LEVEL = 1e-3
 SMALL = {"clients": 3, "hidden": 4, "rounds": 3, "local_epochs": 3, "lr": 0.05}

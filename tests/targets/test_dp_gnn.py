@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from opacus import GradSampleModule
 
-from gaudit.private_training.bounded_neighbours import bounded
-from gaudit.private_training.clipped_training import NoisySteps, clipped_sum, draw_first_weights
-from gaudit.private_training.dp_gnn import DPGNN, Reading, Sage
+from gaudit.targets.private_training.bounded_neighbours import bounded
+from gaudit.targets.private_training.clipped_training import NoisySteps, clipped_sum, draw_first_weights
+from gaudit.targets.private_training.dp_gnn import DPGNN, Reading, Sage
 
 TESTS = Path(__file__).parents[1]
 sixty_nodes = run_path(str(TESTS / "sixty_nodes.py"))["sixty_nodes"]

@@ -6,7 +6,7 @@ from runpy import run_path
 import pytest
 import torch
 
-from gaudit.targets.errors import InputError
+from gaudit.errors import InputError
 
 TESTS = Path(__file__).parents[1]
 sixty_nodes = run_path(str(TESTS / "sixty_nodes.py"))["sixty_nodes"]

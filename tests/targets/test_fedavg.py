@@ -8,17 +8,17 @@ import torch
 from torch.nn import functional as F
 from torch_geometric.data import Data
 
-from gaudit.targets import federated
-from gaudit.targets.datasets import load_dataset
+from gaudit.errors import InputError
+from gaudit.graphs.checks import check_graph
+from gaudit.graphs.datasets.datasets import load_dataset
+from gaudit.graphs.pair_codes import codes
+from gaudit.randomness import branch
+from gaudit.registry import find
 from gaudit.targets.defense import Defense, LossTerm
-from gaudit.targets.errors import InputError
-from gaudit.targets.fedavg import FedAvg
-from gaudit.targets.graph import check_graph
-from gaudit.targets.pair_codes import codes
+from gaudit.targets.federated.fedavg import FedAvg
+from gaudit.targets.federated.federated import federated
 from gaudit.targets.partition import Partition, partition
 from gaudit.targets.party import clients_of
-from gaudit.targets.randomness import branch
-from gaudit.targets.registry import find
 from gaudit.targets.splits import divided
 
 NODES, CLASSES, CLIENTS = 60, 3, 3

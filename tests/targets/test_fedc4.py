@@ -10,13 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch.nn import functional as F
 
+from gaudit.errors import InputError
+from gaudit.registry import find
 from gaudit.targets.channel import StoppedError
-from gaudit.targets.collaboration import Rebuilder, Statistics, cluster_of, selected
-from gaudit.targets.condensed import CondensedGraph
-from gaudit.targets.errors import InputError
-from gaudit.targets.fedc4 import FedC4, _Collaborator, _links_kept
-from gaudit.targets.propagation import dense_gcn_operator
-from gaudit.targets.registry import find
+from gaudit.targets.condensation.collaboration import Rebuilder, Statistics, cluster_of, selected
+from gaudit.targets.condensation.condensed import CondensedGraph
+from gaudit.targets.condensation.fedc4 import FedC4, _Collaborator, _links_kept
+from gaudit.targets.models.propagation import dense_gcn_operator
 
 sixty_nodes = run_path(str(Path(__file__).parents[1] / "sixty_nodes.py"))["sixty_nodes"]
 CONDENSING = {"ratio": 0.25, "rounds": 10, "hidden": 8}

@@ -8,13 +8,13 @@ import pytest
 import torch
 from torch.nn import functional as F
 
-from gaudit.targets.condensation import allocate_labels
-from gaudit.targets.condensed import CondensedGraph
-from gaudit.targets.errors import InputError
-from gaudit.targets.fedgc import FedGC
+from gaudit.errors import InputError
+from gaudit.randomness import branch
+from gaudit.registry import find
+from gaudit.targets.condensation.condensed import CondensedGraph
+from gaudit.targets.condensation.fedgc import FedGC
+from gaudit.targets.condensation.gradient_distance import allocate_labels
 from gaudit.targets.partition import partition
-from gaudit.targets.randomness import branch
-from gaudit.targets.registry import find
 
 sixty_nodes = run_path(str(Path(__file__).parents[1] / "sixty_nodes.py"))["sixty_nodes"]
 CLIENTS = [f"client:{n}" for n in range(3)]

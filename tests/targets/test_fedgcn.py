@@ -5,12 +5,12 @@ import pytest
 import torch
 from torch_geometric.data import Data
 
-from gaudit.targets.datasets import load_dataset
+from gaudit.errors import InputError
+from gaudit.graphs.datasets.datasets import load_dataset
 from gaudit.targets.defense import Defense
-from gaudit.targets.errors import InputError
-from gaudit.targets.fedavg import FedAvg
-from gaudit.targets.fedgcn import FedGCN
-from gaudit.targets.local_training import LocalTask, Subgraph, as_parameters
+from gaudit.targets.federated.fedavg import FedAvg
+from gaudit.targets.federated.fedgcn import FedGCN
+from gaudit.targets.federated.local_training import LocalTask, Subgraph, as_parameters
 
 SMALL = {"clients": 3, "hidden": 4, "rounds": 2, "local_epochs": 2, "lr": 0.05, "split": "dataset", "dropout": 0.0}
 EXCHANGE = ("neighbour-ids", "neighbour-sums", "aggregated-rows")

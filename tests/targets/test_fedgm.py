@@ -10,13 +10,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch_geometric.data import Data
 
-from gaudit.audit.trial import TrialPlan, run_trial
-from gaudit.targets.condensed import CondensedGraph, joined
-from gaudit.targets.errors import InputError
-from gaudit.targets.fedgm import FedGM, FixedLinks
-from gaudit.targets.matching import MatchingServer, aggregated
-from gaudit.targets.ratio_search import best_ratio
-from gaudit.targets.registry import find
+from gaudit.audit.planning.trial_plan import TrialPlan
+from gaudit.audit.running.trial import run_trial
+from gaudit.errors import InputError
+from gaudit.registry import find
+from gaudit.targets.condensation.condensed import CondensedGraph, joined
+from gaudit.targets.condensation.fedgm import FedGM, FixedLinks
+from gaudit.targets.condensation.matching import MatchingServer, aggregated
+from gaudit.targets.condensation.ratio_search import best_ratio
 from gaudit.targets.splits import split_by_class
 from gaudit.targets.transcript import Transcript
 
@@ -163,7 +164,7 @@ def test_a_searched_ratio_is_the_best_on_validation_nodes_of_those_tried(monkeyp
 
         return best_ratio(noted, tries, seed)
 
-    monkeypatch.setattr("gaudit.targets.fedgm.best_ratio", noting)
+    monkeypatch.setattr("gaudit.targets.condensation.fedgm.best_ratio", noting)
     run = ran(search=4, test={"hidden": 8, "epochs": 40})
     assert len(tried) == 4
     chosen = max(tried, key=lambda ratio: tried[ratio])

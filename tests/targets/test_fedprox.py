@@ -4,15 +4,15 @@ import numpy as np
 import pytest
 import torch
 
-from gaudit.targets.datasets import load_dataset
+from gaudit.errors import InputError
+from gaudit.graphs.datasets.datasets import load_dataset
+from gaudit.randomness import branch
 from gaudit.targets.defense import Defense
-from gaudit.targets.errors import InputError
-from gaudit.targets.fedavg import FedAvg
-from gaudit.targets.fedprox import FedProx
-from gaudit.targets.local_training import LocalTask, Subgraph
+from gaudit.targets.federated.fedavg import FedAvg
+from gaudit.targets.federated.fedprox import FedProx
+from gaudit.targets.federated.local_training import LocalTask, Subgraph
 from gaudit.targets.partition import partition
 from gaudit.targets.party import clients_of
-from gaudit.targets.randomness import branch
 
 SMALL = {"clients": 2, "hidden": 4, "rounds": 3, "local_epochs": 4, "lr": 0.05}
 

@@ -9,15 +9,15 @@ from torch.nn import functional as F
 from torch_geometric.data import Data
 from torch_geometric.utils import to_dense_adj
 
-from gaudit.targets.datasets import load_dataset
+from gaudit.errors import InputError
+from gaudit.graphs.datasets.datasets import load_dataset
+from gaudit.randomness import branch
 from gaudit.targets.defense import Defense
-from gaudit.targets.errors import InputError
-from gaudit.targets.fedavg import FedAvg
-from gaudit.targets.fedsage import FedSage
-from gaudit.targets.neighbour_generation import Generator, GeneratorSettings, Others, predicted
+from gaudit.targets.federated.fedavg import FedAvg
+from gaudit.targets.federated.fedsage import FedSage
+from gaudit.targets.federated.neighbour_generation import Generator, GeneratorSettings, Others, predicted
 from gaudit.targets.partition import partition
 from gaudit.targets.party import Client, clients_of
-from gaudit.targets.randomness import branch
 
 CLIENTS, FEATURES, LATENT = 3, 9, 5
 GENERATOR = {"latent": LATENT, "predictions": 3, "epochs": 2, "rounds": 2, "lr": 0.05}

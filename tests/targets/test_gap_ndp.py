@@ -6,9 +6,9 @@ from runpy import run_path
 import numpy as np
 import pytest
 
+from gaudit.mechanisms.accounting import least_noise
 from gaudit.mechanisms.renyi import epsilon_of_renyi
-from gaudit.private_training.accounting import least_noise
-from gaudit.private_training.gap import GAPNode
+from gaudit.targets.private_training.gap import GAPNode
 
 TESTS = Path(__file__).parents[1]
 sixty_nodes = run_path(str(TESTS / "sixty_nodes.py"))["sixty_nodes"]

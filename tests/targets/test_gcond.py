@@ -8,15 +8,15 @@ import pytest
 import torch
 from torch.nn import functional as F
 
-from gaudit.attacks.nearest import largest_cosine
-from gaudit.targets.backbone import GCN, SGC
-from gaudit.targets.condensation import allocate_labels
-from gaudit.targets.condensed import CondensedGraph
-from gaudit.targets.errors import InputError
-from gaudit.targets.gcond import GCond
-from gaudit.targets.matching import Learner
-from gaudit.targets.propagation import dense_gcn_operator
-from gaudit.targets.registry import find
+from gaudit.attacks.membership.nearest import largest_cosine
+from gaudit.errors import InputError
+from gaudit.registry import find
+from gaudit.targets.condensation.condensed import CondensedGraph
+from gaudit.targets.condensation.gcond import GCond
+from gaudit.targets.condensation.gradient_distance import allocate_labels
+from gaudit.targets.condensation.matching import Learner
+from gaudit.targets.models.backbone import GCN, SGC
+from gaudit.targets.models.propagation import dense_gcn_operator
 
 sixty_nodes = run_path(str(Path(__file__).parents[1] / "sixty_nodes.py"))["sixty_nodes"]
 TINY = {"ratio": 0.15, "rounds": 4, "outer": 3, "inner": 2, "structure_steps": 1, "feature_steps": 1}

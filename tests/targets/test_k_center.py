@@ -5,8 +5,8 @@ from runpy import run_path
 
 import numpy as np
 
-from gaudit.targets.coresets import KCenter, RandomCoreset
-from gaudit.targets.registry import find
+from gaudit.registry import find
+from gaudit.targets.condensation.coresets import KCenter, RandomCoreset
 
 sixty_nodes = run_path(str(Path(__file__).parents[1] / "sixty_nodes.py"))["sixty_nodes"]
 

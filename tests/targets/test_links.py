@@ -9,12 +9,12 @@ import torch
 from torch_geometric.data import Data
 from torch_geometric.utils import erdos_renyi_graph, to_undirected
 
-from gaudit.targets.errors import InputError
-from gaudit.targets.links import DROPPED, KEPT, MATCHED, link_secrets
-from gaudit.targets.pair_codes import codes, ends
+from gaudit.errors import InputError
+from gaudit.graphs.pair_codes import codes, ends
+from gaudit.randomness import seeded
+from gaudit.targets.games.links import DROPPED, KEPT, MATCHED, link_secrets
 from gaudit.targets.partition import partition
 from gaudit.targets.party import clients_of
-from gaudit.targets.randomness import seeded
 
 
 def graph(nodes: int, probability: float, seed: int = 0) -> Data:

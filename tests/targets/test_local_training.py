@@ -8,10 +8,10 @@ from torch.nn import functional as F
 from torch_geometric.data import Data
 
 from gaudit.targets.defense import LossTerm
-from gaudit.targets.local_training import LocalTask, Subgraph, dropout
-from gaudit.targets.recipe import Recipe, initial_weights
-from gaudit.targets.shadow_models import ask_models
-from gaudit.targets.shadow_task import Query, Task
+from gaudit.targets.federated.local_training import LocalTask, Subgraph, dropout
+from gaudit.targets.models.recipe import Recipe, initial_weights
+from gaudit.targets.models.shadow_models import ask_models
+from gaudit.targets.models.shadow_task import Query, Task
 
 NODES, FEATURES, CLASSES = 25, 7, 3
 ARCHITECTURES = ("gcn", "sage", "gat")

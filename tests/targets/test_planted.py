@@ -7,18 +7,19 @@ import pytest
 import torch
 from scipy.stats import binom
 
-from gaudit.audit.results import outcomes
-from gaudit.audit.trial import AttackPlan, TrialPlan, TrialResult, attacks_on, run_trial
+from gaudit.audit.planning.trial_plan import AttackPlan, TrialPlan
+from gaudit.audit.results.results import outcomes
+from gaudit.audit.running.trial import TrialResult, attacks_on, run_trial
+from gaudit.errors import InputError
+from gaudit.graphs.datasets.datasets import load_dataset
+from gaudit.registry import find, registered
 from gaudit.targets.answers import TABLE_KINDS
 from gaudit.targets.channel import keep_kinds
-from gaudit.targets.classifier import Classifier
-from gaudit.targets.datasets import load_dataset
+from gaudit.targets.classification.classifier import Classifier
+from gaudit.targets.condensation.fedgc import FedGC
+from gaudit.targets.controls.planted import Planted
 from gaudit.targets.defense import Defense
-from gaudit.targets.encoder import ENCODER_KIND, encoded
-from gaudit.targets.errors import InputError
-from gaudit.targets.fedgc import FedGC
-from gaudit.targets.planted import Planted
-from gaudit.targets.registry import find, registered
+from gaudit.targets.models.encoder import ENCODER_KIND, encoded
 
 GAMES = ("label-membership", "node-presence")
 EVERYTHING = ("model", "updates", "tables", "release", "embeddings")

@@ -4,14 +4,14 @@ import numpy as np
 import pytest
 import torch
 
-from gaudit.targets.cells import lone_node_secrets
-from gaudit.targets.datasets import load_dataset
+from gaudit.errors import InputError
+from gaudit.graphs.datasets.datasets import load_dataset
+from gaudit.registry import find
+from gaudit.targets.controls.planted_gradients import PlantedGradients
 from gaudit.targets.defense import Defense
-from gaudit.targets.errors import InputError
+from gaudit.targets.games.cells import lone_node_secrets
 from gaudit.targets.partition import partition
 from gaudit.targets.party import clients_of
-from gaudit.targets.planted_gradients import PlantedGradients
-from gaudit.targets.registry import find
 
 
 def test_cells_are_counted():

@@ -4,17 +4,17 @@ import numpy as np
 import pytest
 import torch
 
-from gaudit.audit.blind import blind_baselines
-from gaudit.audit.metrics import auc, auc_finding
+from gaudit.audit.games.blind import blind_baselines
+from gaudit.audit.statistics.metrics import auc, auc_finding
+from gaudit.errors import InputError
+from gaudit.graphs.datasets.datasets import load_dataset
+from gaudit.graphs.pair_codes import ends
+from gaudit.registry import find, registered
 from gaudit.targets.answers import GLOBAL_KIND, GRADIENT_KIND, UPDATE_KIND, posteriors_kind
-from gaudit.targets.datasets import load_dataset
+from gaudit.targets.controls.planted_links import RECIPE, PlantedLinks
 from gaudit.targets.defense import Defense
-from gaudit.targets.errors import InputError
-from gaudit.targets.pair_codes import ends
-from gaudit.targets.planted_links import RECIPE, PlantedLinks
-from gaudit.targets.registry import find, registered
-from gaudit.targets.shadow_models import ask_models
-from gaudit.targets.shadow_task import Query, Task
+from gaudit.targets.models.shadow_models import ask_models
+from gaudit.targets.models.shadow_task import Query, Task
 
 
 @pytest.fixture(scope="module")

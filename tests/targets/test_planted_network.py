@@ -3,18 +3,19 @@
 import numpy as np
 import pytest
 
-from gaudit.attacks.colour_refinement import colours_at, structure
-from gaudit.audit.metrics import auc
-from gaudit.audit.trial import AttackPlan, TrialPlan, run_trial
-from gaudit.targets.datasets import load_dataset
+from gaudit.attacks.identity.colour_refinement import colours_at, structure
+from gaudit.audit.planning.trial_plan import AttackPlan, TrialPlan
+from gaudit.audit.running.trial import run_trial
+from gaudit.audit.statistics.metrics import auc
+from gaudit.errors import InputError
+from gaudit.graphs.datasets.datasets import load_dataset
+from gaudit.graphs.network import PUBLISHED_KIND
+from gaudit.graphs.pair_codes import ends
+from gaudit.graphs.pyg import network_of_data
+from gaudit.registry import find
+from gaudit.targets.controls.planted_network import ACCOUNTS, PlantedNetwork
 from gaudit.targets.defense import Defense
-from gaudit.targets.errors import InputError
-from gaudit.targets.network import PUBLISHED_KIND
-from gaudit.targets.network_data import network_of_data
-from gaudit.targets.pair_codes import ends
-from gaudit.targets.planted_network import ACCOUNTS, PlantedNetwork
-from gaudit.targets.published import network_of
-from gaudit.targets.registry import find
+from gaudit.targets.publishing.published import network_of
 
 
 @pytest.fixture(scope="module")

@@ -5,16 +5,16 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from gaudit.targets.datasets import load_dataset
+from gaudit.errors import InputError
+from gaudit.graphs.datasets.datasets import load_dataset
+from gaudit.graphs.network import PUBLISHED_KIND, Network, Verified
+from gaudit.graphs.pair_codes import ends
+from gaudit.graphs.pyg import data_of, network_of_data
+from gaudit.registry import find
 from gaudit.targets.defense import Defense
-from gaudit.targets.errors import InputError
-from gaudit.targets.fedavg import FedAvg
-from gaudit.targets.network import PUBLISHED_KIND, Network, Verified
-from gaudit.targets.network_data import data_of, network_of_data
-from gaudit.targets.pair_codes import ends
-from gaudit.targets.publish import Publish
-from gaudit.targets.published import network_of
-from gaudit.targets.registry import find
+from gaudit.targets.federated.fedavg import FedAvg
+from gaudit.targets.publishing.publish import Publish
+from gaudit.targets.publishing.published import network_of
 
 FEW = {"measures": ("degree-distribution",)}
 

@@ -11,11 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import chisquare
 
-from gaudit.targets.condensation import allocate_labels
-from gaudit.targets.condensed import CondensedGraph
-from gaudit.targets.coresets import Herding, KCenter, RandomCoreset
-from gaudit.targets.errors import InputError
-from gaudit.targets.registry import find
+from gaudit.errors import InputError
+from gaudit.registry import find
+from gaudit.targets.condensation.condensed import CondensedGraph
+from gaudit.targets.condensation.coresets import Herding, KCenter, RandomCoreset
+from gaudit.targets.condensation.gradient_distance import allocate_labels
 
 sixty_nodes = run_path(str(Path(__file__).parents[1] / "sixty_nodes.py"))["sixty_nodes"]
 QUICK = {"ratio": 0.15, "test": {"hidden": 8, "epochs": 10}}

@@ -5,15 +5,15 @@ import pytest
 import torch
 from torch_geometric.data import Data
 
-from gaudit.targets.datasets import load_dataset
+from gaudit.errors import InputError
+from gaudit.graphs.datasets.datasets import load_dataset
+from gaudit.randomness import branch
 from gaudit.targets.defense import Defense
-from gaudit.targets.errors import InputError
-from gaudit.targets.fedavg import FedAvg
-from gaudit.targets.local_training import LocalTask, Subgraph
+from gaudit.targets.federated.fedavg import FedAvg
+from gaudit.targets.federated.local_training import LocalTask, Subgraph
+from gaudit.targets.federated.scaffold import Scaffold
 from gaudit.targets.partition import partition
 from gaudit.targets.party import Client, clients_of
-from gaudit.targets.randomness import branch
-from gaudit.targets.scaffold import Scaffold
 
 CLIENTS, STEPS, LR, DECAY = 3, 4, 0.1, 0.01
 SMALL = {

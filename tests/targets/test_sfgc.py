@@ -9,15 +9,15 @@ import torch
 from torch.nn import functional as F
 from torch_geometric.data import Data
 
-from gaudit.attacks.nearest import largest_cosine
-from gaudit.targets.central_condensation import OwnGraph
+from gaudit.attacks.membership.nearest import largest_cosine
+from gaudit.errors import InputError
+from gaudit.registry import find
 from gaudit.targets.channel import Channel
-from gaudit.targets.condensation import allocate_labels
-from gaudit.targets.condensed import CondensedGraph
-from gaudit.targets.coresets import logits
-from gaudit.targets.errors import InputError
-from gaudit.targets.registry import find
-from gaudit.targets.sfgc import SFGC, CondensedNodes, central_nodes, trajectory_loss
+from gaudit.targets.condensation.central import OwnGraph
+from gaudit.targets.condensation.condensed import CondensedGraph
+from gaudit.targets.condensation.coresets import logits
+from gaudit.targets.condensation.gradient_distance import allocate_labels
+from gaudit.targets.condensation.sfgc import SFGC, CondensedNodes, central_nodes, trajectory_loss
 from gaudit.targets.target import no_progress
 
 sixty_nodes = run_path(str(Path(__file__).parents[1] / "sixty_nodes.py"))["sixty_nodes"]

@@ -6,15 +6,15 @@ import numpy as np
 import pytest
 import torch
 
-from gaudit.defenses.ib_subgraph import IBSubgraph
+from gaudit.defenses.training.ib_subgraph import IBSubgraph
+from gaudit.graphs.datasets.datasets import load_dataset
+from gaudit.graphs.pair_codes import ends
 from gaudit.targets.answers import UPDATE_KIND
 from gaudit.targets.channel import keep_kinds
-from gaudit.targets.datasets import load_dataset
 from gaudit.targets.defense import Defense
-from gaudit.targets.fedavg import FedAvg
-from gaudit.targets.links import DROPPED, KEPT, remaining
-from gaudit.targets.pair_codes import ends
-from gaudit.targets.sos import SOS
+from gaudit.targets.federated.fedavg import FedAvg
+from gaudit.targets.federated.sos import SOS
+from gaudit.targets.games.links import DROPPED, KEPT, remaining
 from gaudit.targets.target import Run
 
 SETTINGS = {"clients": 2, "rounds": 2, "local_epochs": 3, "lr": 0.01}

@@ -5,11 +5,11 @@ import pytest
 import torch
 from torch_geometric.data import Data
 
+from gaudit.errors import InputError
+from gaudit.registry import find
+from gaudit.settings import Settings
 from gaudit.targets.channel import Channel
 from gaudit.targets.defense import Defense
-from gaudit.targets.errors import InputError
-from gaudit.targets.registry import find
-from gaudit.targets.settings import Settings
 from gaudit.targets.target import Run, Target, Utility
 
 

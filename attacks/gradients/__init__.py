@@ -1,0 +1,1 @@
+"""What gradients spell out."""

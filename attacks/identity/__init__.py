@@ -1,0 +1,1 @@
+"""Which published node is this person?"""

@@ -1,0 +1,125 @@
+"""What attacks on identity share: for each person the set of published nodes that may be it."""
+
+from abc import abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from ...errors import InputError
+from ...graphs.network import PUBLISHED_KIND, Ints, Network, Original
+from ...targets.games.identities import GAME, identity_pairs
+from ...targets.publishing.published import network_of
+from ...targets.transcript import View
+from ..attack import Attack, Knowledge
+
+Of = Literal["original", "published"]
+Facts = Mapping[str, NDArray[Any]]
+"""What the adversary knows of each person before the release, arrays by name."""
+
+
+@dataclass(frozen=True, eq=False)
+class Candidates:
+    """For each of p persons the set of published nodes that may be it.
+
+    Attributes:
+        start: where the set of a person begins in ``listed``, [p]; persons may share a set.
+        sizes: of the sets, [p].
+        listed: published nodes, ascending within each set [t].
+    """
+
+    start: Ints
+    sizes: Ints
+    listed: Ints
+
+    @classmethod
+    def of_sets(cls, sets: "list[Ints]") -> "Candidates":
+        """From one array of published nodes per person."""
+        sizes = np.array([len(s) for s in sets], dtype=np.int64)
+        together = np.concatenate([np.sort(s) for s in sets]) if sets else np.empty(0)
+        return cls(np.cumsum(sizes) - sizes, sizes, together.astype(np.int64))
+
+    @classmethod
+    def of_keys(cls, persons: Ints, published: Ints) -> "Candidates":
+        """All published nodes with the same key as the person: keys [p] of persons, [n'] of published nodes."""
+        order = np.argsort(published, kind="stable").astype(np.int64)
+        keys = published[order]
+        first = np.searchsorted(keys, persons, "left").astype(np.int64)
+        return cls(first, np.searchsorted(keys, persons, "right").astype(np.int64) - first, order)
+
+    def of(self, person: int) -> Ints:
+        """The set of one person."""
+        return self.listed[self.start[person] : self.start[person] + self.sizes[person]]
+
+    def probability(self, persons: Ints, nodes: Ints) -> NDArray[np.float64]:
+        """That a person is a published node, for pairs of them [s]: 1 / size within its set, else 0."""
+        order = np.argsort(persons, kind="stable")
+        found = np.zeros(len(persons))
+        bounds = np.flatnonzero(np.diff(persons[order], prepend=-1))
+        for places in np.split(order, bounds[1:]):
+            own = self.of(int(persons[places[0]])) if len(places) else self.listed[:0]
+            if len(own):
+                found[places] = np.isin(nodes[places], own) / len(own)
+        return found
+
+
+class IdentityAttack(Attack):
+    """Base of attacks on identity. A subclass writes `learn` and `candidates`.
+
+    `learn` runs on the original network before the release and returns what the adversary knows of each person
+    beforehand: nothing else of the original reaches `candidates`. Persons and published nodes have ids of their
+    own, drawn at random, so that ids say nothing.
+
+    Attributes:
+        knows: what `learn` returns, as the report says it ("the degrees of each person's neighbours").
+        knows_people: share of the persons whose published node it knows beforehand (seeds), in [0, 1).
+        of: the network that it learns facts of: the original, or what a defense made of it. The latter is what
+            guarantees of anonymity speak of, and what an adversary knows who watches the relations that changed.
+    """
+
+    games = (GAME,)
+    needs: ClassVar[tuple[str, ...]] = (PUBLISHED_KIND,)
+    observer: ClassVar[str] = "public"
+    planted: ClassVar[str] = "planted-network"
+    knows_people: float = 0.0
+
+    @property
+    def of(self) -> Of:
+        """The network that it learns facts of."""
+        return "original"
+
+    @property
+    @abstractmethod
+    def knows(self) -> str:
+        """What `learn` returns, as the report says it."""
+
+    @abstractmethod
+    def learn(self, original: Original, rng: np.random.Generator) -> Facts:
+        """What the adversary knows of each person [p] before the release, arrays of any shape by name."""
+
+    def asked(self, facts: Facts) -> NDArray[np.bool_] | None:
+        """The persons of whom it knows anything [p], who alone are in question; None for all."""
+        return None
+
+    @abstractmethod
+    def candidates(self, published: Network, facts: Facts, seeds: Ints, rng: np.random.Generator) -> Candidates:
+        """The candidate set of each person; ``seeds`` are known pairs of person and published node [2, s]."""
+
+    def score(self, view: View, knowledge: Knowledge) -> Tensor:
+        background = knowledge.background
+        if background is None:
+            raise InputError(f"the attack '{self.name}' needs to know something of each person")
+        published = network_of(view.of_kind(PUBLISHED_KIND)[-1])
+        rng = np.random.default_rng(int(torch.randint(2**62, ())))
+        found = self.candidates(published, background.facts, background.seeds, rng)
+        coded = knowledge.subjects.cpu().numpy()
+        persons, nodes = identity_pairs(coded, background.persons, background.nodes)
+        return torch.from_numpy(found.probability(persons, nodes))
+
+    def blind_score(self, knowledge: Knowledge) -> Tensor:
+        """Without the release every published node may be anybody."""
+        return torch.full((len(knowledge.subjects),), 1.0, dtype=torch.double)

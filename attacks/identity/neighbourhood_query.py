@@ -1,0 +1,34 @@
+"""Who is who from the friends of a person and who of them are friends: neighbourhoods (Zhou and Pei 2008)."""
+
+import numpy as np
+
+from ...graphs.neighbourhoods import digests
+from ...graphs.network import Ints, Network, Original
+from .identity import Candidates, Facts
+from .shared_candidates import shared
+from .structural_query import StructuralQuery
+
+
+class NeighbourhoodQuery(StructuralQuery):
+    """Knows the graph that each person's neighbours form, and takes nodes with an isomorphic one for candidates.
+
+    The neighbourhood of a person is the subgraph that its neighbours induce; who is who in it is unknown. Exact:
+    neighbourhoods are compared by their canonical form (BLISS), not by what a cheap invariant says of them.
+    Keys are 64-bit digests of canonical forms: that two of N different ones agree has probability N^2 / 2^65.
+    """
+
+    name = "neighbourhood-query"
+
+    @property
+    def knows(self) -> str:
+        return "the subgraph that the neighbours of each form"
+
+    def learn(self, original: Original, rng: np.random.Generator) -> Facts:
+        """The digest of each person's neighbourhood, [p]."""
+        return {"neighbourhoods": digests(original.network)[: original.people]}
+
+    def candidates(self, published: Network, facts: Facts, seeds: Ints, rng: np.random.Generator) -> Candidates:
+        known = facts["neighbourhoods"]
+        if published.counts is not None:
+            return shared([np.arange(published.nodes)], np.zeros(len(known), dtype=np.int64))
+        return Candidates.of_keys(known, digests(published))

@@ -1,0 +1,156 @@
+"""Links by model inversion: the graph under which a client's model says what its nodes are."""
+
+from collections.abc import Mapping
+from typing import Any, ClassVar, Literal
+
+import torch
+from pydantic import Field, model_validator
+from torch import Tensor
+
+from ...errors import InputError
+from ...settings import Settings
+from ...targets.answers import GLOBAL_KIND, UPDATE_KIND
+from ...targets.models.recipe import Recipe, weight_shapes
+from ...targets.transcript import Message, View
+from ..attack import Knowledge
+from .adjacency_descent import AdjacencyDescent, refined
+from .links import LinkAttack, Part, cosine_of_pairs, of_client
+from .relaxed_model import ARCHITECTURES, RelaxedModel
+from .weighted_graph import WeightedGraph
+
+
+class GraphMISettings(Settings):
+    """Settings of `GraphMI`; the authors' values, of which 5 to 10 iterations are enough."""
+
+    iterations: int = Field(100, ge=0, description="steps; 0: the model's embedding of each node alone")
+    lr: float = Field(0.1, gt=0, description="size of a step")
+    sparsity: float = Field(1e-3, ge=0, description="weight of the norm of the adjacency's entries")
+    smoothness: float = Field(1e-4, ge=0, description="weight of feature smoothness")
+    smooth_from: int = Field(50, ge=0, description="step from which on smoothness counts, as in the authors' code")
+    density: float = Field(1.0, gt=0, description="budget of edges, in multiples of the number of edges there are")
+    decode: Literal["embedding", "adjacency"] = Field(
+        "embedding", description="what scores a pair: likeness of hidden layers, or its optimised weight"
+    )
+    samples: int = Field(0, ge=0, description="graphs drawn from the optimised weights, of which the best is kept")
+
+    @model_validator(mode="after")
+    def _samples_of_an_adjacency(self) -> "GraphMISettings":
+        if self.samples and self.decode != "adjacency":
+            raise ValueError(
+                "samples are drawn from the optimised adjacency: set decode to 'adjacency', or samples 0"
+            )
+        return self
+
+
+class GraphMI(LinkAttack):
+    """GraphMI (Zhang et al. 2021, IJCAI): projected gradient descent on the adjacency, white-box.
+
+    From a client's last update (where there is none, from the last common model), the features, the labels and the
+    number of edges it looks for the graph under which the model gets the labels right, see `AdjacencyDescent`
+    (Algorithm 1, Eq. 13). A pair's score is the cosine of its nodes' hidden layers ReLU(S X W1 + b1) under that
+    graph (the graph auto-encoder, Eq. 14), or its weight in the graph, ties broken by the loss's gradient.
+
+    The authors' code is followed: sparsity is the Euclidean norm of the entries, smoothness counts from step 50 on,
+    and nothing is drawn at random in the end, as the paper does; ``samples`` draws from the optimised weights. The
+    code scores with the graph before the last step; here it is the graph after it.
+
+    Reads GCN and GraphSAGE (mean). Memory for a client of n nodes: O(n (d + h)); some 24 bytes for a pair with a
+    weight, 2 n^2 bytes at most; and 2 n^2 bytes (1 GiB at most) once smoothness counts. Scores are those of the
+    pairs in question alone. 19,717 nodes take 2 to 3 GiB.
+    """
+
+    name = "graphmi"
+    any_of: ClassVar[tuple[str, ...]] = (UPDATE_KIND, GLOBAL_KIND)
+    Settings = GraphMISettings
+    settings: GraphMISettings
+
+    @classmethod
+    def preset(cls, preset: str) -> dict[str, Any]:
+        return {"iterations": 10} if preset == "quick" else {}
+
+    def why_not(self, view: View, knowledge: Knowledge) -> str | None:
+        recipe = knowledge.recipe
+        if recipe is not None and recipe.architecture not in ARCHITECTURES:
+            return _unreadable(recipe.architecture)
+        return super().why_not(view, knowledge)
+
+    def score_part(self, view: View, part: Part, knowledge: Knowledge) -> Tensor:
+        message = _of_part(view, part)
+        recipe = knowledge.recipe or _recognised(message, part)
+        weights = _checked(message, recipe, part)
+        x = part.x.float()
+        model = RelaxedModel(recipe.architecture, weights, x)  # type: ignore[arg-type]
+        s = self.settings
+        descent = AdjacencyDescent(
+            model, x, part.labels, s.density * part.edges, s.lr, s.sparsity, s.smoothness, s.smooth_from
+        )
+        return self.decoded(descent, descent.found(s.iterations), part.pairs)
+
+    def decoded(self, descent: AdjacencyDescent, graph: WeightedGraph, pairs: Tensor) -> Tensor:
+        """Scores of some pairs [s, 2] under the graph that was found, [s]."""
+        if self.settings.decode == "embedding":
+            return cosine_of_pairs(descent.model.hidden(graph), pairs)
+        relaxed = refined(graph.at(pairs), descent.model.gradient(graph, descent.labels).at(pairs))
+        if not self.settings.samples:
+            return relaxed
+        return 6 * descent.drawn(graph, self.settings.samples).at(pairs) + relaxed  # relaxed is within [-2, 3]
+
+    def blind_part(self, part: Part, knowledge: Knowledge) -> Tensor:
+        """Cosine of raw features: what needs no model."""
+        return cosine_of_pairs(part.x.float(), part.pairs)
+
+
+def _unreadable(architecture: str) -> str:
+    return f"it reads the weights of {' and '.join(ARCHITECTURES)} models of two layers, not of '{architecture}'"
+
+
+def _of_part(view: View, part: Part) -> Message:
+    """A client's last update, or the last common model."""
+    sent = of_client(view, UPDATE_KIND, part) or view.of_kind(GLOBAL_KIND)
+    if not sent:
+        raise InputError(f"{part.sender} sent no '{UPDATE_KIND}' and there is no '{GLOBAL_KIND}' to attack instead")
+    return sent[-1]
+
+
+def _recognised(message: Message, part: Part) -> Recipe:
+    """The recipe that the names of weights tell."""
+    marks = {"r1": "sage", "from1": "gat", "w": "sgc"}
+    told = next((architecture for mark, architecture in marks.items() if mark in message.tensors), "gcn")
+    if told not in ARCHITECTURES:
+        raise InputError(f"{_called(message, part)} cannot be attacked by graphmi: {_unreadable(told)}")
+    w1 = message.tensors.get("w1")
+    hidden = w1.shape[-1] if w1 is not None and w1.dim() else 1
+    return Recipe.checked("a recognised model", {"architecture": told, "hidden": hidden})
+
+
+def _checked(message: Message, recipe: Recipe, part: Part) -> Mapping[str, Tensor]:
+    """A model's weights in float32, beside the features.
+
+    Raises:
+        InputError: a weight is missing, has another shape, or is not finite.
+    """
+    d, found = part.x.shape[1], {}
+    model = f"a '{recipe.architecture}' model of {d} features, {recipe.hidden} hidden units, {part.classes} classes"
+    for name, shape in weight_shapes(recipe, d, part.classes).items():
+        weight = message.tensors.get(name)
+        if weight is None:
+            raise InputError(f"{_called(message, part)} lacks '{name}', expected shape {shape} of {model}")
+        if tuple(weight.shape) != shape or not weight.is_floating_point():
+            got = f"shape {tuple(weight.shape)}" if tuple(weight.shape) != shape else f"type {weight.dtype}"
+            raise InputError(
+                f"{_called(message, part)} does not fit: '{name}' has {got}, "
+                f"expected {'floating-point numbers of ' if 'type' in got else ''}shape {shape} of {model}"
+            )
+        if not bool(torch.isfinite(weight).all()):
+            raise InputError(
+                f"{_called(message, part)} holds numbers in '{name}' that are not finite: the training "
+                "that made it diverged, lower its learning rate or its noise"
+            )
+        found[name] = weight.to(part.x.device, torch.float32)
+    return found
+
+
+def _called(message: Message, part: Part) -> str:
+    if message.kind == UPDATE_KIND:
+        return f"the update of {part.sender} in round {message.round}"
+    return f"the common model of round {message.round}, read in the place of {part.sender}'s update,"

@@ -1,0 +1,122 @@
+"""What attacks on links share: they go from client to client and score the pairs that are in question there."""
+
+from abc import abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import ClassVar
+
+import torch
+from torch import Tensor
+
+from ...errors import InputError
+from ...graphs.pair_codes import ends
+from ...targets.games.links import GAME
+from ...targets.transcript import Message, View
+from ..attack import Attack, Knowledge
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """One client's part of the graph as the adversary knows it: everything but the links.
+
+    Attributes:
+        client: its number.
+        nodes: the adversary's ids of its nodes, ascending [n]; positions here are local ids.
+        x: features [n, d].
+        labels: classes [n], -1 where it does not know them.
+        pairs: local ids of the pairs in question, the smaller first, [s, 2].
+        edges: how many edges there are within it.
+        known: edges that the adversary knows, local ids, each once [2, p].
+        known_not: pairs that it knows to be no edges [2, q].
+        classes: C of the whole task.
+    """
+
+    client: int
+    nodes: Tensor
+    x: Tensor
+    labels: Tensor
+    pairs: Tensor
+    edges: int
+    known: Tensor
+    known_not: Tensor
+    classes: int
+
+    @property
+    def sender(self) -> str:
+        return f"client:{self.client}"
+
+
+class LinkAttack(Attack):
+    """Base of attacks on links. A subclass writes `score_part`, and `blind_part`: the same without the release.
+
+    One that needs to know some links sets ``knows_links``, the share of the edges; it then also knows as many pairs
+    that are no edges, and none of these is in question.
+    """
+
+    games = (GAME,)
+    observer: ClassVar[str] = "server"
+    planted: ClassVar[str] = "planted-links"
+
+    def score(self, view: View, knowledge: Knowledge) -> Tensor:
+        return self._by_part(knowledge, lambda part: self.score_part(view, part, knowledge))
+
+    def blind_score(self, knowledge: Knowledge) -> Tensor:
+        return self._by_part(knowledge, lambda part: self.blind_part(part, knowledge))
+
+    @abstractmethod
+    def score_part(self, view: View, part: Part, knowledge: Knowledge) -> Tensor:
+        """One score per pair in question of one client, [s]; those of all clients stand in one ranking."""
+
+    @abstractmethod
+    def blind_part(self, part: Part, knowledge: Knowledge) -> Tensor:
+        """One score per pair from prior knowledge alone, [s]."""
+
+    def _by_part(self, knowledge: Knowledge, score: Callable[[Part], Tensor]) -> Tensor:
+        found = torch.zeros(len(knowledge.subjects), dtype=torch.double, device=knowledge.x.device)
+        for places, part in parts_of(knowledge):
+            found[places] = score(part).double()
+        return found
+
+
+def parts_of(knowledge: Knowledge) -> list[tuple[Tensor, Part]]:
+    """Each client with a pair in question, after the places of its pairs among the subjects."""
+    links = knowledge.links
+    if links is None:
+        raise InputError("an attack on links needs to know which client holds which node")
+    low, high = (torch.as_tensor(part) for part in ends(knowledge.subjects.cpu().numpy(), len(knowledge.x)))
+    owner, local = links.owner.cpu(), torch.empty(len(knowledge.x), dtype=torch.long)
+    parts = []
+    for client in owner[low].unique().tolist():
+        nodes = (owner == client).nonzero().flatten()
+        local[nodes] = torch.arange(len(nodes))
+        places = (owner[low] == client).nonzero().flatten()
+        part = Part(
+            client=client,
+            nodes=nodes,
+            x=knowledge.x[nodes.to(knowledge.x.device)],
+            labels=knowledge.labels[nodes.to(knowledge.x.device)],
+            pairs=torch.stack([local[low[places]], local[high[places]]], 1).to(knowledge.x.device),
+            edges=int(links.counts[client]),
+            known=_inside(links.known.cpu(), owner == client, local),
+            known_not=_inside(links.known_not.cpu(), owner == client, local),
+            classes=knowledge.classes,
+        )
+        parts.append((places, part))
+    return parts
+
+
+def _inside(pairs: Tensor, own: Tensor, local: Tensor) -> Tensor:
+    """Those of some pairs [2, p] that lie within one client, in its local ids."""
+    return local[pairs[:, own[pairs[0]]]]
+
+
+def cosine_of_pairs(rows: Tensor, pairs: Tensor, at_once: int = 1 << 16) -> Tensor:
+    """Cosine of two rows for each pair [s, 2], a few at a time; 0 where a row is zero."""
+    length = rows.norm(dim=1, keepdim=True)
+    unit = rows / length.clamp_min(torch.finfo(rows.dtype).tiny)
+    return torch.cat([(unit[p[:, 0]] * unit[p[:, 1]]).sum(1) for p in pairs.split(at_once)] or [rows.new_zeros(0)])
+
+
+def of_client(view: View, kind: str, part: Part) -> tuple[Message, ...]:
+    """A client's own messages of one kind, in order."""
+    return tuple(m for m in view.of_kind(kind) if m.sender == part.sender)

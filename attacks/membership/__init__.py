@@ -1,0 +1,1 @@
+"""Was this node trained on?"""

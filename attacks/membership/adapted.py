@@ -1,0 +1,41 @@
+"""The adaptive adversary: one who holds a client's feature transformation feeds transformed features to models."""
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import replace
+from weakref import WeakKeyDictionary
+
+import torch
+from torch import Tensor
+
+from ...targets.models.encoder import ENCODER_KIND, encoded
+from ...targets.transcript import View
+from ..attack import Knowledge
+
+_SEEN: "WeakKeyDictionary[Knowledge, dict[str, Knowledge]]" = WeakKeyDictionary()
+
+
+def adapted(view: View, knowledge: Knowledge) -> Knowledge:
+    """The knowledge with features as the pipeline sees them, where the view holds the transformation.
+
+    Under the information bottleneck a condensed graph lives in the space of transformed features; an outsider who
+    asks with raw ones meets a mismatch that hides nothing from a curious client. The same knowledge and the same
+    transformation give the same object, so that attacks go on sharing their shadow models.
+    """
+    if not (knowledge.knows_defense and view.of_kind(ENCODER_KIND)):
+        return knowledge
+    encoder = view.last(ENCODER_KIND).tensors
+    known = _SEEN.setdefault(knowledge, {})
+    key = _fingerprint(encoder)
+    if key not in known:
+        known[key] = replace(knowledge, x=encoded(knowledge.x, knowledge.edges, encoder))
+    return known[key]
+
+
+def _fingerprint(tensors: Mapping[str, Tensor]) -> str:
+    """Of every value in its place: sums would take a transformation with its rows in another order for the same."""
+    digest = hashlib.blake2b()
+    for name, tensor in sorted(tensors.items()):
+        digest.update(f"{name} {tensor.dtype} {tuple(tensor.shape)}".encode())
+        digest.update(tensor.reshape(-1).contiguous().cpu().view(torch.uint8).numpy().tobytes())
+    return digest.hexdigest()

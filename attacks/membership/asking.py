@@ -1,0 +1,89 @@
+"""What attacks share that put questions to a model, and those that ask shadow models the same."""
+
+from typing import ClassVar, cast
+
+import numpy as np
+from pydantic import Field
+from torch import Tensor
+
+from ...settings import Settings
+from ...targets.models.encoder import ENCODER_KIND
+from ...targets.models.recipe import Recipe
+from ...targets.models.shadow_task import Query
+from ...targets.transcript import View
+from ..attack import Attack, Knowledge
+from .query import ModelSettings
+from .shadows import Shadows, shadows
+from .victim import ARTEFACT_KINDS, Artefact, Victim, victim
+
+
+class AskingSettings(Settings):
+    """Settings of attacks that ask a model."""
+
+    artefact: Artefact = Field(
+        "auto", description="what answers: model, updates, posteriors, labels, release (the last) or releases"
+    )
+    labels_only: bool = Field(False, description="use nothing of an answer but its label")
+    model: ModelSettings = Field(ModelSettings(), description="of models trained on a released graph")
+    release_models: int = Field(4, ge=1, description="how many of these")
+
+
+class Asking(Attack):
+    """Base of attacks that ask whatever answers in a view."""
+
+    any_of: ClassVar[tuple[str, ...]] = ARTEFACT_KINDS
+    uses: ClassVar[tuple[str, ...]] = (ENCODER_KIND,)
+    Settings = AskingSettings
+    settings: AskingSettings
+
+    def recipe(self, knowledge: Knowledge) -> Recipe:
+        """The target's recipe where it is known, else that of models trained on a release (FedGC, appendix E)."""
+        return knowledge.recipe or self.settings.model
+
+    def step(self, asked: Victim | None = None) -> float:
+        """In what steps of probability answers are read: the target's, or labels alone if so set."""
+        return 1.0 if self.settings.labels_only else 0.0 if asked is None else asked.step
+
+    def victim(self, view: View, knowledge: Knowledge, artefact: Artefact | None = None) -> Victim:
+        """What is asked: the artefact that the settings name, unless another is given."""
+        s = self.settings
+        return victim(view, knowledge, artefact or s.artefact, self.recipe(knowledge), s.model, s.release_models)
+
+
+class ComparingSettings(AskingSettings):
+    """Settings of attacks with shadow models."""
+
+    shadows: int = Field(16, ge=4, description="shadow models, at least: four are needed to tell any spread")
+
+
+class Comparing(Asking):
+    """Base of attacks that compare the target with shadow models, trained on the nodes in question."""
+
+    auditor = True
+    Settings = ComparingSettings
+    settings: ComparingSettings
+
+    @classmethod
+    def preset(cls, preset: str) -> dict[str, object]:
+        return {"shadows": 64} if preset == "paper" else {}
+
+    def shadows(self, knowledge: Knowledge) -> Shadows:
+        """The shadow models."""
+        return shadows(knowledge, self.recipe(knowledge), self.settings.shadows, self.trains_apart(knowledge))
+
+    def trains_apart(self, knowledge: Knowledge) -> bool:
+        """Whether shadow models are trained on nodes of the adversary's own alone."""
+        return False
+
+
+def query(knowledge: Knowledge, nodes: Tensor) -> Query:
+    """The adversary's way to ask."""
+    edges = None if knowledge.neighbours == "none" else knowledge.edges.cpu()
+    return Query(nodes.cpu(), edges, apart=knowledge.neighbours == "apart")
+
+
+def combined(scores: np.ndarray, sources: tuple[str, ...]) -> np.ndarray:
+    """One score per subject from those of several models [R, s]: mean over a sender's, highest over senders."""
+    senders = np.array(sources)
+    by_sender = [scores[senders == sender].mean(0) for sender in dict.fromkeys(sources)]
+    return cast(np.ndarray, np.max(by_sender, axis=0))

@@ -1,0 +1,20 @@
+"""The attack that sees nothing."""
+
+from typing import ClassVar
+
+from torch import Tensor
+
+from ...targets.transcript import View
+from ..attack import Knowledge
+from .shadow import ShadowMIA
+
+
+class Blind(ShadowMIA):
+    """The shadow attack without the release: what members and non-members give away by themselves."""
+
+    name = "blind"
+    any_of: ClassVar[tuple[str, ...]] = ()
+    uses: ClassVar[tuple[str, ...]] = ()
+
+    def score(self, view: View, knowledge: Knowledge) -> Tensor:
+        return self.blind_score(knowledge)

@@ -1,0 +1,132 @@
+"""Attacks that compare the target's answer about a node with what shadow models answer about it."""
+
+from abc import abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import ClassVar
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from ...targets.transcript import View
+from ..attack import Knowledge
+from .adapted import adapted
+from .asking import Comparing, combined, query
+from .shadows import Shadows
+from .signals import as_told, log_confidence, margin
+
+
+@dataclass(frozen=True)
+class Answers:
+    """What target and shadow models said about some nodes; logits, with the labels known.
+
+    Attributes:
+        target: [s, C].
+        shadows: [K, s, C].
+        inside: which shadows trained on each node, [K, s].
+        labels: [s].
+    """
+
+    target: Tensor
+    shadows: Tensor
+    inside: np.ndarray
+    labels: Tensor
+
+    def right(self, told: Tensor) -> float:
+        """The share of right predictions among answers [..., s, C]."""
+        return float((told.argmax(-1) == self.labels).double().mean())
+
+    def margins(self) -> tuple[np.ndarray, np.ndarray]:
+        """`margin` of the target [s] and of the shadows [K, s]."""
+        return margin(self.target, self.labels), margin(self.shadows, self.labels)
+
+    def log_confidences(self) -> tuple[np.ndarray, np.ndarray]:
+        """`log_confidence` of the target [s] and of the shadows [K, s]."""
+        return log_confidence(self.target, self.labels), log_confidence(self.shadows, self.labels)
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """All that a calibrated attack judges by.
+
+    Attributes:
+        subjects: answers about the nodes in question.
+        population: answers about nodes that nobody trained on, or None where the target was not asked.
+        pool: gives the shadows' answers about the nodes that their masks are drawn from (its target is unused);
+            only attacks that tune something ask.
+        rounds: the round of masks of each shadow model, [K].
+    """
+
+    subjects: Answers
+    population: Answers | None
+    pool: Callable[[], Answers]
+    rounds: np.ndarray
+
+
+class Calibrated(Comparing):
+    """Base of attacks that judge a node by what target and shadow models say of it. A subclass writes `judge`.
+
+    Where several models answer (rounds of uploads, models trained on a release), each is judged by itself; scores
+    are averaged over one sender's models, and a node's score is its highest over senders.
+    """
+
+    offline: ClassVar[bool] = False
+
+    @abstractmethod
+    def judge(self, evidence: Evidence) -> np.ndarray:
+        """One score per subject [s]."""
+
+    def score(self, view: View, knowledge: Knowledge) -> Tensor:
+        knowledge = adapted(view, knowledge)
+        asked = self.victim(view, knowledge)
+        nodes = knowledge.subjects
+        if len(knowledge.population) and asked.covers(knowledge.population):
+            nodes = torch.cat([nodes, knowledge.population])
+        told = asked.ask(knowledge.x, knowledge.edges, nodes)
+        return torch.from_numpy(combined(self._judged(knowledge, told, self.step(asked)), asked.sources))
+
+    def blind_score(self, knowledge: Knowledge) -> Tensor:
+        """The target is a model that was trained on other nodes drawn at random: it knows nothing of the truth."""
+        nodes = torch.cat([knowledge.subjects, knowledge.population])
+        told = self.shadows(knowledge).ask_stranger(query(knowledge, nodes)).to(knowledge.x.device)
+        return torch.from_numpy(self._judged(knowledge, told, self.step())[0])
+
+    def trains_apart(self, knowledge: Knowledge) -> bool:
+        """Offline attacks train on the adversary's own nodes where it has as many as there are members.
+
+        Else (all nodes are in question) they use the models that are OUT for a node, as the offline setting of
+        Carlini et al. does.
+        """
+        return self.offline and len(knowledge.shadow) >= knowledge.members
+
+    def _judged(self, knowledge: Knowledge, told: Tensor, step: float) -> np.ndarray:
+        """Scores [R, s] of what R models said about the subjects and, where it goes on, the population.
+
+        The target's answers and the shadows' are read in the same steps.
+        """
+        pool, count = self.shadows(knowledge), len(knowledge.subjects)
+        told = as_told(told, step)
+        subjects = self._references(knowledge, pool, knowledge.subjects, step)
+        population = (
+            self._references(knowledge, pool, knowledge.population, step) if told.shape[1] > count else None
+        )
+        same = subjects if population is None else population
+        if population is not None or not self.trains_apart(knowledge):
+            self.accuracies = same.right(told[:, -len(same.labels) :]), same.right(same.shadows)
+        ours = partial(self._references, knowledge, pool, pool.pool.to(knowledge.x.device), step)
+        scores = []
+        for model in told:
+            asked = None if population is None else replace(population, target=model[count:])
+            evidence = Evidence(replace(subjects, target=model[:count]), asked, ours, pool.round)
+            scores.append(self.judge(evidence))
+        return np.stack(scores)
+
+    @staticmethod
+    def _references(knowledge: Knowledge, pool: Shadows, nodes: Tensor, step: float) -> Answers:
+        """What the shadows say; the target's part is left empty."""
+        told = pool.ask(query(knowledge, nodes)).to(nodes.device)
+        told = as_told(told, step)
+        inside = pool.inside[:, nodes.cpu().numpy()]
+        return Answers(torch.zeros_like(told[0]), told, inside, knowledge.labels[nodes])

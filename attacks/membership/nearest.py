@@ -1,0 +1,87 @@
+"""Membership by likeness: a private row that resembles a released one was probably used."""
+
+from typing import ClassVar, Literal
+
+import torch
+from pydantic import Field
+from torch import Tensor
+from torch.nn import functional as F
+
+from ...errors import InputError
+from ...settings import Settings
+from ...targets.condensation.condensed import INITIAL_KIND, KIND, ROWS_KIND, UPLOAD_KIND, rows_of
+from ...targets.models.encoder import ENCODER_KIND
+from ...targets.transcript import View, observer_members
+from ..attack import Attack, Knowledge
+from .adapted import adapted
+
+TOLD_KINDS = (UPLOAD_KIND, ROWS_KIND, INITIAL_KIND)
+"""What clients tell others of rows of theirs."""
+
+
+class NearestSettings(Settings):
+    """Settings of `Nearest`."""
+
+    compare: Literal["rows", "changes"] = Field(
+        "rows",
+        description="with released rows, or with how the last release's rows moved since the first one's: what "
+        "was copied at first cancels, what matching adds is left",
+    )
+
+
+class Nearest(Attack):
+    """Largest cosine similarity of a node's features to a released row; no model at all.
+
+    Condensation that starts from real rows publishes them slightly moved. Where the view holds a client's
+    encoder and the adversary adapts to the defense, features are transformed by it first. Where clients tell the
+    server or each other of condensed graphs of their own, or hand the server rows to start from, who sees these
+    compares with their rows too.
+    """
+
+    name = "nearest"
+    any_of: ClassVar[tuple[str, ...]] = (KIND, *TOLD_KINDS)
+    uses: ClassVar[tuple[str, ...]] = (ENCODER_KIND,)
+    Settings = NearestSettings
+    settings: NearestSettings
+
+    def score(self, view: View, knowledge: Knowledge) -> Tensor:
+        x = adapted(view, knowledge).x
+        rows = _changes(view, x.shape[1]) if self.settings.compare == "changes" else _rows(view, x.shape[1])
+        return largest_cosine(x[knowledge.subjects], rows)
+
+    def blind_score(self, knowledge: Knowledge) -> Tensor:
+        """Rows of the shadow data in place of released ones, as many as a half of the members."""
+        if not len(knowledge.shadow):
+            return torch.zeros(len(knowledge.subjects), device=knowledge.x.device)
+        return largest_cosine(knowledge.x[knowledge.subjects], knowledge.x[own_in_their_place(knowledge)])
+
+
+def own_in_their_place(knowledge: Knowledge) -> Tensor:
+    """Shadow nodes in place of those that a release tells of: as many as a half of the members, at random."""
+    size = max(knowledge.members // 2, 1)
+    return knowledge.shadow[torch.randperm(len(knowledge.shadow), device=knowledge.x.device)[:size]]
+
+
+def _rows(view: View, features: int) -> Tensor:
+    """All rows that others let out in a view; of a graph that is released again and again the last ones."""
+    own = observer_members(view.observer)
+    others = [m for kind in TOLD_KINDS for m in view.of_kind(kind) if m.sender not in own]
+    seen = [*view.of_kind(KIND)[-1:], *others]
+    if not seen:
+        raise InputError(f"the observer '{view.observer}' sees no condensed nodes but its own: choose another one")
+    return torch.cat([rows_of(message, features) for message in seen])
+
+
+def _changes(view: View, features: int) -> Tensor:
+    releases = view.of_kind(KIND)
+    if len(releases) < 2:
+        raise InputError(f"changes need two releases, the observer '{view.observer}' sees {len(releases)}")
+    first, last = (rows_of(message, features) for message in (releases[0], releases[-1]))
+    if first.shape != last.shape:
+        raise InputError(f"releases of {len(first)} and {len(last)} rows cannot be compared: expected equal sizes")
+    return last - first
+
+
+def largest_cosine(rows: Tensor, others: Tensor) -> Tensor:
+    """For each of ``rows`` [s, d] its largest cosine similarity to any of ``others`` [n', d]."""
+    return (F.normalize(rows, dim=1) @ F.normalize(others, dim=1).t()).max(1).values

@@ -1,0 +1,50 @@
+"""Membership from the loss: as it is, or compared with how hard the node is for others."""
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from ...targets.transcript import View
+from ..attack import Knowledge
+from .adapted import adapted
+from .asking import Asking, combined, query
+from .calibrated import Calibrated, Evidence
+from .shadows import shadows
+from .signals import as_told, log_confidence
+
+
+class Loss(Asking):
+    """Low loss, likely member (Yeom et al. 2018): the score is log p(y) of the target alone."""
+
+    name = "loss"
+    auditor = True
+
+    def score(self, view: View, knowledge: Knowledge) -> Tensor:
+        knowledge = adapted(view, knowledge)
+        asked = self.victim(view, knowledge)
+        told = asked.ask(knowledge.x, knowledge.edges, knowledge.subjects)
+        return torch.from_numpy(combined(self._read(told, knowledge, self.step(asked)), asked.sources))
+
+    def blind_score(self, knowledge: Knowledge) -> Tensor:
+        """The loss under a model that was trained on other nodes drawn at random."""
+        pool = shadows(knowledge, self.recipe(knowledge), 4, offline=False)
+        told = pool.ask_stranger(query(knowledge, knowledge.subjects))
+        return torch.from_numpy(self._read(told, knowledge, self.step())[0])
+
+    def _read(self, told: Tensor, knowledge: Knowledge, step: float) -> np.ndarray:
+        return log_confidence(as_told(told, step), knowledge.labels[knowledge.subjects].to(told.device))
+
+
+class CalibratedLoss(Calibrated):
+    """Loss minus difficulty (Watson et al. 2022): log p(y) less its mean over models that never saw the node."""
+
+    name = "loss-calibrated"
+    offline = True
+
+    def judge(self, evidence: Evidence) -> np.ndarray:
+        target, shadow = evidence.subjects.log_confidences()
+        outside = ~evidence.subjects.inside
+        used = np.where(outside.any(0), outside, True)
+        difficulty = np.where(used, shadow, 0).sum(0) / used.sum(0)
+        easier: np.ndarray = target - difficulty
+        return easier

@@ -1,0 +1,1 @@
+"""Holding an audit against a policy and what was accepted."""

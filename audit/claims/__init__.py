@@ -1,0 +1,1 @@
+"""Is an epsilon kept? Mechanisms and trainings against their promises."""

@@ -1,0 +1,66 @@
+"""Puts the truth beside the guesses; nobody else gets to see both."""
+
+from collections.abc import Iterable
+
+import numpy as np
+
+from ...attacks.attack import Scores
+from ...targets.target import Secrets
+from ...targets.transcript import View, observer_members
+from ..statistics.metrics import Judged
+from .knowledge import Grant
+
+HEARD = "nodes of clients that it heard from"
+
+
+def judge(scores: Scores, grant: Grant, secrets: Secrets) -> Judged:
+    """An attack's scores with the truth, in ascending order of subject id.
+
+    Raises:
+        ValueError: the scores are not for the subjects of the game.
+    """
+    ids = grant.subject_ids(scores.subjects)
+    order = np.argsort(ids)
+    if not np.array_equal(ids[order], np.sort(secrets.subjects)):
+        raise ValueError("the scores are for other subjects than those of the game")
+    truth = secrets.truth[np.argsort(secrets.subjects)]
+    return Judged(ids[order], scores.score[order], truth, secrets.nodes, secrets.stands_for)
+
+
+def in_order(secrets: Secrets, mask: np.ndarray) -> np.ndarray:
+    """A mask of the subjects in ascending order of id."""
+    ordered: np.ndarray = mask[np.argsort(secrets.subjects)]
+    return ordered
+
+
+def in_question(secrets: Secrets, observer: str) -> np.ndarray:
+    """Which subjects, in ascending order of id, the observer does not hold itself, [s] bool.
+
+    A client knows the truth about its own nodes, and its encoder was fitted to them: scoring it on these
+    would measure nothing.
+    """
+    if secrets.owners is None:
+        return np.ones(len(secrets.subjects), dtype=bool)
+    own = [int(m.partition(":")[2]) for m in observer_members(observer) if m.startswith("client:")]
+    asked: np.ndarray = ~np.isin(secrets.owners[np.argsort(secrets.subjects)], own)
+    return asked
+
+
+def reported_groups(secrets: Secrets, view: View, kinds: Iterable[str]) -> dict[str, np.ndarray]:
+    """Subjects that are reported apart, in ascending order of id, [s] bool each.
+
+    What clients tell a client is about their own nodes: of others it knows nothing, which says little of the leak.
+    """
+    groups = {name: in_order(secrets, mask) for name, mask in secrets.groups.items()}
+    heard = told_by(view, kinds)
+    if secrets.owners is not None and heard:
+        groups[HEARD] = in_order(secrets, np.isin(secrets.owners, heard))
+    return groups
+
+
+def told_by(view: View, kinds: Iterable[str]) -> list[int]:
+    """The clients from which a view holds messages of some kinds to a client, and not to all."""
+    wanted = set(kinds)
+    told = {m.sender for m in view.messages if m.kind in wanted and m.tensors and m.receiver.startswith("client:")}
+    others = told - {"server", *observer_members(view.observer)}
+    return sorted(int(name.partition(":")[2]) for name in others)

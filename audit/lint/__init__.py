@@ -1,0 +1,1 @@
+"""Does a promise follow from what is said of it?"""

@@ -1,0 +1,240 @@
+"""What somebody says of a private release, in a file: the claim, and the facts that it is said to follow from."""
+
+import json
+import tomllib
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import Field, model_validator
+
+from ...errors import InputError
+from ...mechanisms.guarantee import Adjacency, Model
+from ...settings import Settings
+
+LARGEST_STATEMENT = 2**20
+TINY, HUGE, MANY = 1e-12, 1e12, 10**9
+"""Beyond these, numbers are slips of the pen, and what is computed from them may overflow."""
+
+Unit = Literal["edge", "node", "node-label", "client", "graph"]
+Composition = Literal["basic", "zcdp", "rdp", "gaussian", "prv"]
+
+
+class Claim(Settings):
+    """What is promised."""
+
+    title: str = Field("", max_length=200, description="what the promise is about")
+    unit: Unit = Field(description="what the analysis protects: edge, node, node-label, client, or a whole graph")
+    told: Unit | None = Field(
+        None, description="what readers are told is protected; for 'your data' that is a node"
+    )
+    adjacency: Adjacency = Field(
+        description="a unit comes or goes (add/remove), leaves a blank (zero-out), or is another one (replace)"
+    )
+    model: Model = Field("central", description="who adds noise: one who holds all (central), or each (local)")
+    epsilon: float = Field(gt=0, le=1e6, description="claimed for all that is released together")
+    delta: float = Field(0.0, ge=0, lt=1, description="claimed with it; 0 for a promise without exceptions")
+    units: int | None = Field(
+        None, ge=1, le=MANY, description="how many such units the data have, to hold delta against"
+    )
+    edges_per_unit: int | None = Field(
+        None,
+        ge=1,
+        le=MANY,
+        description="most edges that one unit has, by a public bound; a replaced unit changes twice as many",
+    )
+    composition: Composition = Field("basic", description="how releases add up: basic, zcdp, rdp, gaussian or prv")
+
+
+class Release(Settings):
+    """What all releases are asked."""
+
+    name: str = Field(min_length=1, max_length=200, description="to tell it from others")
+    unit: Unit | None = Field(None, description="what this release protects, where that is another unit")
+    epsilon: float | None = Field(
+        None, gt=0, le=1e6, description="of it alone, each time; else it follows from the noise"
+    )
+    delta: float | None = Field(None, ge=0, lt=1, description="of it alone, each time")
+    times: int = Field(1, ge=1, le=MANY, description="how often on the same data: hops, rounds, questions")
+    seed: Literal["secret", "published", "reused"] | None = Field(
+        None, description="of its noise: secret (fresh and kept, or none set), published, or reused elsewhere"
+    )
+    sampler: Literal["exact", "float"] | None = Field(
+        None, description="exact (discrete noise, or hardened as in Opacus' secure_mode), or plain float"
+    )
+    clipping: Literal["joint", "per-tensor", "after noise", "none"] | None = Field(
+        None, description="joint: one norm over all tensors before the noise; per-tensor, after noise, or none"
+    )
+    tensors: int | None = Field(None, ge=1, le=MANY, description="how many tensors are clipped each on its own")
+
+
+class Noise(Release):
+    """Numbers with noise on them, or answers that are true with some probability."""
+
+    mechanism: Literal[
+        "laplace", "discrete-laplace", "gaussian", "discrete-gaussian", "randomised-response", "other"
+    ] = Field(description="what the noise is; other: its epsilon is taken as stated")
+    sensitivity: float | None = Field(
+        None,
+        ge=TINY,
+        le=HUGE,
+        description="most that one unit changes what noise is added to; of edges in a node: one more or less",
+    )
+    norm: Literal["L1", "L2", "any"] | None = Field(
+        None, description="in which norm that is; any, if it is one number"
+    )
+    scale: float | None = Field(
+        None, ge=TINY, le=HUGE, description="of Laplace noise; the deviation of Gaussian noise"
+    )
+    truthful: float | None = Field(
+        None, ge=0.5, lt=1, description="randomised response: probability that a bit is told as it is"
+    )
+    clip: float | None = Field(
+        None,
+        ge=TINY,
+        le=HUGE,
+        description="norm that one unit's part of what is released is clipped to, where it is clipped",
+    )
+
+
+class Training(Release):
+    """A model trained with clipped gradients and Gaussian noise (DP-SGD), or rounds of clipped uploads."""
+
+    example: Literal["node", "edge", "graph", "client"] | None = Field(
+        None, description="what one clipped term belongs to: a node, an edge, a whole graph, a client's upload"
+    )
+    layers: int | None = Field(
+        None, ge=0, le=20, description="layers in which a node reads its neighbours' private data; 0 for an MLP"
+    )
+    exchanges: bool | None = Field(
+        None, description="whether clients send each other what their nodes hold, without noise"
+    )
+    neighbour_bound: int | None = Field(
+        None, ge=1, le=MANY, description="bound on neighbours, kept by sampling edges once"
+    )
+    bound_on: Literal["readers", "read"] | None = Field(
+        None, description="what it bounds: nodes that read one node (readers), or only those that a node reads"
+    )
+    examples_per_unit: int | None = Field(
+        None, ge=1, le=MANY, description="most examples of one unit, where it has many"
+    )
+    normalisation: Literal["none", "layer", "group", "instance", "batch", "graph", "pair"] | None = Field(
+        None, description="layers that normalise: none, layer, group, instance, batch, graph or pair"
+    )
+    noise_multiplier: float | None = Field(
+        None, ge=1e-3, le=HUGE, description="deviation of the noise over what one unit changes (sensitivity x clip)"
+    )
+    sensitivity: float | None = Field(
+        None,
+        ge=TINY,
+        le=HUGE,
+        description="clips that one unit changes the sum of a batch by, for which noise is added",
+    )
+    sampling: Literal["poisson", "shuffled", "fixed-size", "full batch"] | None = Field(
+        None, description="how batches are made: poisson, shuffled epochs, fixed-size draws, or full batch"
+    )
+    sample_rate: float | None = Field(None, gt=0, le=1, description="the rate that the accountant was given")
+    batch_size: int | None = Field(None, ge=1, le=MANY, description="examples in a batch")
+    examples: int | None = Field(None, ge=1, le=MANY, description="examples in all")
+    steps: int | None = Field(None, ge=1, le=MANY, description="noisy steps, or rounds")
+    accountant: Literal["rdp", "prv", "hypergeometric"] | None = Field(
+        None, description="rdp or prv (as Opacus has them), or hypergeometric (Daigavane et al. 2021)"
+    )
+
+
+class Bound(Settings):
+    """A number or a set that the noise or the support of a release rests on."""
+
+    what: Literal["degree", "clip", "support", "classes", "clusters", "nodes", "range", "other"] = Field(
+        description="degree, clip, support (what may be released at all), classes, clusters, nodes, range, other"
+    )
+    source: Literal["public", "data", "released"] = Field(
+        description="known to everybody, read off the data, or itself released with noise"
+    )
+    release: str | None = Field(None, description="which release it comes from, where it is one")
+
+
+class Selection(Settings):
+    """How settings were chosen."""
+
+    tried: int = Field(ge=1, le=MANY, description="settings that were trained on the private data")
+    judged_on: Literal["public", "private", "within the budget"] = Field(
+        description="by which data one was chosen; within the budget: all trials are listed as releases"
+    )
+
+
+class Inference(Settings):
+    """What happens when the model is asked."""
+
+    reads: Literal["nothing private", "training graph", "new graph"] = Field(
+        description="whose edges a prediction reads: nothing private, training graph, or new graph (private too)"
+    )
+    noised: bool = Field(
+        False, description="whether what it reads is noised by a release listed here, and read from there"
+    )
+
+
+class Statement(Settings):
+    """A claim with the facts behind it."""
+
+    claim: Claim = Field(description="what is promised")
+    noise: tuple[Noise, ...] = Field((), description="numbers with noise, one table each")
+    training: tuple[Training, ...] = Field((), description="models trained with noise, one table each")
+    bound: tuple[Bound, ...] = Field((), description="what noise and support rest on, one table each")
+    selection: Selection | None = Field(None, description="how settings were chosen")
+    inference: Inference | None = Field(None, description="what happens when the model is asked")
+
+    @model_validator(mode="after")
+    def _says_something(self) -> "Statement":
+        names = [release.name for release in self.releases]
+        if not names:
+            raise ValueError("nothing is released: give a [[noise]] or a [[training]] table")
+        for name in names:
+            if names.count(name) > 1:
+                raise ValueError(f"two releases are called '{name}'")
+        for bound in self.bound:
+            if bound.release is not None and bound.release not in names:
+                raise ValueError(f"no release is called '{bound.release}': known: {', '.join(names)}")
+        return self
+
+    @property
+    def releases(self) -> tuple[Release, ...]:
+        """All of them: numbers first, then models."""
+        return (*self.noise, *self.training)
+
+    def claimed_of(self, release: Release) -> float | None:
+        """The epsilon that one release is to keep: its own, or the claim's if there is no other."""
+        if release.epsilon is not None:
+            return release.epsilon
+        return self.claim.epsilon if len(self.releases) == 1 and release.times == 1 else None
+
+    @classmethod
+    def read(cls, path: Path) -> "Statement":
+        """From a TOML file, or a JSON one if its name ends so.
+
+        Raises:
+            InputError: it cannot be read, or says something that is no statement; in one line.
+        """
+        content = _content(path)
+        if not isinstance(content, dict):
+            raise InputError(f"statement {path}: expected a table with a [claim], got {type(content).__name__}")
+        try:
+            return cls.checked(f"statement {path}", content)
+        except InputError as error:  # names and values from a file may have line breaks
+            raise InputError(" ".join(str(error).split())) from error
+
+
+def _content(path: Path) -> Any:
+    """The plain values of a file."""
+    try:
+        if path.stat().st_size > LARGEST_STATEMENT:
+            raise InputError(f"statement {path}: larger than {LARGEST_STATEMENT >> 20} MiB")
+        text = path.read_text(encoding="utf-8")
+        return json.loads(text) if path.suffix == ".json" else tomllib.loads(text)
+    except (OSError, UnicodeDecodeError) as error:
+        why = getattr(error, "strerror", None) or error
+        raise InputError(f"cannot read the statement {path}: {why}") from error
+    except (ValueError, RecursionError) as error:
+        if isinstance(error, InputError):
+            raise
+        kind = "JSON" if path.suffix == ".json" else "TOML"
+        raise InputError(f"statement {path} is not {kind}: {' '.join(str(error).split())}") from error

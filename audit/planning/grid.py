@@ -1,0 +1,248 @@
+"""From a plan to trials, each with a key that changes with everything that its result depends on."""
+
+import hashlib
+import inspect
+import json
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from importlib import import_module
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch_geometric.data import Data
+
+from ...attacks.attack import Attack
+from ...registry import find
+from ...targets.defense import Defense
+from ...targets.target import Target
+from .asked_for import graph_of, target_of
+from .plan import Plan, PlannedTarget, is_file
+from .trial_plan import AttackPlan, TrialPlan
+
+LIBRARIES = ("gaudit", "torch", "numpy", "scipy", "scikit-learn", "torch-geometric", "numba")
+
+
+@dataclass(frozen=True)
+class Task:
+    """One trial of an audit.
+
+    Attributes:
+        key: of its content: the same key, the same result.
+        cell: index of the cell that it belongs to, or -1 for a planted leak.
+        dataset: the graph's name.
+        plan: the trial.
+    """
+
+    key: str
+    cell: int
+    dataset: str
+    plan: TrialPlan
+
+    @property
+    def title(self) -> str:
+        """As a reader calls it."""
+        defense = self.plan.make_defense()
+        knob = defense.strength
+        strength = "" if knob is None else f", {knob} {getattr(defense.settings, knob):g}"
+        return f"{self.plan.target} on {self.dataset}, {self.plan.defense}{strength}, seed {self.plan.index}"
+
+    @property
+    def shares(self) -> tuple[object, ...]:
+        """Trials of which this is the same may share shadow models."""
+        return self.cell, self.dataset, self.plan.seed, self.plan.index
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One target on one graph."""
+
+    target: str
+    settings: dict[str, Any]
+    dataset: str
+    release_phrase: str
+    refused: dict[str, str]
+
+
+@dataclass(frozen=True)
+class Grid:
+    """A plan with its graphs loaded.
+
+    Attributes:
+        cells: one for each target on each graph.
+        tasks: all trials in the order of the plan; planted leaks first.
+        graphs: by name.
+        fingerprint: of what is measured, without the code that does it.
+    """
+
+    cells: tuple[Cell, ...]
+    tasks: tuple[Task, ...]
+    graphs: dict[str, Data]
+    fingerprint: str
+
+
+def laid_out(plan: Plan) -> Grid:
+    """All trials of a plan.
+
+    Raises:
+        InputError: a graph cannot be read, or settings do not fit.
+    """
+    plain = all(find("targets", planned.name).plain for planned in plan.target)
+    graphs = {name: graph_of(name, is_file(name), plain=plain) for name in plan.datasets}
+    digests = {name: digest_of(data) for name, data in graphs.items()}
+    cells: list[Cell] = []
+    tasks: list[Task] = []
+    targets: list[Target] = []
+    attacks = tuple(_attack_plans(plan))
+    for planned in plan.target:
+        for dataset in plan.datasets:
+            target = target_of(planned.name, planned.preset or plan.preset, graphs[dataset], planned.settings)
+            targets.append(target)
+            refused: dict[str, str] = {}
+            for trial in _trials(planned, target, plan, attacks, refused):
+                tasks.append(Task(_key(trial, digests[dataset]), len(cells), dataset, trial))
+            settings = target.settings.model_dump(mode="json")
+            cells.append(Cell(target.name, settings, dataset, target.release_phrase, refused))
+    for trial, dataset in _planted(plan, targets, attacks):
+        if dataset not in graphs:
+            graphs[dataset] = graph_of(dataset, file=False)
+            digests[dataset] = digest_of(graphs[dataset])
+        tasks.append(Task(_key(trial, digests[dataset]), -1, dataset, trial))
+    in_order = sorted(tasks, key=lambda task: task.cell)
+    tasks = list({(task.cell, task.key): task for task in in_order}.values())
+    return Grid(tuple(cells), tuple(tasks), graphs, _fingerprint(tasks, digests))
+
+
+def _attack_plans(plan: Plan) -> Iterator[AttackPlan]:
+    for planned in plan.attack:
+        kind: type[Attack] = find("attacks", planned.name)
+        settings = {**kind.preset(plan.preset), **planned.settings}
+        for observer in planned.observers or (kind.observer,):
+            for neighbours in planned.neighbours:
+                yield AttackPlan(planned.name, settings, observer, neighbours)
+
+
+def _trials(
+    planned: PlannedTarget, target: Target, plan: Plan, attacks: tuple[AttackPlan, ...], refused: dict[str, str]
+) -> Iterator[TrialPlan]:
+    """Seed by seed, the control first; defenses that have no place in the target are noted in ``refused``."""
+    variants = [(d.name, settings) for d in plan.defenses_of(planned) for settings in d.variants(plan.preset)]
+    fitting = []
+    for name, settings in variants:
+        defense: Defense = find("defenses", name)(**settings)
+        reason = target.why_not(defense)
+        if reason is None:
+            fitting.append((name, settings))
+        else:
+            refused[name] = reason
+    for index in range(plan.seeds):
+        for name, settings in fitting:
+            own = target.settings.model_dump()
+            yield TrialPlan(planned.name, own, name, settings, attacks, plan.seed, index, plan.timeline)
+
+
+def _planted(plan: Plan, targets: list[Target], attacks: tuple[AttackPlan, ...]) -> Iterator[tuple[TrialPlan, str]]:
+    """For each planted leak the attacks that must find it, once; an attack that reads nothing finds nothing."""
+    reading = [a for a in attacks if a.make().kinds()]
+    for target in targets:
+        for name in dict.fromkeys(find("attacks", a.name).planted for a in reading):
+            kind: type[Target] = find("targets", name)
+            own = tuple(a for a in reading if find("attacks", a.name).planted == name)
+            settings = kind(**{**_alike(kind, target), **kind.imitating(type(target))}).settings.model_dump()
+            yield TrialPlan(name, settings, "none", {}, own, plan.seed, 0), str(kind.dataset)
+
+
+def _alike(control: type[Target], target: Target) -> dict[str, Any]:
+    """The target's game and its number of clients, where the control has a setting for them.
+
+    An attack may play one game only, and be mounted by a client of a high number.
+    """
+    shared = {"game", "clients"} & set(control.Settings.model_fields) & set(type(target.settings).model_fields)
+    return {name: getattr(target.settings, name) for name in shared}
+
+
+def _key(trial: TrialPlan, graph: str) -> str:
+    """Of graph (rows in their order), settings, seed, code and the libraries that compute."""
+    classes = [find("targets", trial.target), find("defenses", trial.defense)]
+    classes += [find("attacks", a.name) for a in trial.attacks]
+    content = {
+        "graph": graph,
+        "trial": described(trial),
+        "code": sorted({source_digest(OURS), *(code_of(c) for c in classes)}),
+        "libraries": versions(),
+    }
+    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
+
+
+def described(trial: TrialPlan) -> dict[str, Any]:
+    """A trial's plan as plain values."""
+    return {
+        "target": trial.target,
+        "target_settings": find("targets", trial.target)(**trial.target_settings).settings.model_dump(mode="json"),
+        "defense": trial.defense,
+        "defense_settings": trial.make_defense().settings.model_dump(mode="json"),
+        "attacks": [[*a.identity[:3], a.make().settings.model_dump(mode="json")] for a in trial.attacks],
+        "seed": trial.seed,
+        "index": trial.index,
+        "timeline": trial.timeline,
+    }
+
+
+def _fingerprint(tasks: list[Task], digests: dict[str, str]) -> str:
+    rows = [{"graph": digests[t.dataset], "trial": described(t.plan)} for t in tasks if t.cell >= 0]
+    return hashlib.sha256(json.dumps(rows, sort_keys=True).encode()).hexdigest()[:16]
+
+
+def digest_of(data: Data) -> str:
+    """Of a graph: features, labels, edges and masks, in the order of the rows."""
+    known = hashlib.sha256()
+    for name in sorted(data.keys()):
+        value = data[name]
+        if isinstance(value, torch.Tensor):
+            dense = value.to_dense() if value.layout != torch.strided else value
+            known.update(f"{name} {dense.dtype} {tuple(dense.shape)}".encode())
+            known.update(np.ascontiguousarray(dense.cpu().numpy()).tobytes())
+    return known.hexdigest()
+
+
+@cache
+def _installed(library: str) -> str:
+    return version(library)
+
+
+def versions() -> dict[str, str]:
+    """Of gaudit and of the libraries that compute."""
+    return {name: _installed(name) for name in LIBRARIES} | {"python": sys.version.split()[0]}
+
+
+@cache
+def code_of(kind: type) -> str:
+    """A digest of the source that a class comes from: its whole top-level package, or its module.
+
+    A folder without an ``__init__.py`` is no package: there it is the module.
+    """
+    top = import_module(kind.__module__.partition(".")[0])
+    file = Path(inspect.getsourcefile(kind if top.__file__ is None else top) or "")
+    return source_digest(file.parent if file.name == "__init__.py" else file)
+
+
+OURS = Path(__file__).parents[2]
+PASSIVE = ("reports", "commands", "tests", "benchmarks", "docs", "build", "examples")
+"""Folders of our package whose code no result depends on."""
+
+
+@cache
+def source_digest(place: Path) -> str:
+    """A digest of a module, or of all modules under a folder."""
+    known = hashlib.sha256()
+    files = [place] if place.is_file() else sorted(place.rglob("*.py"))
+    for file in files:
+        inside = file.relative_to(place).parts if file != place else (file.name,)
+        if (place == OURS and inside[0] in PASSIVE) or any(part.startswith(".") for part in inside):
+            continue
+        known.update("/".join(inside).encode() + b"\0" + file.read_bytes())
+    return known.hexdigest()

@@ -1,0 +1,78 @@
+"""What one trial shall run: a target under one defense, and attacks on what it lets out."""
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from ...attacks.attack import Attack, Neighbours
+from ...randomness import branch
+from ...registry import find
+from ...targets.defense import Defense
+from ...targets.target import Target
+from ...targets.transcript import Message, sees
+
+
+@dataclass(frozen=True)
+class AttackPlan:
+    """An attack with its settings, the observer that mounts it and the neighbours that it queries with."""
+
+    name: str
+    settings: dict[str, Any] = field(default_factory=dict)
+    observer: str = "public"
+    neighbours: Neighbours = "true"
+
+    @property
+    def identity(self) -> tuple[str, str, str, str]:
+        """What tells it from other attacks of a plan."""
+        return self.name, self.observer, self.neighbours, json.dumps(self.settings, sort_keys=True)
+
+    def make(self) -> Attack:
+        made: Attack = find("attacks", self.name)(**self.settings)
+        return made
+
+
+@dataclass(frozen=True)
+class TrialPlan:
+    """What one trial runs. Trials that differ in the defense alone share the seed, thus the partition."""
+
+    target: str
+    target_settings: dict[str, Any]
+    defense: str
+    defense_settings: dict[str, Any]
+    attacks: tuple[AttackPlan, ...]
+    seed: int
+    index: int
+    timeline: bool = False
+    transcript: str | None = None
+
+    @property
+    def device(self) -> str:
+        """Where the target runs, and the attacks with it."""
+        return str(self.target_settings.get("device", "cpu"))
+
+    def root(self) -> np.random.SeedSequence:
+        """The root of its randomness: the same for all defenses."""
+        return branch(np.random.SeedSequence(self.seed), self.index)
+
+    def make_target(self) -> Target:
+        made: Target = find("targets", self.target)(**self.target_settings)
+        return made
+
+    def make_defense(self) -> Defense:
+        made: Defense = find("defenses", self.defense)(**self.defense_settings)
+        return made
+
+    def keeps(self) -> Callable[[Message], bool]:
+        """The retention rule: kinds and rounds that the attacks read, if their observers see them."""
+        made = [(plan.make(), plan.observer) for plan in self.attacks]
+        wanted = {(kind, observer, attack.first_rounds) for attack, observer in made for kind in attack.kinds()}
+
+        def keep(m: Message) -> bool:
+            return any(
+                m.kind == k and m.round < rounds and sees(o, m.sender, m.receiver) for k, o, rounds in wanted
+            )
+
+        return keep

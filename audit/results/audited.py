@@ -1,0 +1,139 @@
+"""An audit's results, put together: what every report, curve, verdict and check reads."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from ..planning.plan import Plan
+from ..statistics.finding import Finding
+from .outcome import AttackOutcome, DefenseOutcome
+from .verdict import Verdict
+
+
+@dataclass(frozen=True)
+class Control:
+    """A check of the audit itself. One that fails makes the audit invalid.
+
+    Attributes:
+        name: which check: ``null``, ``planted leak`` or ``shadow accuracy``.
+        about: what it was made on.
+        passed: whether it holds.
+        detail: what was seen, in a sentence.
+    """
+
+    name: str
+    about: str
+    passed: bool
+    detail: str
+
+
+@dataclass(frozen=True)
+class Failure:
+    """A trial that could not be run."""
+
+    trial: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class Section:
+    """One target on one graph: every defense over all seeds.
+
+    Attributes:
+        target: its name.
+        target_settings: its settings, presets resolved.
+        dataset: the graph's name, as the plan gives it (untrusted text).
+        release_phrase: how a sentence calls what an outsider holds.
+        seeds: indices of the repetitions that are there.
+        outcomes: the undefended control first.
+        verdicts: for each outcome and each of its attacks, in the same order; None for one that reads no message.
+        refused: defenses that have no place in the target, with the reason.
+        variant: settings that tell it from the same target on the same graph.
+    """
+
+    target: str
+    target_settings: dict[str, Any]
+    dataset: str
+    release_phrase: str
+    seeds: tuple[int, ...]
+    outcomes: tuple[DefenseOutcome, ...]
+    verdicts: tuple[tuple[Verdict | None, ...], ...]
+    refused: Mapping[str, str]
+    variant: str = ""
+
+    @property
+    def title(self) -> str:
+        """The target on its graph."""
+        return f"{self.target} on {self.dataset}" + (f", {self.variant}" if self.variant else "")
+
+
+@dataclass(frozen=True)
+class Audit:
+    """All of it.
+
+    Attributes:
+        plan: what was to run.
+        fingerprint: of what was measured: graphs, targets, defenses, attacks and seeds, without the code.
+        sections: one per target and graph.
+        controls: checks of the audit itself.
+        failures: trials that could not be run.
+        missing: trials that have not run yet.
+        versions: of gaudit and what it stands on, when the trials ran.
+        seconds: CPU seconds of all trials.
+    """
+
+    plan: Plan
+    fingerprint: str
+    sections: tuple[Section, ...]
+    controls: tuple[Control, ...]
+    failures: tuple[Failure, ...]
+    missing: int
+    versions: dict[str, str]
+    seconds: float
+
+    @property
+    def valid(self) -> bool:
+        """Whether every control holds; if not, no number in it means anything."""
+        return all(control.passed for control in self.controls)
+
+    def findings(self) -> list["Place"]:
+        """Every attack of every section, in the order of the plan."""
+        return [
+            Place(section, outcome, attack, judged)
+            for section in self.sections
+            for outcome, row in zip(section.outcomes, section.verdicts, strict=True)
+            for attack, judged in zip(outcome.attacks, row, strict=True)
+        ]
+
+
+@dataclass(frozen=True)
+class Place:
+    """One attack's result with where it stands."""
+
+    section: Section
+    outcome: DefenseOutcome
+    attack: AttackOutcome
+    verdict: Verdict | None
+
+
+@dataclass(frozen=True)
+class Point:
+    """A point of a privacy-utility curve.
+
+    Attributes:
+        label: the defense with its strength.
+        family: the defense's name; the points of a family are one curve, in the order of strength.
+        strength: or None.
+        utility: accuracy.
+        leak: the attack's AUC.
+        on_front: whether no other point has more utility and less leak (by the estimates).
+        role: ``control``, ``defense`` or ``alternative``.
+    """
+
+    label: str
+    family: str
+    strength: float | None
+    utility: Finding
+    leak: Finding
+    on_front: bool
+    role: str

@@ -1,0 +1,275 @@
+"""Trials of several seeds and defenses, put together into outcomes: findings with intervals."""
+
+import json
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from ...registry import find
+from ...targets.games.identities import GAME as IDENTITY
+from ..games.subjects import SAME_CLASS
+from ..planning.trial_plan import AttackPlan
+from ..running.trial import Attacked, TrialResult
+from ..statistics.balanced_accuracy import advantage_finding, balanced_accuracy_finding
+from ..statistics.epsilon import epsilon_of_runs
+from ..statistics.finding import Finding
+from ..statistics.identity_metrics import identity_findings
+from ..statistics.metrics import (
+    Judged,
+    accuracy_finding,
+    auc,
+    auc_difference,
+    auc_finding,
+    average_precision_finding,
+    mean_difference,
+    precision_finding,
+)
+from ..statistics.rates import rate_finding, rate_of_run
+from ..statistics.roc import roc
+from ..statistics.vulnerability import by_group, vulnerabilities
+from .outcome import AttackOutcome, Baseline, DefenseOutcome
+
+SCHEMA = "gaudit-attack/1"
+UTILITY = "utility"
+"""The metric where utility is no accuracy."""
+LOW_FPR = (0.01, 0.001, 0.05)
+ONE_SIDED = 0.9  # both ends of such an interval are one-sided 95 % bounds
+NULL_LEVEL = 1 - 1e-5  # hundreds of findings have one each, and one that fails makes the whole audit invalid
+
+
+def outcomes(
+    results: Sequence[TrialResult], control: str = "none", fpr: float = LOW_FPR[0]
+) -> list[DefenseOutcome]:
+    """Groups trials by defense and its settings (in the order of first appearance) and sums up each group.
+
+    Args:
+        results: of one target on one graph.
+        control: the defense that the others are compared with.
+        fpr: the false-positive rate that verdicts rest on.
+    """
+    by_defense: dict[tuple[str, str], list[TrialResult]] = {}
+    for result in sorted(results, key=lambda r: r.plan.index):
+        settings = result.plan.make_defense().settings.model_dump_json()
+        by_defense.setdefault((result.plan.defense, settings), []).append(result)
+    undefended = next((trials for (name, _), trials in by_defense.items() if name == control), None)
+    settings_of = [(name, json.loads(settings)) for name, settings in by_defense]
+    found = []
+    for (name, _), trials in by_defense.items():
+        outcome = _outcome(trials, undefended, fpr)
+        apart = differing(outcome.settings, [s for other, s in settings_of if other == name])
+        label = f"{name}, {apart}" if apart else name
+        found.append(replace(outcome, label=label, alternative=find("defenses", name).trivial))
+    return found
+
+
+def _outcome(trials: list[TrialResult], control: list[TrialResult] | None, fpr: float) -> DefenseOutcome:
+    first = trials[0]
+    defense = first.plan.make_defense()
+    chosen = _attacks(trials, True, fpr)
+    timeline = _attacks(trials, False, fpr) if first.plan.timeline else ()
+    return DefenseOutcome(
+        first.plan.defense,
+        defense.phrase,
+        defense.guarantee,
+        defense.settings.model_dump(mode="json"),
+        _accuracy(trials, lambda t: t.utility.test),
+        _accuracy(trials, lambda t: t.utility.test_before_tuning),
+        _cost(trials, control),
+        chosen,
+        timeline,
+        {u.round: _accuracy(trials, _at(i)) for i, u in enumerate(first.utilities)},
+        _refused(trials),
+        first.exposure,
+        _notes(trials),
+        {name: _accuracy(trials, _of(name)) for name in first.transfer},
+        defense.strength,
+        first.plan.defense,
+        kept={name: _mean(name, [t.kept[name] for t in trials]) for name in first.kept},
+        promise=defense.promise(),
+    )
+
+
+def _mean(name: str, values: list[float]) -> Finding:
+    """Of shares that do not depend on persons that were drawn: the seeds' mean, with Student's t interval."""
+    return mean_difference(values, [0.0] * len(values), metric=name, limits=(0.0, 1.0))
+
+
+def _notes(trials: list[TrialResult]) -> tuple[str, ...]:
+    """Those of the first seed, marked where another does not say the same: findings are means over all seeds."""
+    told = [set(t.notes) for t in trials]
+    return tuple(n if all(n in notes for notes in told) else f"first repetition: {n}" for n in trials[0].notes)
+
+
+def _refused(trials: list[TrialResult]) -> dict[str, str]:
+    """Attacks that did not apply, with the reason, and in how many seeds if not in all."""
+    found: dict[str, list[str]] = {}
+    for trial in trials:
+        for name, reason in trial.refused.items():
+            found.setdefault(name, []).append(reason)
+    some = {
+        name: f" (in {len(r)} of {len(trials)} seeds)" if len(r) < len(trials) else "" for name, r in found.items()
+    }
+    return {name: reasons[0] + some[name] for name, reasons in found.items()}
+
+
+def _at(release: int) -> Callable[[TrialResult], float]:
+    return lambda trial: trial.utilities[release].test
+
+
+def _of(architecture: str) -> Callable[[TrialResult], float]:
+    return lambda trial: trial.transfer[architecture]
+
+
+def _accuracy(trials: list[TrialResult], read: Callable[[TrialResult], float]) -> Finding:
+    values = [read(t) for t in trials]
+    if any(math.isnan(v) for v in values):
+        return Finding("accuracy", None, None, None, 0.95, "none", "indicative", "a recorded run has no accuracy")
+    if not trials[0].tested:  # not a share of nodes but what is kept of a structure
+        return _mean(UTILITY, values)
+    return accuracy_finding(values, trials[0].tested)
+
+
+def _cost(trials: list[TrialResult], control: list[TrialResult] | None) -> Finding | None:
+    if control is None or control[0].plan.defense == trials[0].plan.defense:
+        return None
+    without = {t.plan.index: t.utility.test for t in control}
+    pairs = [(without[t.plan.index], t.utility.test) for t in trials if t.plan.index in without]
+    if not pairs or any(math.isnan(value) for pair in pairs for value in pair):
+        return None
+    found = mean_difference([c for c, _ in pairs], [d for _, d in pairs], limits=(-1.0, 1.0))
+    return found if trials[0].tested else replace(found, metric=UTILITY)
+
+
+def _attacks(trials: list[TrialResult], at_choice: bool, fpr: float) -> tuple[AttackOutcome, ...]:
+    """Attacks grouped over seeds: at the release that validation chose, or at each release."""
+    found: dict[tuple[str, str, str, str, int | None], dict[int, Attacked]] = {}
+    for trial in trials:
+        for a in trial.attacked:
+            if at_choice and a.round != trial.utility.round:
+                continue
+            key = (*a.plan.identity, None if at_choice else a.round)
+            found.setdefault(key, {})[trial.plan.index] = a
+    plans = [next(iter(by_seed.values())).plan for by_seed in found.values()]
+    return tuple(
+        replace(attack_outcome(by_seed, fpr), variant=_variant(plan, plans))
+        for plan, by_seed in zip(plans, found.values(), strict=True)
+    )
+
+
+def _variant(plan: AttackPlan, plans: Sequence[AttackPlan]) -> str:
+    """Settings that tell an attack from others of the same name, observer and way to ask."""
+    alike = [p.settings for p in plans if p.identity[:3] == plan.identity[:3]]
+    return differing(plan.settings, alike)
+
+
+def differing(settings: Mapping[str, Any], alike: Sequence[Mapping[str, Any]]) -> str:
+    """Those of ``settings`` that are not the same in all of ``alike``, as a reader writes them."""
+    names = sorted({name for other in alike for name in other if any(o.get(name) != other[name] for o in alike)})
+    return ", ".join(f"{name} {_short(settings.get(name, 'by default'))}" for name in names)
+
+
+def _short(value: object) -> str:
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def attack_outcome(by_seed: Mapping[int, Attacked], fpr: float = LOW_FPR[0]) -> AttackOutcome:
+    """One attack over the seeds of one defense, by the seeds' indices."""
+    attacked = list(by_seed.values())
+    first = attacked[0]
+    runs, blind = [a.judged for a in attacked], [a.blind for a in attacked]
+    rounds = {a.round for a in attacked}
+    return AttackOutcome(
+        first.plan,
+        rounds.pop() if len(rounds) == 1 else None,
+        first.knowledge,
+        _turned(auc_finding(runs)),
+        auc_finding(blind),
+        auc_difference(runs, blind),
+        tuple(rate_finding(runs, rate) for rate in dict.fromkeys((*LOW_FPR, fpr))),
+        auc_finding([run.scrambled(np.random.default_rng(i)) for i, run in enumerate(runs)], NULL_LEVEL),
+        {name: _in_group(attacked, name) for name in dict.fromkeys(name for a in attacked for name in a.groups)},
+        first.game,
+        {
+            "average_precision": average_precision_finding(runs),
+            "balanced_accuracy": balanced_accuracy_finding(runs),
+            "advantage": advantage_finding(runs),
+            **_of_game(attacked),
+        },
+        {name: _baseline(runs, [a.baselines[name] for a in attacked]) for name in first.baselines},
+        {name: _risk(attacked, name) for name in first.attributes},
+        roc(runs),
+        tuple(vulnerabilities(runs, persons=first.game == IDENTITY)),
+        rate_finding(runs, fpr, ONE_SIDED),
+        {index: _alone(a.judged, (*LOW_FPR, fpr)) for index, a in by_seed.items()},
+        _accuracies(attacked),
+    )
+
+
+def _of_game(attacked: Sequence[Attacked]) -> dict[str, Finding]:
+    """What else is told of a game. A bound of epsilon only where membership was drawn at random."""
+    runs = [a.judged for a in attacked]
+    if attacked[0].game == IDENTITY:
+        return identity_findings(runs)
+    return _of_links(attacked) if runs[0].nodes is not None else {"epsilon": epsilon_of_runs(runs)}
+
+
+def _of_links(attacked: Sequence[Attacked]) -> dict[str, Finding]:
+    """What else is told of links."""
+    found = {"precision": precision_finding([a.judged for a in attacked])}
+    for name in attacked[0].samples:
+        runs = [a.samples[name] for a in attacked]
+        found |= {
+            f"{name} auc": auc_finding(runs),
+            f"{name} average_precision": average_precision_finding(runs),
+            f"{name} tpr": rate_finding(runs, LOW_FPR[0]),
+        }
+    same = [a.attributes["classes"] == SAME_CLASS for a in attacked]
+    if all(set(a.judged.truth[s]) == {True, False} for a, s in zip(attacked, same, strict=True)):
+        inside = list(zip(attacked, same, strict=True))
+        features = [a.baselines["features"].where(s) for a, s in inside]
+        found["one class auc beyond features"] = auc_difference([a.judged.where(s) for a, s in inside], features)
+    return found
+
+
+def _turned(found: Finding) -> Finding:
+    """An AUC below 0.5 tells as much as one above, to whoever knows that it is below."""
+    if not found.below_chance:
+        return found
+    return replace(found, note="; ".join(filter(None, (found.note, "below 0.5: turned round, it tells as much"))))
+
+
+def _alone(run: Judged, rates: Sequence[float]) -> dict[str, float]:
+    """Metrics of one run that its subjects resolve."""
+    found = {f"tpr@fpr={fpr:g}": rate_of_run(run, fpr) for fpr in rates}
+    measured = {name: value for name, value in found.items() if value is not None}
+    return {"auc": auc(run.truth, run.score), **measured}
+
+
+def _accuracies(attacked: Sequence[Attacked]) -> tuple[float, float] | None:
+    pairs = [a.accuracies for a in attacked if a.accuracies is not None]
+    if not pairs:
+        return None
+    target, shadow = np.mean(pairs, axis=0)
+    return float(target), float(shadow)
+
+
+def _baseline(runs: list[Judged], blind: list[Judged]) -> Baseline:
+    return Baseline(auc_finding(blind), auc_difference(runs, blind))
+
+
+def _risk(attacked: Sequence[Attacked], attribute: str) -> dict[str, Finding]:
+    found = by_group([a.judged for a in attacked], [a.attributes[attribute] for a in attacked])
+    return {str(value): finding for value, finding in found.items()}
+
+
+def _in_group(attacked: Sequence[Attacked], name: str) -> Finding:
+    nobody = [np.zeros(len(a.judged.truth), dtype=bool) for a in attacked]
+    masks = [a.groups.get(name, none) for a, none in zip(attacked, nobody, strict=True)]
+    runs = [a.judged.where(mask) for a, mask in zip(attacked, masks, strict=True)]
+    for what, side in (("non-member", False), ("member", True)):
+        if not all((run.truth == side).any() for run in runs):
+            return Finding("auc", None, None, None, 0.95, "none", "valid", f"no {what} of this group")
+    return auc_finding(runs)

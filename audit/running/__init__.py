@@ -1,0 +1,1 @@
+"""Trials, side by side, and the ledger that keeps them."""

@@ -1,0 +1,160 @@
+"""What `gaudit anonymize` does, without the terminal."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..errors import InputError
+from ..graphs.files.network_file import ReadNetwork, read_network, write_network
+from ..graphs.measures.utility import Kept, utility_of
+from ..graphs.network import Network, Verified, changes
+from ..mechanisms.guarantee import Guarantee
+from ..randomness import branch
+from ..registry import find, registered
+from ..targets.defense import Defense
+
+MOST_LISTED = 20
+"""Names that are printed of types, or of attributes."""
+
+
+@dataclass(frozen=True)
+class AnonymiseRequest:
+    """What the user asked for.
+
+    Attributes:
+        source: the file to read.
+        destination: the file to write.
+        defense: name of a defense that changes a published graph.
+        settings: of the defense.
+        rename: random numbers instead of the file's ids, and nodes and edges in the order of these.
+        merge: take a directed graph as an undirected one.
+        measure: also what is kept of the structure.
+        seed: root of all randomness; fresh without one.
+    """
+
+    source: Path
+    destination: Path
+    defense: str
+    settings: dict[str, Any]
+    rename: bool = False
+    merge: bool = False
+    measure: bool = True
+    seed: int | None = None
+
+
+@dataclass(frozen=True)
+class Anonymised:
+    """What came of it: lines about the input, what changed, the checked guarantee, what is kept."""
+
+    remarks: tuple[str, ...]
+    changed: str
+    guarantee: str | None
+    promise: Guarantee | None
+    verified: Verified | None
+    kept: tuple[Kept, ...]
+
+
+def anonymise(request: AnonymiseRequest) -> Anonymised:
+    """Reads a network, changes it, checks the guarantee on the result, and only then writes it.
+
+    Raises:
+        InputError: the input is unusable, the defense does not exist or does not fit, or its guarantee does not
+            hold on the result, of which nothing is written then.
+    """
+    made = graph_defense(request.defense, request.settings)
+    read = read_network(request.source, directed="merge" if request.merge else "refuse")
+    seed = np.random.SeedSequence(request.seed)
+    after = made.on_graph(read.network, branch(seed, "defense"))
+    verified = made.verify(read.network, after)
+    if verified is not None and not verified.holds:
+        raise InputError(
+            f"{request.defense}: the result does not keep its guarantee ({verified.guarantee}: {verified.detail}), "
+            "nothing was written: try other settings"
+        )
+    if request.rename:
+        renamed, type_names = _renamed(after, read.type_names, branch(seed, "names"))
+        write_network(renamed, request.destination, type_names=type_names)
+    else:
+        write_network(after, request.destination, read.ids, read.type_names)
+    promise, kept = made.promise(), tuple[Kept, ...]()
+    if request.measure and after.counts is None:
+        kept = utility_of(read.network, after, np.random.default_rng(branch(seed, "utility")))
+    return Anonymised(
+        _remarks(read, promise),
+        changes(read.network, after),
+        made.guarantee,
+        promise,
+        verified,
+        kept,
+    )
+
+
+def _remarks(read: ReadNetwork, promise: Guarantee | None) -> tuple[str, ...]:
+    """What a reader of the result must know of the input."""
+    told = (
+        read.dropped.sentence,
+        _not_written(read),
+        _types_by_number(read.type_names),
+        _told_by_nodes(promise, read.unlisted),
+    )
+    return tuple(filter(None, told))
+
+
+def _not_written(read: ReadNetwork) -> str:
+    """What the file tells of nodes; no defense that acts here changes it."""
+    given = {"features": read.x is not None, "classes": read.y is not None}
+    told = [*(name for name, there in given.items() if there), *map(repr, read.attributes)]
+    return (
+        f"not written: {_listed(told)} of nodes, which tell people apart whatever is done to edges" if told else ""
+    )
+
+
+def _types_by_number(names: Sequence[str]) -> str:
+    """What each type is called in the file: settings and guarantees call them by number."""
+    return f"types of edges: {_listed([f'{k} is {name}' for k, name in enumerate(names)])}" if names else ""
+
+
+def _listed(names: Sequence[str]) -> str:
+    more = [f"and {len(names) - MOST_LISTED:,} more"] if len(names) > MOST_LISTED else []
+    return ", ".join([*names[:MOST_LISTED], *more])
+
+
+def _told_by_nodes(promise: Guarantee | None, unlisted: int) -> str:
+    """What a promise about edges does not cover, where nodes follow from them."""
+    if promise is None or promise.unit != "edge" or not unlisted:
+        return ""
+    return (
+        f"nodes that only edges name: {unlisted:,}; that one is in the result tells that it has an edge, which the "
+        "promise below takes as public: list all nodes in the file, with or without edges, in lines '#@node ID'"
+    )
+
+
+def graph_defense(name: str, settings: dict[str, Any]) -> Defense:
+    """A defense that changes a published graph.
+
+    Raises:
+        InputError: there is none of this name, or it acts elsewhere.
+    """
+    kind: type[Defense] = find("defenses", name)
+    if "on_graph" not in kind.sockets():
+        known = ", ".join(n for n in registered("defenses") if "on_graph" in find("defenses", n).sockets())
+        raise InputError(f"the defense '{name}' does not change a graph: these do: {known}")
+    return kind(**settings)
+
+
+def _renamed(
+    network: Network, type_names: tuple[str, ...], seed: np.random.SeedSequence
+) -> tuple[Network, tuple[str, ...]]:
+    """The network with random numbers for its nodes, added ones too, and its types in the order of their names.
+
+    Nodes and edges stand in the order of the new numbers. In the source's order they could be told by counting,
+    whatever they are called; that of the types tells which edges came first.
+    """
+    if network.types is not None and network.counts is None and type_names:  # counts speak of types by number
+        order = sorted(range(len(type_names)), key=type_names.__getitem__)
+        network = replace(network, types=np.argsort(order)[network.types])
+        type_names = tuple(type_names[k] for k in order)
+    return network.renamed(np.random.default_rng(seed).permutation(network.nodes)), type_names

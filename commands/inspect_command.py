@@ -1,0 +1,46 @@
+"""What `gaudit inspect` does, without the terminal."""
+
+from typing import Any
+
+import numpy as np
+
+from ..audit.running.trial import use_one_thread
+from ..randomness import branch
+from ..registry import find
+from ..targets.transcript import Exposure, Transcript, observer_members
+from .attack_command import AttackRequest, Report, asked_graph, asked_target, defense_settings
+from .written_settings import read_defense
+
+
+def run_inspection(options: dict[str, Any], report: Report) -> list[Exposure]:
+    """The exposure table of a run, or of a recorded one.
+
+    Raises:
+        InputError: something in the request does not exist or does not fit.
+    """
+    observers = options.pop("observers")
+    for observer in observers:
+        observer_members(observer)
+    recorded = options.pop("transcript")
+    if recorded is not None:
+        return _exposed(Transcript.load(recorded), observers)
+    request = AttackRequest(attacks=(), **options)
+    data = asked_graph(request)
+    target = asked_target(request, data)
+    name = (request.defenses or (target.published_defense,))[0]
+    defense = find("defenses", read_defense(name)[0])(**defense_settings(name, request))
+    use_one_thread()
+    run = target(
+        data,
+        defense,
+        branch(np.random.SeedSequence(request.seed), 0),
+        lambda message: False,
+        lambda stage, done, total: report(name, stage, done, total),
+    )
+    return _exposed(run.transcript, observers)
+
+
+def _exposed(transcript: Transcript, observers: tuple[str, ...]) -> list[Exposure]:
+    for observer in observers:
+        transcript.seen_by(observer)  # refuses who took no part
+    return transcript.exposure(observers or transcript.onlookers())

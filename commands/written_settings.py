@@ -1,0 +1,48 @@
+"""Settings as they are written on a command line."""
+
+import json
+from collections.abc import Iterable
+from typing import Any
+
+from ..errors import InputError
+
+
+def read_value(text: str) -> Any:
+    """Numbers, booleans and lists as such, anything else as text."""
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text
+
+
+def read_pairs(values: Iterable[str], option: str = "--set") -> dict[str, Any]:
+    """``a=1 b.c=x`` as nested settings.
+
+    Raises:
+        InputError: something that is no pair, or a setting that is given a value and settings of its own.
+    """
+    settings: dict[str, Any] = {}
+    for item in values:
+        key, equals, text = item.partition("=")
+        if not equals:
+            raise InputError(f"{option} '{item}': expected KEY=VALUE, for example hops=0")
+        into = settings
+        *path, last = key.split(".")
+        for part in path:
+            into = into.setdefault(part, {})
+            if not isinstance(into, dict):
+                raise InputError(f"{option} '{item}': '{part}' was given a value of its own before")
+        into[last] = read_value(text)
+    return settings
+
+
+def read_defense(text: str) -> tuple[str, dict[str, Any]]:
+    """The name of a defense and its settings, from ``name`` or ``name:key=value,key=value``.
+
+    Raises:
+        InputError: something after the colon that is no setting.
+    """
+    name, colon, rest = text.partition(":")
+    if colon and not rest:
+        raise InputError(f"--defense '{text}': expected settings after the colon, for example k-degree:k=10")
+    return name, read_pairs(rest.split(",") if rest else (), "--defense")

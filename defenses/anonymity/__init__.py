@@ -1,0 +1,1 @@
+"""Published graphs in which every node is like others."""

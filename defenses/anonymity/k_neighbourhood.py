@@ -1,0 +1,81 @@
+"""k-neighbourhood anonymity: the graph that a node's neighbours form occurs k times (Zhou and Pei 2008)."""
+
+import numpy as np
+from pydantic import Field
+
+from ...errors import InputError
+from ...graphs.neighbourhoods import digests
+from ...graphs.network import Network, Verified, aside
+from ...graphs.pair_codes import codes, listed
+from ...settings import Settings
+from ...targets.defense import Defense
+
+
+class KNeighbourhoodSettings(Settings):
+    """Settings of `KNeighbourhood`."""
+
+    k: int = Field(5, ge=1, description="nodes whose neighbours form the same graph, at least")
+    growth: float = Field(
+        0.5, ge=0, description="links added for each edge, at most; beyond that the network is made k-automorphic"
+    )
+
+
+class KNeighbourhood(Defense):
+    """Adds edges until each node's neighbours form the same graph as those of k - 1 others.
+
+    The node with most neighbours among those that too few are like, and k - 1 others that are nearly like it, are
+    made alike: whoever lacks neighbours is linked to nodes of small degree far from it, neighbours that play the
+    same part are put one above the other, and the edges that some have between them are added to the others. What
+    this does to the neighbourhoods of others is seen to later.
+
+    **It ends well on sparse networks without clusters only.** Where hubs share neighbours, each edge that makes two
+    of them alike parts a third from its like, and edges multiply. After ``growth`` links for each edge it gives up,
+    and `k-automorphism`, which is stronger, is done to the original instead: so the guarantee always holds.
+
+    Source:
+        Zhou and Pei, "Preserving Privacy in Social Networks Against Neighborhood Attacks", ICDE 2008, without
+        generalising labels. Components are matched by size, and nodes within them by the edges that agree.
+    """
+
+    name = "k-neighbourhood"
+    phrase = "with every neighbourhood at least k times"
+    strength = "k"
+    sweep = (2, 3, 5, 10)
+    alternative = "random-edit"
+    guarantee = (
+        "each node shares the graph of its neighbours with at least k - 1 others; who knows what lies beyond may "
+        "tell them apart"
+    )
+    Settings = KNeighbourhoodSettings
+    settings: KNeighbourhoodSettings
+
+    def on_graph(self, network: Network, seed: np.random.SeedSequence) -> Network:
+        from .growing_neighbourhoods import grown
+        from .k_automorphism import KAutomorphism
+
+        k, rng = self.settings.k, np.random.default_rng(seed)
+        if network.nodes < k:
+            raise InputError(f"'{self.name}' cannot make {network.nodes} nodes alike by k = {k}: take a smaller k")
+        pairs = grown(network, k, round(self.settings.growth * network.plain().size), rng)
+        if pairs is None:
+            return KAutomorphism(k=k).on_graph(network, seed)
+        return network.with_edges(pairs, rng)
+
+    def verify(self, before: Network, after: Network) -> Verified:
+        """Checks ``after`` alone; tells what was added."""
+        found = verify_k_neighbourhood(after, self.settings.k)
+        low, high = before.plain().edges
+        kept = listed(codes(low, high, after.nodes), after.plain().codes).sum()
+        detail = (
+            f"{found.detail}; {kept} of {before.plain().size} edges kept, {after.plain().size - kept} and "
+            f"{after.nodes - before.nodes} nodes added"
+        )
+        return Verified(found.guarantee, found.holds, detail)
+
+
+def verify_k_neighbourhood(network: Network, k: int) -> Verified:
+    """Whether the graph that a node's neighbours form is isomorphic to those of at least k - 1 others."""
+    times = np.unique(digests(network), return_counts=True)[1]
+    detail = f"{len(times)} different neighbourhoods, the rarest occurs {times.min(initial=network.nodes)} times"
+    guarantee = f"every neighbourhood occurs at least {k} times{aside(network)}"
+    return Verified(guarantee, bool((times >= k).all()), detail)

@@ -1,0 +1,1 @@
+"""Randomised response: promises that no server has to keep."""

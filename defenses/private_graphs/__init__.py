@@ -1,0 +1,1 @@
+"""Synthetic graphs with a promise of differential privacy."""

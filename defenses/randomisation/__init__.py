@@ -1,0 +1,1 @@
+"""Published graphs with random changes."""

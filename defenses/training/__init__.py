@@ -1,0 +1,1 @@
+"""Defenses of the data and the training."""

@@ -1,0 +1,1 @@
+"""Defenses of what leaves a party."""

@@ -1,0 +1,1 @@
+"""Networks and data: what everything else computes on."""

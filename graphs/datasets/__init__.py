@@ -1,0 +1,1 @@
+"""Graphs by name: bundled ones, and those that PyG downloads."""

@@ -1,0 +1,1 @@
+"""Graphs from files, all of them untrusted."""

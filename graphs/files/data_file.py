@@ -1,0 +1,313 @@
+"""A user's own graph: NumPy archives and GraphML files, both untrusted."""
+
+import io
+import math
+import os
+import secrets
+import zipfile
+import zlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import IO, Any
+from xml.parsers import expat
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch_geometric.data import Data
+
+from ...errors import InputError
+from ..checks import MASKS, check_graph, spread_masks
+from .rows import MOST_EDGES, MOST_NODES, RowDirections, Rows, undirected
+
+MOST_FEATURE_BYTES = 8 << 30
+MOST_GRAPHML_BYTES = 512 << 20
+
+Array = NDArray[Any]
+
+
+def read_graph(path: str | os.PathLike[str], draw_split: bool = True) -> Data:
+    """Reads and checks a graph from a file.
+
+    - ``.npz``: arrays ``x`` [N, d] numeric, ``y`` [N] integer, ``edge_index`` [2, E] integer and optionally
+      ``train_mask``, ``val_mask``, ``test_mask`` [N] boolean. Never unpickled.
+    - ``.graphml``: node attributes ``label`` (integer classes, or strings, which are numbered in sorted
+      order), features as numbers ``x0`` .. ``x{d-1}`` or as one string ``x`` of numbers between blanks, and
+      optionally ``split`` (``train``, ``val`` or ``test``; other nodes are in none).
+      Nodes keep the file's order.
+
+    Without any mask or split a split in the manner of Planetoid is drawn with seed 0, unless ``draw_split``
+    is False: then masks are required.
+
+    Returns:
+        What ``check_graph`` returns, and in ``remarks`` how many loops and repeated edges were dropped, and how
+        many directed edges made undirected.
+
+    Raises:
+        InputError: the file cannot be read, is too large, or does not hold a usable graph.
+    """
+    path = Path(path)
+    readers = {".npz": _read_npz, ".graphml": _read_graphml}
+    if path.suffix.lower() not in readers:
+        raise InputError(f"{path}: unknown kind of graph file: expected {' or '.join(readers)}")
+    if not path.is_file():
+        raise InputError(f"{path}: no such file")
+    try:
+        data, directed = readers[path.suffix.lower()](path)
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read: {error.strerror or first_line(error)}") from error
+    given = [name for name in MASKS if name in data]
+    if given and len(given) < len(MASKS):
+        missing = ", ".join(name for name in MASKS if name not in data)
+        raise InputError(f"{path}: {', '.join(given)} given but {missing} missing: give all three masks or none")
+    if not given:
+        if not draw_split:
+            raise InputError(
+                f"{path}: has no masks: give train_mask, val_mask and test_mask, they are the truth here"
+            )
+        data = spread_masks(data, seed=0, source=str(path))
+    checked = check_graph(data, str(path))
+    checked.remarks = _edge_remarks(data, directed, str(path))
+    return checked
+
+
+def _edge_remarks(data: Data, directed: RowDirections, source: str) -> tuple[str, ...]:
+    """What of a file's edges a graph to learn from does not hold; most files tell them in both directions."""
+    one, other = data.edge_index.numpy()
+    rows = Rows(tuple(map(str, range(len(data.y)))), one, other, directed=directed)
+    dropped = replace(undirected(rows, source, "merge")[1], both_ways=0)
+    return tuple(filter(None, [dropped.sentence]))
+
+
+def write_graph(data: Data, path: str | os.PathLike[str]) -> None:
+    """Writes a graph's features, labels, edges and masks to an ``.npz`` file that ``read_graph`` reads.
+
+    The file appears complete or not at all; one of the same name is replaced.
+
+    Raises:
+        InputError: the name does not end in ``.npz``, the folder cannot be written, or the graph is unusable.
+    """
+    path = Path(path)
+    if path.suffix.lower() != ".npz":
+        raise InputError(f"{path}: graphs are written as .npz: choose such a name")
+    checked = check_graph(data, f"graph for {path}")
+    arrays = {name: checked[name].cpu().numpy() for name in ("x", "y", "edge_index", *MASKS)}
+    write_whole(path, lambda stream: np.savez_compressed(stream, **arrays))
+
+
+def write_whole(path: Path, write: Callable[[IO[bytes]], None]) -> None:
+    """Writes a file that appears complete or not at all; one of the same name is replaced.
+
+    Raises:
+        InputError: the folder cannot be written, or the disk is full.
+    """
+    beside = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
+    try:
+        with beside.open("wb") as stream:
+            write(stream)
+        beside.replace(path)
+    except OSError as error:
+        raise InputError(f"{path}: cannot be written: {error.strerror or first_line(error)}") from error
+    finally:
+        beside.unlink(missing_ok=True)
+
+
+def first_line(error: Exception) -> str:
+    """The first line of a foreign error."""
+    return (str(error).splitlines() or [type(error).__name__])[0]
+
+
+def _read_npz(path: Path) -> tuple[Data, RowDirections]:
+    with damage_refused(path):
+        with zipfile.ZipFile(path) as archive:
+            held = set(archive.namelist())
+            names = [name for name in ("x", "y", "edge_index", *MASKS) if f"{name}.npy" in held]
+            for name in names:
+                _check_header(archive, name, path)
+        with np.load(path, allow_pickle=False) as arrays:
+            fields = {name: arrays[name] for name in names}
+    return Data.from_dict({name: _to_tensor(array, name, path) for name, array in fields.items()}), "if-mixed"
+
+
+@contextmanager
+def damage_refused(path: Path) -> Iterator[None]:
+    """Makes one line of what a damaged archive, or none at all, raises while it is read."""
+    try:
+        yield
+    except (zipfile.BadZipFile, zlib.error, ValueError, EOFError, NotImplementedError, RuntimeError) as error:
+        if isinstance(error, InputError):
+            raise
+        raise InputError(f"{path}: truncated or not an npz archive: {first_line(error)}") from error
+
+
+def array_header(archive: zipfile.ZipFile, name: str) -> tuple[tuple[int, ...], np.dtype[Any]]:
+    """Shape and type of an array in an archive, before memory is set aside for it."""
+    with archive.open(f"{name}.npy") as stream:
+        version = np.lib.format.read_magic(stream)
+        old = version == (1, 0)
+        read = np.lib.format.read_array_header_1_0 if old else np.lib.format.read_array_header_2_0
+        shape, _, dtype = read(stream)
+    return shape, dtype
+
+
+def _check_header(archive: zipfile.ZipFile, name: str, path: Path) -> None:
+    """Refuses an array by its header."""
+    shape, dtype = array_header(archive, name)
+    if dtype.kind not in ("b" if name in MASKS else "biuf"):
+        expected = "booleans" if name in MASKS else "numbers"
+        raise InputError(f"{path}: array '{name}' has type {dtype}: expected {expected}")
+    _check_size(path, name, shape)
+
+
+def _check_size(path: Path, name: str, shape: Sequence[int]) -> None:
+    """Limits counted in what the array takes once it is in memory."""
+    count = math.prod(shape)
+    most = {"x": MOST_FEATURE_BYTES // 4, "edge_index": 2 * MOST_EDGES}.get(name, MOST_NODES)
+    if count > most or (name == "x" and shape and shape[0] > MOST_NODES):
+        raise InputError(
+            f"{path}: array '{name}' of shape {tuple(shape)} is too large: at most {MOST_NODES} nodes, "
+            f"{MOST_EDGES} edges and {MOST_FEATURE_BYTES >> 30} GiB of features are read"
+        )
+
+
+def _to_tensor(array: Array, name: str, path: Path) -> torch.Tensor:
+    if name in MASKS:
+        return torch.from_numpy(array)
+    if name == "x":
+        with np.errstate(over="ignore"):  # too large for float32: reported as infinite by check_graph
+            return torch.from_numpy(array.astype(np.float32))
+    if array.dtype.kind not in "iu":
+        raise InputError(f"{path}: array '{name}' has type {array.dtype}: expected integers")
+    if array.dtype == np.uint64 and array.size and array.max() > np.iinfo(np.int64).max:
+        raise InputError(f"{path}: array '{name}' holds numbers beyond 64-bit integers")
+    return torch.from_numpy(array.astype(np.int64))
+
+
+def parsed_graphml(path: Path) -> Any:
+    """The ``networkx`` graph of a GraphML file that holds nodes; directed, or with parallel edges, as it is there.
+
+    Raises:
+        InputError: the file is too large, declares a document type or entities, or holds no readable graph.
+    """
+    import networkx as nx
+
+    if path.stat().st_size > MOST_GRAPHML_BYTES:
+        raise InputError(f"{path}: larger than {MOST_GRAPHML_BYTES >> 20} MiB: convert it to .npz")
+    content = path.read_bytes()
+    _refuse_declarations(content, path)
+    try:
+        graph = nx.read_graphml(io.BytesIO(content))
+    except Exception as error:  # the reader answers malformed documents with errors of many kinds
+        raise InputError(
+            f"{path}: not a readable GraphML graph: {type(error).__name__}: {first_line(error)}"
+        ) from error
+    if graph.number_of_nodes() == 0:
+        raise InputError(f"{path}: holds no nodes")
+    return graph
+
+
+def _read_graphml(path: Path) -> tuple[Data, RowDirections]:
+    graph = parsed_graphml(path)
+    nodes = dict(graph.nodes(data=True))
+    number = {node: i for i, node in enumerate(nodes)}
+    ends = [(number[u], number[v]) for u, v in graph.edges()]
+    data = Data(
+        x=graphml_features(nodes, path),
+        y=graphml_labels(nodes, path),
+        edge_index=torch.tensor(ends, dtype=torch.long).reshape(-1, 2).T.contiguous(),
+    )
+    return data.update(_graphml_masks(nodes, path)), "yes" if graph.is_directed() else "no"
+
+
+def _refuse_declarations(content: bytes, path: Path) -> None:
+    """Refuses broken XML, and document type declarations, whose entities could expand without end."""
+
+    def refuse(*_: object) -> None:
+        raise InputError(f"{path}: holds a DOCTYPE or ENTITY declaration, which is refused: remove it")
+
+    parser = expat.ParserCreate()
+    parser.StartDoctypeDeclHandler = refuse
+    parser.EntityDeclHandler = refuse
+    try:
+        parser.Parse(content, True)
+    except (expat.ExpatError, ValueError, LookupError) as error:
+        if isinstance(error, InputError):
+            raise
+        raise InputError(f"{path}: truncated or broken XML: {first_line(error)}") from error
+
+
+Nodes = Mapping[str, Mapping[str, Any]]
+
+
+def is_numbered(name: str) -> bool:
+    """Whether an attribute of a node is one of several features: x0, x1, .."""
+    return name[:1] == "x" and name[1:].isdecimal()
+
+
+def graphml_features(nodes: Nodes, path: Path) -> torch.Tensor:
+    """Features [N, d], from one string per node or from numbered attributes."""
+    first = next(iter(nodes.values()))
+    if any("x" in values for values in nodes.values()):
+        rows: dict[str, Sequence[Any]] = {node: str(values.get("x", "")).split() for node, values in nodes.items()}
+    else:
+        names = [f"x{i}" for i in range(sum(map(is_numbered, first)))]
+        _check_numbered(nodes, names, path)
+        rows = {node: [values[name] for name in names] for node, values in nodes.items()}
+    if not any(rows.values()):
+        raise InputError(f"{path}: nodes have no features: give a string 'x' of numbers, or numbers x0, x1, ..")
+    width = len(rows[next(iter(rows))])
+    if len(nodes) * width * 4 > MOST_FEATURE_BYTES:
+        raise InputError(f"{path}: features of {len(nodes)} nodes and width {width} are too large")
+    return torch.tensor([_numbers(row, node, width, path) for node, row in rows.items()], dtype=torch.float32)
+
+
+def _check_numbered(nodes: Nodes, names: Sequence[str], path: Path) -> None:
+    """Refuses nodes with other features than these: what is left out would be missed by nobody."""
+    expected = set(names)
+    for node, values in nodes.items():
+        odd = min(set(filter(is_numbered, values)) ^ expected, default=None)
+        if odd is not None:
+            fault = "has" if odd in values else "lacks"
+            raise InputError(
+                f"{path}: node {node!r} {fault} a feature {odd!r}, and the first node has "
+                f"{len(names)} features: give every node as many, called x0, x1, .."
+            )
+
+
+def _numbers(row: Sequence[Any], node: str, width: int, path: Path) -> list[float]:
+    if len(row) != width:
+        raise InputError(f"{path}: node {node!r} has {len(row)} features, the first node has {width}")
+    try:
+        return [float(value) for value in row]
+    except (TypeError, ValueError) as error:
+        raise InputError(f"{path}: node {node!r} has a feature that is no number: {first_line(error)}") from error
+
+
+def graphml_labels(nodes: Nodes, path: Path) -> torch.Tensor:
+    """Classes [N]: integers as they are, strings numbered in sorted order."""
+    for node, values in nodes.items():
+        if "label" not in values:
+            raise InputError(f"{path}: node {node!r} has no attribute 'label': give every node one")
+    labels = [values["label"] for values in nodes.values()]
+    kinds = {type(label) for label in labels}
+    if kinds == {str}:
+        number = {label: i for i, label in enumerate(sorted(set(labels)))}
+        labels = [number[label] for label in labels]
+    elif kinds != {int}:
+        raise InputError(f"{path}: attribute 'label' must be all integers or all strings")
+    if max(map(abs, labels)) > MOST_NODES:
+        raise InputError(f"{path}: attribute 'label' goes beyond {MOST_NODES}: number the classes from 0")
+    return torch.tensor(labels, dtype=torch.long)
+
+
+def _graphml_masks(nodes: Nodes, path: Path) -> dict[str, torch.Tensor]:
+    """The three masks, or nothing when no node has a split."""
+    splits = [values.get("split", "") for values in nodes.values()]
+    if not any(splits):
+        return {}
+    for node, split in zip(nodes, splits, strict=True):
+        if split not in ("", "train", "val", "test"):
+            raise InputError(f"{path}: node {node!r} has split {split!r}: expected train, val or test")
+    return {name: torch.tensor([f"{split}_mask" == name for split in splits]) for name in MASKS}

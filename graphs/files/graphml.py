@@ -1,0 +1,100 @@
+"""Networks as GraphML."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...errors import InputError
+from ..network import Floats, Ints, Network
+from .data_file import graphml_features, graphml_labels, is_numbered, parsed_graphml
+from .rows import Rows, check_names
+
+Edge = tuple[str, str, Mapping[str, Any]]
+
+
+def read_graphml(path: Path) -> Rows:
+    """Reads nodes in the file's order, and edges with ``weight`` (a number) and ``type`` (a name) if they have one.
+
+    Features and classes of nodes are read where any node has them, as `graphfile.read_graph` does. Types
+    stand in the order of the graph's own attribute ``types`` (names between blanks), then as they first appear.
+
+    Raises:
+        InputError: not readable, without nodes, or nodes or edges of which some lack what others have.
+    """
+    graph = parsed_graphml(path)
+    nodes: dict[str, dict[str, Any]] = {str(node): values for node, values in graph.nodes(data=True)}
+    ids = tuple(nodes)
+    check_names(ids, "node", str(path))
+    place = {node: k for k, node in enumerate(ids)}
+    edges: list[Edge] = [(str(u), str(v), values) for u, v, values in graph.edges(data=True)]
+    ends = np.array([(place[u], place[v]) for u, v, _ in edges], dtype=np.int64).reshape(-1, 2).T
+    types, names = _types(edges, str(graph.graph.get("types", "")).split(), path)
+    attributes = dict.fromkeys(name for values in nodes.values() for name in values)
+    return Rows(
+        ids,
+        ends[0],
+        ends[1],
+        weights=_weights(edges, path),
+        types=types,
+        type_names=names,
+        directed="yes" if graph.is_directed() else "no",
+        x=graphml_features(nodes, path).numpy() if "x" in attributes or any(map(is_numbered, attributes)) else None,
+        y=graphml_labels(nodes, path).numpy() if "label" in attributes else None,
+        attributes=tuple(name for name in attributes if name not in ("label", "x") and not is_numbered(name)),
+    )
+
+
+def write_graphml(
+    stream: IO[bytes],
+    network: Network,
+    ids: Sequence[str],
+    types: Sequence[str],
+    x: NDArray[Any] | None,
+    y: NDArray[Any] | None,
+) -> None:
+    """Writes a network so that `read_graphml` reads the same."""
+    import networkx as nx
+
+    graph = nx.Graph() if network.types is None else nx.MultiGraph(types=" ".join(types))
+    for k, node in enumerate(ids):
+        told: dict[str, Any] = {} if y is None else {"label": int(y[k])}
+        graph.add_node(node, **told | ({} if x is None else {"x": " ".join(map(repr, x[k].tolist()))}))
+    for k, (one, other) in enumerate(network.edges.T.tolist()):
+        weight = {} if network.weights is None else {"weight": float(network.weights[k])}
+        named = {} if network.types is None else {"type": types[network.types[k]]}
+        graph.add_edge(ids[one], ids[other], **weight, **named)
+    nx.write_graphml_xml(graph, stream)  # also where lxml is installed: the same file everywhere
+
+
+def _told(edges: Sequence[Edge], name: str, path: Path) -> list[Any]:
+    """An attribute of all edges, or nothing where none has it."""
+    missing = next(((u, v) for u, v, values in edges if name not in values), None)
+    if missing is None:
+        return [values[name] for _, _, values in edges]
+    if any(name in values for _, _, values in edges):
+        raise InputError(
+            f"{path}: edge {missing} has no attribute '{name}', others have: give every edge one or none"
+        )
+    return []
+
+
+def _weights(edges: Sequence[Edge], path: Path) -> Floats | None:
+    told = _told(edges, "weight", path)
+    try:
+        weights = np.array(told, dtype=np.float64)
+    except (TypeError, ValueError):
+        weights = np.array([np.nan])
+    if not np.isfinite(weights).all():
+        raise InputError(f"{path}: attribute 'weight' of an edge is no finite number")
+    return weights if told else None
+
+
+def _types(edges: Sequence[Edge], declared: Sequence[str], path: Path) -> tuple[Ints | None, tuple[str, ...]]:
+    told = [str(kind) for kind in _told(edges, "type", path)]
+    names = tuple(dict.fromkeys([*declared, *told])) if told else ()
+    check_names(names, "type", str(path))
+    place = {name: k for k, name in enumerate(names)}
+    return (np.array([place[kind] for kind in told], dtype=np.int64) if told else None), names

@@ -1,0 +1,191 @@
+"""Edges as a file tells them, and the undirected network that they make."""
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...errors import InputError
+from ..network import Floats, Ints, Network
+
+Directed = Literal["refuse", "merge"]
+RowDirections = Literal["yes", "no", "if-mixed"]
+MOST_NODES = 5_000_000
+MOST_EDGES = 200_000_000
+LONGEST_ID = 256
+"""Characters of a node's id, or of a type's name: arrays of text are as wide as their longest entry."""
+_QUOTED = "ids that start with # or % need quotation marks"
+_UNFIT = re.compile(r"[\s\x00-\x1f\x7f-\x9f\ud800-\udfff\ufeff\ufffe\uffff]")
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """What a file tells, each row one edge or one direction of it.
+
+    Attributes:
+        ids: of the nodes, [n].
+        one: position in ``ids`` of the end that comes first in each row, [r].
+        other: of the other end, [r].
+        weights: of each row, or None, [r].
+        types: of each row, or None, [r].
+        type_names: what each type is called, or nothing.
+        directed: whether a row stands for one direction: ``yes``, ``no``, or ``if-mixed`` (where some rows, but not
+            all, have their reverse).
+        header: whether the first row was taken for column names.
+        comments: lines that were skipped as comments and look like edges.
+        x: features [n, d], or None.
+        y: classes [n], or None.
+        groups: the class of each node that the release tells, or None, [n].
+        counts: numbers of edges between classes, or None, [c, 4].
+        unlisted: nodes that the file names as ends of edges alone.
+        attributes: what else the file tells of nodes, by name; it is not read.
+    """
+
+    ids: tuple[str, ...]
+    one: Ints
+    other: Ints
+    weights: Floats | None = None
+    types: Ints | None = None
+    type_names: tuple[str, ...] = ()
+    directed: RowDirections = "no"
+    header: bool = False
+    comments: int = 0
+    x: NDArray[Any] | None = None
+    y: Ints | None = None
+    groups: Ints | None = None
+    counts: Ints | None = None
+    unlisted: int = 0
+    attributes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Dropped:
+    """What a file told more than once, or what a network cannot hold.
+
+    Attributes:
+        loops: rows from a node to itself.
+        parallel: rows that repeat another one (same direction and type).
+        both_ways: edges that were told in both directions.
+        merged: directed edges without their reverse, made undirected.
+        uneven: edges whose rows differ in weight; that of the first row is kept.
+        header: rows taken for column names, 0 or 1.
+        comments: lines skipped as comments that look like edges.
+    """
+
+    loops: int = 0
+    parallel: int = 0
+    both_ways: int = 0
+    merged: int = 0
+    uneven: int = 0
+    header: int = 0
+    comments: int = 0
+
+    @property
+    def sentence(self) -> str:
+        """In words, without a full stop; empty where there is nothing to tell."""
+        told = (
+            (self.header, "first row read as column names"),
+            (self.comments, f"lines skipped as comments that look like edges: {self.comments:,} ({_QUOTED})"),
+            (self.loops, f"self-loops dropped: {self.loops:,}"),
+            (self.parallel, f"repeated edges dropped: {self.parallel:,}"),
+            (self.both_ways, f"edges told in both directions: {self.both_ways:,}"),
+            (self.merged, f"directed edges made undirected: {self.merged:,}"),
+            (self.uneven, f"edges of which the first of several weights is kept: {self.uneven:,}"),
+        )
+        return "; ".join(words for count, words in told if count)
+
+
+def undirected(rows: Rows, source: str, directed: Directed) -> tuple[Network, Dropped]:
+    """The network of a file's rows.
+
+    Raises:
+        InputError: no edge is left, there are too many nodes or edges, or directed edges lack their reverse and
+            ``directed`` is ``refuse``.
+    """
+    if len(rows.ids) > MOST_NODES or len(rows.one) > 2 * MOST_EDGES:
+        raise InputError(f"{source}: too large: at most {MOST_NODES} nodes and {MOST_EDGES} edges are read")
+    rows, loops = _without_loops(rows)
+    if not len(rows.one) and rows.counts is None:
+        raise InputError(f"{source}: holds no edges{' but self-loops' if loops else ''}: expected at least one")
+    low, high = np.minimum(rows.one, rows.other), np.maximum(rows.one, rows.other)
+    order, starts = _by_edge(low, high, rows.types)
+    edge, first = np.cumsum(starts) - 1, order[starts]
+    told, forward = np.bincount(edge), np.bincount(edge, rows.one[order] < rows.other[order])
+    both = (forward > 0) & (forward < told)
+    merged = 0
+    if rows.directed == "yes" or (rows.directed == "if-mixed" and both.any()):
+        merged = int((~both).sum())
+    if merged and directed == "refuse":
+        _refuse_directed(rows, first[~both][0], merged, len(both), source)
+    weights, uneven = (None, 0) if rows.weights is None else _first_weights(rows.weights[order], edge, starts)
+    types = None if rows.types is None else rows.types[first]
+    network = Network(len(rows.ids), np.stack([low[first], high[first]]), weights, types, rows.groups, rows.counts)
+    parallel = int(told.sum() - len(both) - both.sum())
+    return network, Dropped(loops, parallel, int(both.sum()), merged, uneven, int(rows.header), rows.comments)
+
+
+def _without_loops(rows: Rows) -> tuple[Rows, int]:
+    """The rows between different nodes, and the number of others."""
+    proper = rows.one != rows.other
+
+    def part(values: Any) -> Any:
+        return None if values is None else values[proper]
+
+    ends = {"one": rows.one[proper], "other": rows.other[proper]}
+    return replace(rows, **ends, weights=part(rows.weights), types=part(rows.types)), int((~proper).sum())
+
+
+def _by_edge(low: Ints, high: Ints, types: Ints | None) -> tuple[Ints, NDArray[np.bool_]]:
+    """Rows by ends and type, those of one edge in the file's order [r]; which of these are an edge's first [r]."""
+    keys = (high, low) if types is None else (types, high, low)
+    order = np.lexsort(keys)
+    starts = np.ones(len(low), dtype=bool)
+    starts[1:] = False
+    for key in keys:
+        starts[1:] |= key[order[1:]] != key[order[:-1]]
+    return order, starts
+
+
+def _first_weights(weights: Floats, edge: Ints, starts: NDArray[np.bool_]) -> tuple[Floats, int]:
+    """The weight of each edge's first row, and the number of edges that have other weights as well."""
+    first = weights[starts]
+    return first, len(np.unique(edge[weights != first[edge]]))
+
+
+def _refuse_directed(rows: Rows, example: int, merged: int, edges: int, source: str) -> None:
+    one, other = rows.ids[rows.one[example]], rows.ids[rows.other[example]]
+    raise InputError(
+        f"{source}: directed: {merged} of {edges} edges lack their reverse, for example {one} -> {other}: "
+        "only undirected networks are read: give both directions, or have them merged "
+        "(directed=merge, gaudit anonymize --merge-directions)"
+    )
+
+
+def check_names(names: Sequence[str], what: str, source: str) -> None:
+    """Refuses ids of nodes or names of types that no file could hold, or that are there twice.
+
+    Raises:
+        InputError: one is empty, very long, there twice, or has blanks or control characters.
+    """
+    bad = next((name for name in names if unfit(name)), None)
+    if bad is not None:
+        raise InputError(f"{source}: {what} {bad[:LONGEST_ID]!r} is {unfit(bad)}: rename it")
+    if len(set(names)) < len(names):
+        twice = next(name for name, count in Counter(names).items() if count > 1)
+        raise InputError(f"{source}: {what} {twice!r} is there twice: expected each once")
+
+
+def unfit(name: str) -> str:
+    """What keeps a text from being an id or a name; empty where nothing does."""
+    if not name:
+        return "empty"
+    if len(name) > LONGEST_ID:
+        return f"longer than {LONGEST_ID} characters"
+    found = _UNFIT.search(name)
+    if found is None:
+        return ""
+    return "with blanks" if found[0].isspace() else "with control characters"

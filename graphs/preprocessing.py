@@ -1,0 +1,26 @@
+"""What is done to features before anything else; everybody knows it, adversaries too."""
+
+from typing import Literal
+
+from pydantic import Field
+from torch_geometric.data import Data
+
+from ..settings import Settings
+from .checks import row_normalised
+
+
+class FeatureSettings(Settings):
+    """Settings of targets whose published numbers depend on how features are scaled."""
+
+    features: Literal["given", "row-shares"] = Field(
+        "given", description="as they are, or each row divided by its sum where that is above 1 (bags of words)"
+    )
+
+
+def preprocessed(data: Data, features: str) -> Data:
+    """The graph as a pipeline and its adversaries read it; the same object where nothing is to be done."""
+    if features == "given":
+        return data
+    scaled = data.clone()
+    scaled.x = row_normalised(data.x)
+    return scaled

@@ -1,0 +1,152 @@
+"""What a private release promises, to which unit, and what came out of it."""
+
+from dataclasses import asdict, dataclass, replace
+from fractions import Fraction
+from typing import Any, Literal, get_args
+
+from ..errors import InputError
+from ..graphs.network import Floats, Ints
+from .public_inputs import exact_epsilon, whole
+
+Unit = Literal["edge", "node", "node-label", "node-features", "client"]
+Adjacency = Literal["add/remove", "zero-out", "replace"]
+Model = Literal["central", "local"]
+
+BASIC = "basic: epsilons add up, and so do deltas"
+"""How pure guarantees on the same data compose."""
+
+NEIGHBOURS: dict[tuple[Unit, Adjacency], str] = {
+    ("edge", "add/remove"): "have the same nodes and differ in one edge, which one of them lacks",
+    ("edge", "zero-out"): "have the same nodes and differ in one edge, which one of them lacks",
+    ("edge", "replace"): "have the same nodes and differ in one edge, which lies elsewhere in the other",
+    ("node", "add/remove"): "differ in one node with all its edges, which one of them lacks",
+    ("node", "zero-out"): "have the same nodes, one of them blank in one input (no features, label or edges)",
+    ("node", "replace"): "have the same nodes and differ in all that belongs to one of them, its edges too",
+    ("node-label", "add/remove"): "differ in one node's label, which one of them lacks",
+    ("node-label", "zero-out"): "have the same nodes, one of them without its label in one input",
+    ("node-label", "replace"): "differ in one node's label, which is another one in the other",
+    ("node-features", "add/remove"): "differ in one node's features, which one of them lacks",
+    ("node-features", "zero-out"): "have the same nodes, one of them without its features in one input",
+    ("node-features", "replace"): "differ in one node's features, which are others in the other",
+    ("client", "add/remove"): "differ in one client with all its data, whom one of them lacks",
+    ("client", "zero-out"): "have the same clients, one of whom has nothing to give in one input",
+    ("client", "replace"): "differ in all the data of one client",
+}
+
+
+@dataclass(frozen=True)
+class Guarantee:
+    """Differential privacy, with everything that must be said for the number to mean something.
+
+    For any two neighbouring inputs, and any set of outputs, its probability under one is at most e^epsilon times
+    that under the other, plus delta (Dwork et al. 2006).
+
+    Attributes:
+        unit: what is protected. An edge is two nodes being linked or not.
+        adjacency: whether neighbouring inputs differ by one unit more or less, by a blank in the place of one, or
+            in what the unit is. Where the number of units is public, or says who is drawn for training, one unit
+            less would be seen, or move others: its place stays blank then (zero-out; Ponomareva et al. 2023).
+        model: whether noise is added by one who holds all data, or by each holder of its own.
+        epsilon: above 0; kept as an exact fraction (`public_inputs.exact_epsilon`).
+        delta: from 0 to below 1.
+        accountant: what the two numbers follow from.
+        public: what the release takes as known to everybody and does not protect.
+        composes: how guarantees of several releases add up.
+        covers: what is released under it, where that is not all there is.
+
+    Raises:
+        InputError: an unknown unit, adjacency or model, an epsilon not above 0, a delta out of range.
+    """
+
+    unit: Unit
+    adjacency: Adjacency
+    model: Model
+    epsilon: Fraction | float
+    delta: float = 0.0
+    accountant: str = "epsilon is a property of the mechanism"
+    public: tuple[str, ...] = ()
+    composes: str = BASIC
+    covers: str = "what is released"
+
+    def __post_init__(self) -> None:
+        for name, kinds in (("unit", Unit), ("adjacency", Adjacency), ("model", Model)):
+            if getattr(self, name) not in get_args(kinds):
+                raise InputError(f"{name} is {getattr(self, name)!r}: expected one of {', '.join(get_args(kinds))}")
+        object.__setattr__(self, "epsilon", exact_epsilon(self.epsilon))
+        if not 0 <= self.delta < 1:
+            raise InputError(f"delta is {self.delta}: expected a number from 0 to below 1, such as 1e-6")
+
+    def sentence(self) -> str:
+        """The promise in plain words."""
+        delta = f", up to a probability of {float(self.delta):.3g}" if self.delta else ""
+        known = f" Taken as public: {', '.join(self.public)}." if self.public else ""
+        who = "who holds all data adds the noise" if self.model == "central" else "each holder adds noise"
+        return (
+            f"Between two inputs that {NEIGHBOURS[self.unit, self.adjacency]}, {self.covers} changes in"
+            f" probability by a factor of at most e^{float(self.epsilon):.6g}{delta}; {who} ({self.unit}-level"
+            f" differential privacy, {self.adjacency}, {self.model} model).{known}"
+        )
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain JSON types."""
+        return {**asdict(self), "epsilon": float(self.epsilon), "delta": float(self.delta)}
+
+    def repeated(self, times: int) -> "Guarantee":
+        """What so many releases on the same data promise together, each under this guarantee: basic composition.
+
+        Raises:
+            InputError: fewer than one time, or deltas that add up to 1 or more.
+        """
+        times = whole("the number of releases", times, 1)
+        return replace(self, epsilon=exact_epsilon(self.epsilon) * times, delta=self.delta * times)
+
+    def beside(self, other: "Guarantee") -> "Guarantee":
+        """What both releases on the same data promise together: basic composition.
+
+        Raises:
+            InputError: they protect different units, have other neighbours or another model (such guarantees do not
+                add up to one number), or the deltas add up to 1 or more.
+        """
+        for name in ("unit", "adjacency", "model"):
+            one, two = getattr(self, name), getattr(other, name)
+            if one != two:
+                raise InputError(f"guarantees for {name} {one} and {name} {two} do not add up: state each alone")
+        return replace(
+            self,
+            epsilon=exact_epsilon(self.epsilon) + exact_epsilon(other.epsilon),
+            delta=self.delta + other.delta,
+            accountant="; ".join(dict.fromkeys((self.accountant, other.accountant))),
+            public=tuple(dict.fromkeys(self.public + other.public)),
+            composes="; ".join(dict.fromkeys((self.composes, other.composes))),
+            covers=" and ".join(dict.fromkeys((self.covers, other.covers))),
+        )
+
+    def compares_with(self, unit: Unit) -> bool:
+        """Whether this epsilon may stand beside a bound that was measured for such a unit: only if it is the same.
+
+        An epsilon for edges says nothing of nodes: one with d edges is protected at d times epsilon, and an attack
+        on nodes that finds more refutes nothing.
+
+        Raises:
+            InputError: no such unit.
+        """
+        if unit not in get_args(Unit):
+            raise InputError(f"unit is {unit!r}: expected one of {', '.join(get_args(Unit))}")
+        return self.unit == unit
+
+
+@dataclass(frozen=True, eq=False)
+class Released:
+    """What a mechanism gives out. All of it may be published: nothing here but ``values`` depends on the edges.
+
+    Attributes:
+        values: one number, or an array of them.
+        guarantee: what the release promises.
+        sensitivity: most that one unit changes what noise is added to, in the measure that the mechanism states.
+        notes: what a reader of the values must know. The same for any two neighbouring inputs.
+    """
+
+    values: Ints | Floats | int | float
+    guarantee: Guarantee
+    sensitivity: Fraction | int
+    notes: tuple[str, ...] = ()

@@ -1,1 +1,0 @@
-"""Node classifiers that are trained with differential privacy, and what they promise."""

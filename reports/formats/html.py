@@ -1,0 +1,150 @@
+"""The report of an audit for a data owner: one HTML file that needs no script and no network.
+
+The same audit gives the same bytes. Everything that comes from outside is escaped.
+"""
+
+import json
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
+
+from ...audit.results.assemble import CONTROL
+from ...audit.results.audited import Audit, Section
+from ...audit.statistics.severity import Level
+from ..figures.charts import (
+    Figure,
+    Identity,
+    attack_title,
+    curve_figure,
+    identities,
+    of_identity,
+    risk_figure,
+    roc_figure,
+    timeline_figures,
+)
+from ..figures.evidence_tables import baselines_table, rates_table
+from ..text.answers import answers, invalidity, question, warnings
+from ..text.check_tables import checks_summary, claims_table, controls_table, failures_table
+from ..text.comparison import compared, help_for
+from ..text.explanations import GLOSSARY, limits, remarks, untested
+from ..text.reproduction import plan_text
+from ..text.tables import Table, attackers_table, exposure_table, findings_table, scale_table
+from .exports import data_block
+
+TEMPLATES = Path(__file__).parent / "templates"
+INTERVAL = re.compile(r"\[[\d., %-]+\]|\([\d.]+ %: [\d.,  ]+ to [\d.,  ]+\)")
+NO_BREAK = "\N{NO-BREAK SPACE}"
+OPEN = 12
+"""Rows up to which a table is shown at once."""
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What was measured of one attack."""
+
+    title: str
+    figures: tuple[Figure, ...]
+    rates: Table
+    baselines: Table
+    trade_off: Figure | None
+    comparison: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Part:
+    """One section of the audit, ready to be shown."""
+
+    section: Section
+    questions: str
+    undefended: Table | None
+    defended: Table | None
+    untested: tuple[str, ...]
+    remarks: tuple[str, ...]
+    claims: Table
+    exposure: Table | None
+    evidence: tuple[Evidence, ...]
+
+
+def as_html(audit: Audit) -> str:
+    """The whole page."""
+    page = _environment().get_template("report.html.jinja")
+    return page.render(
+        audit=audit,
+        parts=[_part(index, section, audit) for index, section in enumerate(audit.sections)],
+        answers=[(place, text, help_for(place, audit.plan.severity)) for place, text in answers(audit)],
+        warnings=warnings(audit),
+        reasons=invalidity(audit),
+        attackers=attackers_table(audit),
+        scale=scale_table(audit),
+        checks=checks_summary(audit),
+        controls=controls_table(audit),
+        failures=failures_table(audit),
+        limits=list(limits(audit)),
+        glossary=GLOSSARY,
+        plan=plan_text(audit.plan),
+        data=Markup(data_block(audit)),  # `<` cannot occur in it
+        open_rows=OPEN,
+    )
+
+
+def _environment() -> Environment:
+    found = Environment(
+        loader=FileSystemLoader(TEMPLATES),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    found.tests["level"] = lambda value: isinstance(value, Level)
+    found.globals["question"] = question
+    found.filters["pretty"] = lambda value: json.dumps(value, indent=2, sort_keys=True, ensure_ascii=False)
+    found.filters["tied"] = tied
+    found.filters["slug"] = lambda level: str(level).replace(" ", "-")
+    return found
+
+
+def tied(text: str) -> str:
+    """With spaces at which no line breaks within intervals and before percent signs."""
+    return INTERVAL.sub(lambda found: found[0].replace(" ", NO_BREAK), text).replace(" %", f"{NO_BREAK}%")
+
+
+def _part(index: int, section: Section, audit: Audit) -> Part:
+    places = [p for p in audit.findings() if p.section is section]
+    control = [p for p in places if p.outcome.defense == CONTROL]
+    others = [p for p in places if p.outcome.defense != CONTROL and p.verdict is not None]
+    exposed = next((o.exposure for o in section.outcomes if o.defense == CONTROL), ())
+    return Part(
+        section,
+        " ".join(dict.fromkeys(question(p.attack.game) for p in places)),
+        findings_table("Without a defense", control, audit) if control else None,
+        findings_table("With each defense", others, audit) if others else None,
+        tuple(untested(section)),
+        tuple(remarks(section)),
+        claims_table(section),
+        exposure_table(exposed) if exposed else None,
+        tuple(
+            _evidence(f"f{index}-{place}", section, identity, audit)
+            for place, identity in enumerate(identities(section))
+        ),
+    )
+
+
+def _evidence(name: str, section: Section, identity: Identity, audit: Audit) -> Evidence:
+    drawn = [
+        roc_figure(f"{name}-roc", section, identity, audit.plan.severity.fpr),
+        risk_figure(f"{name}-risk", section, identity),
+        *timeline_figures(f"{name}-rounds", section, identity),
+    ]
+    measured = [(outcome.label, attack) for outcome, attack in of_identity(section, identity)]
+    title = attack_title(section, identity)
+    return Evidence(
+        title,
+        tuple(figure for figure in drawn if figure is not None),
+        rates_table(f"Measured of {title}, under each defense", measured),
+        baselines_table(*measured[0]),
+        curve_figure(f"{name}-curve", section, identity),
+        tuple(compared(section, identity)) if audit.valid else (),
+    )

@@ -1,0 +1,1 @@
+"""Words, sentences and tables that all reports share."""

@@ -1,0 +1,174 @@
+"""What an audit answers, for a data owner: in people, not in metrics.
+
+A *person* is a node of the graph, whatever it stands for.
+"""
+
+from ...audit.results.assemble import CONTROL, PLANTED
+from ...audit.results.audited import Audit, Place
+from ...audit.results.outcome import AttackOutcome
+from ...audit.statistics.finding import Finding
+from ...audit.statistics.severity import Level, Scale
+from ...registry import find
+from .sentences import actor
+from .words import words
+
+BASES = (100, 1000, 10_000, 100_000, 1_000_000)
+FAR = 3.0  # times guessing: from here on a rate is far enough from it to be told in the same numbers
+
+
+def question(game: str) -> str:
+    """What is asked of each person."""
+    return words(game).question
+
+
+def answers(audit: Audit) -> list[tuple[Place, str]]:
+    """For each section and question the strongest finding on the undefended pipeline, in a sentence.
+
+    An invalid audit answers nothing.
+    """
+    if not audit.valid:
+        return []
+    found = []
+    for section in audit.sections:
+        places = [p for p in audit.findings() if p.section is section and p.outcome.defense == CONTROL]
+        for game in dict.fromkeys(p.attack.game for p in places):
+            judged = [p for p in places if p.attack.game == game and p.verdict is not None]
+            if judged:
+                strongest = max(judged, key=_strength)
+                found.append((strongest, answer(strongest, audit.plan.severity, _different(judged))))
+    return found
+
+
+def _different(places: list[Place]) -> int:
+    """How many attacks these are; two that rank people alike are one."""
+    names = {p.attack.plan.name for p in places}
+    alike = sum(find("attacks", p.attack.plan.name).ranks_as in names for p in places)
+    return len(places) - alike
+
+
+def _strength(place: Place) -> tuple[int, bool, float, float]:
+    """What is open is worse than what is shown to be small; of that the one that may be largest is told."""
+    judged = place.verdict
+    assert judged is not None
+    small = judged.level is Level.NOT_FOUND
+    size = judged.high if small else judged.low
+    return judged.level.severity, not small, size or 0.0, place.attack.auc.estimate or 0.0
+
+
+def answer(place: Place, scale: Scale, of: int = 1) -> str:
+    """One finding in people: who names how many, at how many false accusations, and what guessing would name."""
+    judged, attack = place.verdict, place.attack
+    assert judged is not None
+    somebody = actor(attack, place.section.release_phrase)
+    members = words(attack.game).members
+    strongest = f" This is the strongest of {of} attacks." if of > 1 else ""
+    ranked, flagged = _above_chance(attack), (judged.low or 0.0) > 1
+    if judged.level in (Level.NOT_FOUND, Level.INCONCLUSIVE) and not (ranked or flagged):
+        return f"{_not_shown(somebody, members, judged.level, attack, scale)}{strongest}"
+    text = _names(somebody, members, attack, scale)
+    if judged.level is Level.INCONCLUSIVE and not ranked:
+        text += " Whether the public graph explains that cannot be told."
+    if judged.level is Level.NOT_ATTRIBUTABLE:
+        text += (
+            " But the public graph alone tells most of that: this is no evidence that the release gives it away."
+        )
+    return text + strongest
+
+
+def _above_chance(attack: AttackOutcome) -> bool:
+    return attack.auc.low is not None and attack.auc.low > 0.5
+
+
+def _names(somebody: str, members: str, attack: AttackOutcome, scale: Scale) -> str:
+    rate, told = rate_at(attack, scale.fpr), words(attack.game)
+    if rate is None or rate.estimate is None:
+        return (
+            f"{somebody}, shown one of {members} and one {told.other}, picks the right one in "
+            f"{people(attack.auc.estimate, 100)} of 100 cases{between(attack.auc, 100)}; guessing gets 50. How "
+            f"many it would name at few false accusations cannot be told from so few {told.others}."
+        )
+    base = base_for(rate.estimate, scale.fpr)
+    guessing = people(scale.fpr, base)
+    return (
+        f"{somebody} names about {people(rate.estimate, base)} in {base} of {members} while wrongly accusing "
+        f"{guessing} in {base} {told.others}{between(rate, base)}. Guessing would name {guessing} in {base}."
+    )
+
+
+def _not_shown(somebody: str, members: str, level: Level, attack: AttackOutcome, scale: Scale) -> str:
+    start = f"{somebody} is not shown to name {members} any better than guessing does"
+    found = attack.decisive
+    if level is Level.NOT_FOUND and found is not None and found.high is not None:
+        base = base_for(found.high, scale.fpr)
+        most, guessing = people(found.high, base), people(scale.fpr, base)
+        return f"{start}: at most {most} in {base} (95 % sure), where guessing names {guessing} in {base}."
+    return (
+        f"It is open what is given away: {start[0].lower()}{start[1:]}, but the data are too few to call it small."
+    )
+
+
+def rate_at(attack: AttackOutcome, fpr: float) -> Finding | None:
+    """The true-positive rate at a false-positive rate, with a two-sided interval where there is one."""
+    return next((f for f in attack.tpr if f.metric == f"tpr@fpr={fpr:g}"), attack.decisive)
+
+
+def rate_of(finding: Finding) -> float:
+    """The false-positive rate in the name of a rate (``tpr@fpr=0.01``)."""
+    return float(finding.metric.partition("=")[2])
+
+
+def base_for(share: float, fpr: float) -> int:
+    """Out of how many people to speak: guessing is a whole number of them, and a rate near it can be told apart."""
+    whole = (b for b in BASES if round(fpr * b) >= 1 and abs(fpr * b - round(fpr * b)) < 1e-6)
+    base = next(whole, BASES[-1])
+    return base if share >= FAR * fpr else min(10 * base, BASES[-1])
+
+
+def between(finding: Finding, base: int) -> str:
+    """An interval in people: `` (95 %: 6 to 9)``."""
+    if finding.low is None or finding.high is None:
+        return ""
+    return f" ({100 * finding.level:.3g} %: {people(finding.low, base)} to {people(finding.high, base)})"
+
+
+def size(attack: AttackOutcome, scale: Scale) -> str:
+    """How many of the members are named, of as many for each attack, as a table cell."""
+    rate = rate_at(attack, scale.fpr)
+    if rate is None or rate.estimate is None:
+        return "not measurable"
+    base = base_for(0.0, scale.fpr)
+    return f"{people(rate.estimate, base)}{between(rate, base)}"
+
+
+def people(share: float | None, base: int) -> str:
+    """A share as a number of people."""
+    return f"{round((share or 0.0) * base):,}".replace(",", " ")
+
+
+def warnings(audit: Audit) -> list[str]:
+    """What must be known before anything else is read."""
+    said = []
+    if not audit.sections:
+        said.append("Nothing has been measured yet: this report says nothing about privacy, good or bad.")
+    if audit.missing:
+        said.append(f"{_trials(audit.missing)} not run yet: what follows rests on the rest and may change.")
+    if audit.failures:
+        said.append(f"{_trials(len(audit.failures), 'could')} not be run; the reasons are listed among the checks.")
+    for section in audit.sections:
+        control = [row for o, row in zip(section.outcomes, section.verdicts, strict=True) if o.defense == CONTROL]
+        if not control:
+            said.append(f"No answer on {section.title}: the pipeline without a defense did not run.")
+        elif not any(control[0]):
+            said.append(f"No answer on {section.title}: no attack that reads what is released applies.")
+    if audit.sections and not any(control.name == PLANTED for control in audit.controls):
+        said.append("No attack was tried on a planted leak: that they would find one has not been checked.")
+    return said
+
+
+def _trials(count: int, verb: str = "") -> str:
+    return f"{count} trial{'s' if count != 1 else ''} {verb or ('have' if count != 1 else 'has')}"
+
+
+def invalidity(audit: Audit) -> list[str]:
+    """Why an audit is invalid, a line for each control that failed."""
+    return [f"{c.name} ({c.about}): {c.detail}" for c in audit.controls if not c.passed]

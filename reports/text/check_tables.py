@@ -1,0 +1,71 @@
+"""Tables of promises beside measurements, and of the checks of an audit itself."""
+
+from ...audit.results.assemble import named
+from ...audit.results.audited import Audit, Section
+from ...audit.results.outcome import DefenseOutcome
+from .tables import Table
+
+PRIVACY = "differential privacy"
+"""In the sentence of every such promise (`Guarantee.sentence`)."""
+CHECKS = {
+    "null": "with the truth permuted, nothing is found",
+    "planted leak": "a leak that was put in on purpose is found",
+    "shadow accuracy": "the models that an attacker trains for practice are about as good as the real one",
+    "blind baseline": "what the public graph alone tells is known",
+}
+"""What each control of an audit says."""
+
+
+def _promised(outcome: DefenseOutcome) -> str:
+    if outcome.promise is None:
+        of_target = [note for note in outcome.notes if PRIVACY in note]  # a private training's own
+        return outcome.guarantee or "; ".join(of_target) or "nothing that can be checked"
+    promise, delta = outcome.promise, f", delta {outcome.promise.delta:g}" if outcome.promise.delta else ""
+    return f"epsilon {float(promise.epsilon):.3g}{delta} for one {promise.unit}: {outcome.guarantee}"
+
+
+def claims_table(section: Section) -> Table:
+    """What each defense promises, beside the epsilon that was exceeded."""
+    columns = ("defense", "promises", "attack", "epsilon at least", "confidence", "how sure")
+    measured = [
+        (outcome, attack, attack.more["epsilon"])
+        for outcome, row in zip(section.outcomes, section.verdicts, strict=True)
+        for attack, judged in zip(outcome.attacks, row, strict=True)
+        if judged is not None and "epsilon" in attack.more
+    ]
+    rows = tuple(
+        (
+            outcome.label,
+            _promised(outcome),
+            named(attack),
+            "not measurable" if found.low is None else f"{found.low:.2f}",
+            f"{100 * found.level:g} %",
+            found.validity,
+        )
+        for outcome, attack, found in measured
+    )
+    methods = dict.fromkeys(found.method for _, _, found in measured if found.low is not None)
+    note = f"How it was measured: {'; '.join(methods)}." if methods else ""
+    return Table(f"Claimed and measured: {section.title}", columns, rows, (3, 4), note)
+
+
+def controls_table(audit: Audit) -> Table:
+    """Each check, those that failed first."""
+    rows = sorted(audit.controls, key=lambda control: control.passed)
+    cells = tuple((c.name, c.about, "holds" if c.passed else "FAILED", c.detail) for c in rows)
+    return Table("Every check", ("check", "of", "result", "what was seen"), cells)
+
+
+def checks_summary(audit: Audit) -> Table:
+    """How many of each kind of check hold."""
+    rows = []
+    for name in dict.fromkeys(c.name for c in audit.controls):
+        passed = [c.passed for c in audit.controls if c.name == name]
+        rows.append((name, CHECKS.get(name, ""), str(sum(passed)), str(len(passed))))
+    return Table("Checks of the audit itself", ("check", "what must hold", "holds", "of"), tuple(rows), (2, 3))
+
+
+def failures_table(audit: Audit) -> Table:
+    """Trials that could not be run."""
+    rows = tuple((failure.trial, failure.reason) for failure in audit.failures)
+    return Table("Trials that could not be run", ("trial", "reason"), rows)

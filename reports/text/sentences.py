@@ -1,0 +1,144 @@
+"""Results in plain words."""
+
+from collections.abc import Sequence
+
+from ...audit.results.outcome import AttackOutcome, DefenseOutcome
+from ...audit.statistics.finding import Finding
+from ...audit.statistics.identity_metrics import NAMED
+from ...targets.games.links import GAME as LINKS
+from .words import gain, words
+
+ASKED_WITH = {
+    "true": "all edges",
+    "partial": "half of them",
+    "none": "no edge",
+    "apart": "edges kept apart",
+}
+ASKED = ("label-membership", "node-presence")
+"""Games in which an adversary asks a model about nodes, with edges or without."""
+WHO = {"public": "An outsider", "server": "The server"}
+
+
+def who(observer: str) -> str:
+    """How a sentence calls an observer."""
+    if observer in WHO:
+        return WHO[observer]
+    if observer.startswith("client:") and "+" not in observer:
+        return f"Client {observer.partition(':')[2]}"
+    return f"Whoever puts together what {observer.replace('+', ' and ')} see"
+
+
+def actor(attack: AttackOutcome, release: str) -> str:
+    """Who mounts an attack, with what it holds."""
+    if not attack.plan.make().kinds():
+        return "Someone who sees no message at all"
+    observer = attack.plan.observer
+    if observer == "server" and attack.game == LINKS:
+        return f"{who(observer)} that reads what clients send it"
+    if "+" in observer:
+        return who(observer)
+    return f"{who(observer)} who holds {release}{' and what it is sent' if observer.startswith('client:') else ''}"
+
+
+def asks_with(attack: AttackOutcome) -> str:
+    """With which edges an attack asks; empty where nothing is asked."""
+    return ASKED_WITH[attack.plan.neighbours] if attack.game in ASKED else ""
+
+
+def last_line(outcomes: Sequence[DefenseOutcome], release: str) -> str:
+    """The one sentence that a data owner should take away, per attack.
+
+    Undefended first; then each defense with what is left of the attack and what it costs.
+    """
+    control = next((o for o in outcomes if o.defense == "none"), None)
+    others = [o for o in outcomes if o is not control]
+    base = control or others[0]
+    lines = [_about(attack, base, others if control else others[1:], release) for attack in base.attacks]
+    asked = {a.plan.name for a in base.attacks}
+    for other in others:
+        only_here = [a for a in other.attacks if a.plan.name not in asked]
+        lines += [_about(attack, other, [], release) for attack in only_here]
+    return "\n".join(lines)
+
+
+def _about(attack: AttackOutcome, base: DefenseOutcome, others: Sequence[DefenseOutcome], release: str) -> str:
+    start = "" if base.defense == "none" else f"{_capital(base.phrase)}, "
+    somebody = actor(attack, release)
+    somebody = somebody if not start else somebody[0].lower() + somebody[1:]
+    text = f"{start}{somebody} {_tells(attack)}{_but(attack)}"
+    several = len({o.defense for o in others}) < len(others)
+    for other in others:
+        same = next((a for a in other.attacks if a.plan == attack.plan), None)
+        if same is not None:
+            phrase = f"{other.phrase}{_strength(other) if several else ''}"
+            text += f"; {phrase} {_measured(same)}{cost_phrase(other.cost)}"
+    asked = "" if attack.plan.neighbours == "true" else f", asked with {ASKED_WITH[attack.plan.neighbours]}"
+    return f"{text} ({attack.plan.name}{asked})."
+
+
+def _strength(outcome: DefenseOutcome) -> str:
+    """What tells a defense from itself at another strength."""
+    return "" if outcome.strength is None else f" ({outcome.knob} {outcome.strength:g})"
+
+
+def _tells(attack: AttackOutcome) -> str:
+    auc, told = attack.auc, words(attack.game).told
+    named = f", and names {_measured(attack)} of the persons" if NAMED in attack.more else ""
+    if auc.low is not None and auc.low > 0.5:
+        return f"tells {told} with AUC {auc.text(2)}{named}"
+    return f"is not shown to tell {told} (AUC {auc.text(2)}, chance is 0.5){_among(attack)}"
+
+
+def _among(attack: AttackOutcome) -> str:
+    """The group that is told best, where one is and all together are not: a few who were copied are a leak too."""
+    shown = {name: found for name, found in attack.groups.items() if (found.low or 0) > 0.5}
+    best = max(shown, key=lambda name: shown[name].estimate or 0, default=None)
+    return "" if best is None else f", but does so among {best} (AUC {shown[best].text(2)})"
+
+
+def _measured(attack: AttackOutcome) -> str:
+    """What is compared between defenses: AUC, or the share of persons who are named."""
+    named = attack.more.get(NAMED)
+    return attack.auc.text(2) if named is None else named.text(1, percent=True)
+
+
+def _not_beaten(attack: AttackOutcome) -> list[str]:
+    """Without the release, what the attack is not shown to beat; of the public graph, its best."""
+    blind = [] if attack.beyond_blind.above_zero else [f"{attack.blind.text(2)} without the release"]
+    public = {name: b.auc for name, b in attack.public.items() if not b.beyond.above_zero}
+    name = max(public, key=lambda n: public[n].estimate or 0, default=None)
+    return blind if name is None else [*blind, f"{public[name].text(2)} from the public graph by {name}"]
+
+
+def _but(attack: AttackOutcome) -> str:
+    """What must follow an AUC above chance that is not shown to beat a blind baseline."""
+    above = attack.auc.low is not None and attack.auc.low > 0.5
+    if not above or attack.unexplained or not attack.plan.make().kinds():
+        return ""
+    return f", not shown to be more than {' or '.join(_not_beaten(attack))}"
+
+
+def cost_phrase(cost: Finding | None) -> str:
+    """What a defense costs, to be added to what it leaves of an attack; empty where that is not known."""
+    if cost is None or cost.estimate is None:
+        return ""
+    points, what = 100 * cost.estimate, gain(cost)
+    interval = "" if cost.low is None or cost.high is None else f" [{100 * cost.low:.1f}, {100 * cost.high:.1f}]"
+    if points < 0:
+        return f", with {-points:.1f} points of {what} gained" + (
+            "" if not interval else f" [{-100 * cost.high:.1f}, {-100 * cost.low:.1f}]"  # type: ignore[operator]
+        )
+    return f", at a cost of {points:.1f}{interval} points of {what}"
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
+def blind_warning(attack: AttackOutcome) -> str | None:
+    """What to say where the attack is not shown to do better than chance and its blind baselines."""
+    if attack.unexplained or not attack.plan.make().kinds():
+        return None
+    chance = [] if (attack.auc.low or 0) > 0.5 else ["chance"]
+    others = " or ".join([*chance, *_not_beaten(attack)])
+    return f"{attack.plan.name}: not shown to be better than {others}; this AUC alone does not show a leak"

@@ -1,0 +1,1 @@
+"""Node classifiers that are published, or asked."""

@@ -1,0 +1,228 @@
+"""A trained node classifier: published, asked, or trained by several clients who upload their weights."""
+
+from dataclasses import replace
+from typing import Any, Literal
+
+import numpy as np
+import torch
+from pydantic import Field, field_validator
+from torch import Tensor
+from torch_geometric.data import Data
+
+from ...errors import InputError, unknown_name
+from ...graphs.preprocessing import FeatureSettings
+from ...randomness import branch
+from ..answers import GLOBAL_KIND, MODEL_KIND, QUERY_NAMES, TABLE_KINDS, UPDATE_KIND, labels_kind, posteriors_kind
+from ..channel import Channel, Retention
+from ..defense import Defense
+from ..device import usable_device
+from ..models.recipe import Recipe, initial_weights
+from ..models.shadow_models import ask_models, train_models
+from ..models.shadow_task import Query, Task
+from ..partition import Partition
+from ..party import clients_of
+from ..target import UNITS, Progress, Run, Secrets, Target, Utility, no_progress
+
+TUNED: dict[str, dict[str, Any]] = {  # Lassila et al. 2025, released configuration, GCN
+    "cora": {"lr": 1e-3, "weight_decay": 1e-5, "dropout": 0.5, "hidden": 64, "epochs": 200},
+    "citeseer": {"lr": 1e-3, "weight_decay": 1e-4, "dropout": 0.5, "hidden": 64, "epochs": 100},
+    "pubmed": {"lr": 1e-2, "weight_decay": 1e-5, "dropout": 0.25, "hidden": 64, "epochs": 400},
+    "photo": {"lr": 1e-3, "weight_decay": 1e-5, "dropout": 0.0, "hidden": 128, "epochs": 2000},
+}
+
+
+class ClassifierSettings(FeatureSettings):
+    """Settings of `Classifier`."""
+
+    recipe: Recipe = Recipe()
+    game: Literal["label-membership", "node-presence"] = Field(
+        "label-membership", description="what is secret: a label trained on, or the node with its edges"
+    )
+    split: Literal["random", "dataset"] = Field(
+        "random", description="members drawn at random, or the dataset's train nodes against its test nodes"
+    )
+    in_question: float = Field(0.8, gt=0, le=1, description="share of nodes in question where drawn at random")
+    members: float = Field(0.5, gt=0, lt=1, description="share of members among them")
+    publish: tuple[Literal["model", "posteriors", "labels"], ...] = Field(
+        ("model", "posteriors", "labels"), description="what the public gets"
+    )
+    clients: int = Field(1, ge=1, description="above 1: federated averaging, members dealt out at random")
+    rounds: int = Field(10, ge=1, description="of federated averaging, the recipe's epochs shared out among them")
+    device: str = "cpu"
+
+    @field_validator("device")
+    @classmethod
+    def _device_is_here(cls, device: str) -> str:
+        return usable_device(device)
+
+
+class Classifier(Target):
+    """A node classifier that is trained on some nodes and published, or asked about all of them.
+
+    With `label-membership` the whole graph is used and the members' labels (transductive); with `node-presence`
+    the members' subgraph alone (inductive). Answers are published as tables, one for each way to ask: the full
+    graph, each node alone (0-hop), and without edges between members and non-members (apart; this is what the
+    owner of an inductive model can ask, an outsider cannot). Accuracy is that on non-members.
+    """
+
+    name = "classifier"
+    release = MODEL_KIND
+    sends = (MODEL_KIND, GLOBAL_KIND, UPDATE_KIND, *TABLE_KINDS)
+    release_phrase = "what is published of the trained model"
+    Settings = ClassifierSettings
+    settings: ClassifierSettings
+
+    def why_not(self, defense: Defense) -> str | None:
+        if defense.needs_shared_model:
+            return "it needs a model that clients trained together before"
+        if type(defense).on_training is not Defense.on_training:
+            return "it adds a term to the loss, and this target's training has no place for one"
+        return super().why_not(defense)
+
+    def sent(self) -> set[str]:
+        """Kinds of messages that are sent with these settings."""
+        s = self.settings
+        tables = {"posteriors": posteriors_kind, "labels": labels_kind}
+        answers = {make(q) for what, make in tables.items() if what in s.publish for q in QUERY_NAMES.values()}
+        model = {MODEL_KIND} if "model" in s.publish else set()
+        return answers | model | ({GLOBAL_KIND, UPDATE_KIND} if s.clients > 1 else set())
+
+    @property
+    def clients(self) -> int:
+        return self.settings.clients if self.settings.clients > 1 else 0
+
+    @classmethod
+    def preset(cls, preset: str, data: Data) -> dict[str, Any]:
+        if preset == "quick":
+            return {}
+        if preset == "paper":  # the protocol of Lassila et al. 2025
+            name = getattr(data, "name", "").casefold()
+            return {"game": "node-presence", "in_question": 1.0, "recipe": TUNED.get(name, {})}
+        raise unknown_name("preset", preset, ("quick", "paper"))
+
+    def run(
+        self,
+        data: Data,
+        defense: Defense,
+        seed: np.random.SeedSequence,
+        retain: Retention,
+        progress: Progress = no_progress,
+    ) -> Run:
+        mod = defense.on_message(branch(seed, "messages"))
+        s, channel = self.settings, Channel(retain=retain, mods=() if mod is None else (mod,))
+        secrets = self._dealt_out(self._secrets(data, seed), branch(seed, "clients"))
+        members = torch.zeros(data.num_nodes, dtype=torch.bool)
+        members[torch.from_numpy(secrets.subjects[secrets.truth])] = True
+        classes = int(data.y.max()) + 1
+        task = Task(data.cpu(), members[None], s.recipe, classes, s.game == "node-presence")
+        defended = _defended(task, defense, branch(seed, "defense"), channel)
+        weights = self._trained(defended, secrets, channel, branch(seed, "training"), progress)
+        answers = self._publish(task, weights, channel)
+        test = torch.from_numpy(secrets.subjects[~secrets.truth])
+        told = answers["apart" if task.induced else "full"].argmax(1)
+        accuracy = float((told[test] == data.y.cpu()[test]).float().mean())
+        utility = Utility(s.rounds if s.clients > 1 else 1, float("nan"), accuracy, accuracy)
+        fitted = float((told[members] == data.y.cpu()[members]).float().mean())
+        note = f"accuracy {100 * fitted:.1f} % on members, {100 * accuracy:.1f} % on non-members"
+        return Run(channel.transcript, {s.game: secrets}, (utility,), 0, (note,), tested=len(test), recipe=s.recipe)
+
+    def _secrets(self, data: Data, seed: np.random.SeedSequence) -> Secrets:
+        s, rng = self.settings, np.random.default_rng(branch(seed, "members"))
+        if s.split == "dataset":
+            train, test = data.train_mask.cpu().numpy(), data.test_mask.cpu().numpy()
+            subjects = np.flatnonzero(train | test)
+            return Secrets(s.game, UNITS[s.game], subjects, train[subjects])
+        drawn = rng.permutation(data.num_nodes)[: round(s.in_question * data.num_nodes)]
+        inside = drawn[: round(s.members * len(drawn))]
+        if not 0 < len(inside) < len(drawn):
+            raise InputError(
+                f"{len(inside)} members among {len(drawn)} nodes: in_question and members must leave some of each"
+            )
+        subjects = np.sort(drawn)
+        return Secrets(s.game, UNITS[s.game], subjects, np.isin(subjects, inside))
+
+    def _dealt_out(self, secrets: Secrets, seed: np.random.SeedSequence) -> Secrets:
+        """Members dealt out to the clients at random, equally many each; nobody holds the others (-1)."""
+        s, count = self.settings, int(secrets.truth.sum())
+        if s.clients == 1:
+            return secrets
+        if count < s.clients:
+            raise InputError(f"{count} members cannot be dealt out to {s.clients} clients: use fewer clients")
+        owners = np.full(len(secrets.subjects), -1)
+        owners[secrets.truth] = np.random.default_rng(seed).permutation(np.arange(count) % s.clients)
+        return replace(secrets, owners=owners)
+
+    def _trained(
+        self,
+        task: Task,
+        secrets: Secrets,
+        channel: Channel,
+        seed: np.random.SeedSequence,
+        progress: Progress,
+    ) -> dict[str, Tensor]:
+        s = self.settings
+        if secrets.owners is not None:
+            return self._averaged(task, secrets, channel, seed, progress)
+        trained = train_models(task, [], seed, device=s.device, keep_weights=True)
+        progress("training", 1, 1)
+        return {name: weight[0] for name, weight in trained.weights.items()}
+
+    def _averaged(
+        self, task: Task, secrets: Secrets, channel: Channel, seed: np.random.SeedSequence, progress: Progress
+    ) -> dict[str, Tensor]:
+        """Federated averaging (McMahan et al. 2017): local Adam from the common weights, then the weighted mean."""
+        s, owner = self.settings, np.full(task.data.num_nodes, -1)
+        owner[secrets.subjects] = -1 if secrets.owners is None else secrets.owners
+        local = torch.from_numpy(owner == np.arange(s.clients)[:, None]) & task.members
+        if not bool(local.any(1).all()):
+            raise InputError(f"a client has no label left to train on: use fewer clients than {s.clients}")
+        recipe = s.recipe.model_copy(update={"epochs": max(1, s.recipe.epochs // s.rounds)})
+        ours = Task(task.data, local, recipe, task.classes, task.induced)
+        share = local.sum(1) / local.sum()
+        common = initial_weights(recipe, task.data.num_features, task.classes, branch(seed, "weights"))
+        for round_ in range(s.rounds):
+            sent = channel.send(GLOBAL_KIND, "server", "clients", round_, common)
+            first = [{name: tensor.cpu() for name, tensor in sent.items()}] * s.clients
+            found = train_models(ours, [], branch(seed, round_), device=s.device, first=first, keep_weights=True)
+            own = [{name: weight[k] for name, weight in found.weights.items()} for k in range(s.clients)]
+            got = [channel.send(UPDATE_KIND, f"client:{k}", "server", round_, w) for k, w in enumerate(own)]
+            common = {n: sum(p * g[n] for p, g in zip(share, got, strict=True)) for n in common}  # type: ignore[misc]
+            progress("training", round_ + 1, s.rounds)
+        channel.send(GLOBAL_KIND, "server", "clients", s.rounds, common)
+        return common
+
+    def _publish(self, task: Task, weights: dict[str, Tensor], channel: Channel) -> dict[str, Tensor]:
+        """Sends what the settings say; returns the logits of all nodes for each way to ask."""
+        s, everybody = self.settings, torch.arange(task.data.num_nodes)
+        round_ = s.rounds if s.clients > 1 else 1
+        edges = task.data.edge_index
+        asked = {
+            "full": Query(everybody, edges),
+            "0-hop": Query(everybody, None),
+            "apart": Query(everybody, edges, apart=True),
+        }
+        stacked = {name: weight[None] for name, weight in weights.items()}
+        found = ask_models(task, list(asked.values()), stacked, device=s.device)
+        answers = {name: logits[0] for name, logits in zip(asked, found, strict=True)}
+        if "model" in s.publish:
+            channel.send(MODEL_KIND, "server", "public", round_, weights)
+        for name, logits in answers.items():
+            if "posteriors" in s.publish:
+                table = {"nodes": everybody, "posteriors": logits.softmax(1)}
+                channel.send(posteriors_kind(name), "server", "public", round_, table)
+            if "labels" in s.publish:
+                labels = {"nodes": everybody, "labels": logits.argmax(1)}
+                channel.send(labels_kind(name), "server", "public", round_, labels)
+        return answers
+
+
+def _defended(task: Task, defense: Defense, seed: np.random.SeedSequence, channel: Channel) -> Task:
+    """What is trained on after the defense had its hand on the data; the members are one party's to it."""
+    data = task.data.clone()
+    data.train_mask = task.members[0]
+    for mask in ("val_mask", "test_mask"):
+        data[mask] = torch.zeros_like(task.members[0])
+    (party,) = clients_of(data, Partition.undivided(data.num_nodes))
+    party = defense.on_data(party, None, seed, channel.holder(party.name))
+    trained_on = Data(x=party.x, edge_index=party.edges, y=party.y_train)
+    return Task(trained_on, party.train[None], task.recipe, task.classes, task.induced)

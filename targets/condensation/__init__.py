@@ -1,0 +1,1 @@
+"""Small graphs that stand for large ones."""

@@ -1,0 +1,130 @@
+"""How useful a condensed graph is: train on it, tune locally, test locally."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from pydantic import Field
+from torch import Tensor
+from torch.nn import functional as F
+
+from ...randomness import branch, seeded
+from ...settings import Settings
+from ..models.backbone import BACKBONES, Backbone
+from ..models.propagation import Neighbourhood, side_by_side
+from ..models.training import fit
+from ..party import Client
+from ..target import Utility
+from .condensed import CondensedGraph
+
+
+class TestPhase(Settings):
+    """The test phase of FedGC (paper section 3.1 and E; numbers from the released code)."""
+
+    __test__ = False  # for test collectors: this is not a test class
+
+    hidden: int = Field(256, ge=1)
+    epochs: int = Field(600, ge=1, description="on the condensed graph")
+    lr: float = Field(0.005, gt=0)
+    weight_decay: float = Field(5e-4, ge=0)
+    dropout: float = Field(0.5, ge=0, lt=1)
+    models: int = Field(3, ge=1, description="models trained per release; their mean accuracy counts")
+    fine_tune: bool = Field(True, description="tune on local labels before testing")
+    tune_epochs: int = Field(30, ge=1)
+
+
+@dataclass(frozen=True)
+class Labelled:
+    """Nodes in question with what a model reads for them and their labels."""
+
+    near: Neighbourhood
+    y: Tensor
+
+    @classmethod
+    def of(cls, near: Neighbourhood, mask: Tensor, y: Tensor) -> "Labelled":
+        return cls(near.of(mask.nonzero().flatten()).compact(), y[mask])
+
+    def right(self, model: Backbone) -> int:
+        """How many nodes a model gets right."""
+        if not len(self.y):
+            return 0
+        with torch.no_grad():
+            return int((model(self.near).argmax(1) == self.y).sum())
+
+
+def train_on(
+    release: CondensedGraph,
+    backbone: type[Backbone],
+    phase: TestPhase,
+    classes: int,
+    check: Callable[[Backbone], float] | None = None,
+) -> Backbone:
+    """A fresh model trained on a condensed graph; ``check`` chooses the epoch, else the last one is kept.
+
+    The caller seeds torch.
+    """
+    model = backbone(release.x.shape[1], phase.hidden, classes, phase.dropout).to(release.x.device)
+    near = release.neighbourhood()
+    fit(
+        model,
+        lambda: F.cross_entropy(model(near), release.y),
+        epochs=phase.epochs,
+        lr=phase.lr,
+        weight_decay=phase.weight_decay,
+        drop_lr_at=0.5,
+        check=None if check is None else lambda: check(model),
+    )
+    return model
+
+
+class Bench:
+    """Measures releases for a fixed set of clients. Validation selects; test nodes are only counted."""
+
+    def __init__(self, clients: list[Client], near: list[Neighbourhood], backbone: str, phase: TestPhase) -> None:
+        self.backbone, self.phase, self.classes = BACKBONES[backbone], phase, clients[0].classes
+        pairs = list(zip(clients, near, strict=True))
+        self.train = [Labelled.of(n, c.train, c.y_train) for c, n in pairs]
+        self.val = [Labelled.of(n, c.val, c.y) for c, n in pairs]
+        self.test = [Labelled.of(n, c.test, c.y) for c, n in pairs]
+        self.all_val = Labelled(side_by_side([v.near for v in self.val]), torch.cat([v.y for v in self.val]))
+
+    def utility(self, release: CondensedGraph, round_: int, seed: np.random.SeedSequence) -> Utility:
+        """Mean accuracy of a few models trained on a release; a node counts once, whoever holds it."""
+        counts = np.array([self._one(release, branch(seed, i)) for i in range(self.phase.models)])
+        val, test, before = counts.mean(0)
+        tested = sum(len(t.y) for t in self.test)
+        return Utility(round_, float(val / len(self.all_val.y)), float(test / tested), float(before / tested))
+
+    def _one(self, release: CondensedGraph, seed: np.random.SeedSequence) -> tuple[int, int, int]:
+        """Right answers of one model: at validation and test nodes, and at test nodes before tuning."""
+        with seeded(seed):
+            model = train_on(release, self.backbone, self.phase, self.classes, self._validate)
+            before = sum(test.right(model) for test in self.test)
+            if not self.phase.fine_tune:
+                return self.all_val.right(model), before, before
+            weights = model.weights()
+            weights = {name: tensor.clone() for name, tensor in weights.items()}
+            val = test = 0
+            for number in range(len(self.test)):
+                model.load(weights)
+                self._tune(model, number)
+                val += self.val[number].right(model)
+                test += self.test[number].right(model)
+        return val, test, before
+
+    def _validate(self, model: Backbone) -> float:
+        return self.all_val.right(model) / len(self.all_val.y)
+
+    def _tune(self, model: Backbone, number: int) -> None:
+        """Trains on one client's labels; its validation nodes choose when to stop, not to start included."""
+        train, val = self.train[number], self.val[number]
+        fit(
+            model,
+            lambda: F.cross_entropy(model(train.near), train.y),
+            epochs=self.phase.tune_epochs,
+            lr=self.phase.lr,
+            weight_decay=self.phase.weight_decay,
+            check=(lambda: float(val.right(model))) if len(val.y) else None,
+            every=5,
+        )

@@ -1,0 +1,240 @@
+"""FedGM: clients condense alone and upload once; the server joins what they sent and refines it (IJCAI 2025)."""
+
+from dataclasses import replace
+from typing import Any, Literal
+
+import numpy as np
+import torch
+from pydantic import Field, field_validator
+from torch import Tensor, nn
+from torch_geometric.data import Data
+
+from ...errors import unknown_name
+from ...graphs.preprocessing import FeatureSettings
+from ...randomness import branch
+from ..channel import Channel, Retention
+from ..defense import Defense, LossTerm
+from ..device import usable_device
+from ..federated.exchange import exchange
+from ..games.cells import GAME as LONE_NODE
+from ..games.cells import GRADIENT_KIND, MODEL_KIND, lone_node_secrets
+from ..games.membership import GAME, channels_of_leakage, label_membership
+from ..models.backbone import BACKBONES, Weights
+from ..partition import partition
+from ..party import Client, clients_of
+from ..splits import SPLIT, SplitName, divided
+from ..target import Progress, Run, Target, no_progress
+from .condensed import KIND, UPLOAD_KIND, CondensedGraph, joined
+from .evaluation import Bench, TestPhase
+from .gradient_distance import RatioOf, condensed_size
+from .local import condensed_alone
+from .matching import ClassCells, MatchingServer, MatchingSettings, aggregated
+from .ratio_search import best_ratio
+from .released import transferred, utilities
+
+HARDER = ("actor", "tolokers")
+"""Graphs of which OpenFGL, on which FedGM's code is built, trains on a half."""
+
+
+class FedGMTestPhase(TestPhase):
+    """Models that the server trains on the condensed graph and clients use on their own graphs."""
+
+    lr: float = Field(0.01, gt=0)
+    dropout: float = Field(0.0, ge=0, lt=1)
+    fine_tune: bool = Field(False, description="tune on local labels before testing")
+
+
+class FedGMSettings(FeatureSettings, MatchingSettings):
+    """Settings of `FedGM`. Defaults: the paper, and its code for what the paper searches or leaves out."""
+
+    clients: int = Field(10, ge=1)
+    partition: str = Field("louvain", description="louvain, metis or dirichlet")
+    beta: float = Field(1.0, gt=0, description="concentration of the Dirichlet partition")
+    split: SplitName = Field("20/40/40", description=SPLIT)
+    ratio: float = Field(0.84, gt=0, le=1, description="size of each client's graph; searched in the paper")
+    ratio_of: RatioOf = "labelled"
+    search: int = Field(
+        0, ge=0, description="ratios tried with Optuna on validation nodes, in place of the one above; 0: none"
+    )
+    init: Literal["noise", "real"] = Field("real", description="first condensed features, chosen by each client")
+    structure_steps: int = Field(5, ge=0, description="first rounds of each cycle that update the structure")
+    feature_steps: int = Field(15, ge=0, description="the other rounds of each cycle update the features")
+    rounds: int = Field(1000, ge=1, description="of each client alone: stage 1")
+    refinements: int = Field(100, ge=0, description="rounds of stage 2; 0 is the ablation 'stage 1'")
+    test: FedGMTestPhase = FedGMTestPhase()
+    transfer: bool = Field(False, description="also train other architectures on the chosen release")
+    device: str = "cpu"
+
+    @field_validator("device")
+    @classmethod
+    def _device_is_here(cls, device: str) -> str:
+        return usable_device(device)
+
+
+class FedGM(Target):
+    """Condensation by every client alone, joined and refined by the server (Zhang et al., IJCAI 2025).
+
+    Stage 1: each client condenses its subgraph by one-step gradient matching and uploads the result, features,
+    labels and links (Eq. 4 to 7). The server puts the uploads side by side (Eq. 8 and 9). Stage 2: in each round
+    the server draws a model, clients answer with one gradient for each class, weighted by condensed nodes (Eq.
+    12), and the server moves the features of the joined graph towards them (Eq. 14); links stay.
+
+    The paper keeps the joined graph on the server and hands out models trained on it. Here it is the release,
+    before and after stage 2, as in other condensation; uploads are the server's alone. Where the released code
+    departs from the paper, the paper is followed: links are uploaded, not the generator's weights, and validation
+    nodes are the clients' own, on their own graphs.
+    """
+
+    name = "fedgm"
+    release = KIND
+    matches_gradients = True
+    sends = (KIND, UPLOAD_KIND, GRADIENT_KIND, MODEL_KIND)
+    release_phrase = "the condensed graph"
+    Settings = FedGMSettings
+    settings: FedGMSettings
+
+    def why_not(self, defense: Defense) -> str | None:
+        if defense.needs_shared_model:
+            return "it needs a model that clients trained together before"
+        return super().why_not(defense)
+
+    def sent(self) -> set[str]:
+        """Kinds of messages that are sent with these settings: without stage 2 no models and gradients."""
+        return set(self.sends) - (set() if self.settings.refinements else {GRADIENT_KIND, MODEL_KIND})
+
+    @classmethod
+    def preset(cls, preset: str, data: Data) -> dict[str, Any]:
+        if preset == "paper":
+            return {"split": "50/25/25"} if getattr(data, "name", "").casefold() in HARDER else {}
+        if preset == "quick":
+            return {"clients": 5, "rounds": 150, "refinements": 30, "test": {"epochs": 200, "models": 2}}
+        raise unknown_name("preset", preset, ("quick", "paper"))
+
+    def run(
+        self,
+        data: Data,
+        defense: Defense,
+        seed: np.random.SeedSequence,
+        retain: Retention,
+        progress: Progress = no_progress,
+    ) -> Run:
+        s = self.settings
+        if not s.search:
+            return _FedGMRun(s, data, defense, seed, retain, progress).run()
+
+        def validation(ratio: float) -> float:
+            tried = s.model_copy(update={"ratio": ratio, "search": 0, "transfer": False})
+            return _FedGMRun(tried, data.clone(), defense, seed, lambda _: False, progress).run().utility.validation
+
+        found = s.model_copy(
+            update={"ratio": best_ratio(validation, s.search, branch(seed, "search")), "search": 0}
+        )
+        run = _FedGMRun(found, data, defense, seed, retain, progress).run()
+        note = (
+            f"ratio {found.ratio:.3f}, best of {s.search} on validation nodes; the server got the uploads of every "
+            "try, of which the transcript has the last run's alone"
+        )
+        return replace(run, notes=(*run.notes, note))
+
+
+class FixedLinks(nn.Module):
+    """A structure that does not depend on the features and is not trained."""
+
+    def __init__(self, adjacency: Tensor) -> None:
+        super().__init__()
+        self.adjacency = adjacency
+
+    def forward(self, x: Tensor) -> Tensor:
+        """The links, [n', n']."""
+        return self.adjacency
+
+
+class _FedGMRun:
+    """One run; the attributes are what the server and the clients hold while it lasts."""
+
+    def __init__(
+        self,
+        settings: FedGMSettings,
+        data: Data,
+        defense: Defense,
+        seed: np.random.SeedSequence,
+        retain: Retention,
+        progress: Progress,
+    ) -> None:
+        self.settings, self.defense, self.seed, self.progress = settings, defense, seed, progress
+        s = settings
+        parts = partition(data, s.partition, s.clients, branch(seed, "partition"), beta=s.beta)
+        self.data = divided(data, parts.owner, s.split, branch(seed, "split"))
+        mod = defense.on_message(branch(seed, "messages"))
+        self.channel = Channel(retain=retain, mods=() if mod is None else (mod,))
+        self.original = [c.to(s.device) for c in clients_of(self.data, parts)]
+        self.clients = [
+            defense.on_data(c, None, branch(seed, "defense", c.number), self.channel.holder(c.name))
+            for c in self.original
+        ]
+        self.terms = [defense.on_training(c, branch(seed, "term", c.number)) for c in self.clients]
+        self.copied = np.zeros(int(self.data.num_nodes), dtype=bool)
+
+    def run(self) -> Run:
+        s = self.settings
+        near = exchange(self.clients, 0, self.data.num_nodes, self.channel, encrypted=False)
+        cells = [
+            ClassCells(c, n, self.defense.on_gradients(c, branch(self.seed, "gradients", c.number)))
+            for c, n in zip(self.clients, near, strict=True)
+        ]
+        with self.channel.keeping():
+            uploads = [self._upload(*party) for party in zip(self.clients, cells, self.terms, strict=True)]
+            releases = [(0, self._released(joined(uploads), 0))]
+            if s.refinements:
+                releases.append((s.refinements, self._released(self._refined(uploads, cells), s.refinements)))
+        bench = Bench(self.clients, near, s.backbone, s.test)
+        worth, _ = utilities(bench, releases, branch(self.seed, "evaluate"), self.progress)
+        best = releases[-1][1]  # whether there is a second stage is a setting, not chosen by its result
+        groups = channels_of_leakage(self.data.train_mask.cpu().numpy(), self.copied) if s.init == "real" else {}
+        secrets = {
+            GAME: label_membership(self.data, self.clients, groups),
+            LONE_NODE: lone_node_secrets(self.clients),
+        }
+        seed = branch(self.seed, "transfer")
+        told = {}
+        if s.transfer:
+            told = transferred(best, self.data, self.clients, s.test, seed, self.progress, across=False)
+        note = f"{len(best.y)} condensed nodes of {s.clients} clients, density {best.density():.3f}"
+        return Run(self.channel.transcript, secrets, worth, len(releases) - 1, (note,), told)
+
+    def _upload(self, client: Client, cells: ClassCells, term: LossTerm | None) -> CondensedGraph:
+        """Stage 1 of one client, and what the server gets of it."""
+        s, seed = self.settings, branch(self.seed, "client", client.number)
+        size = condensed_size(s.ratio, s.ratio_of, len(client.nodes), int(client.train.sum()))
+        size = max(size, int((client.class_counts() > 0).sum()))  # small clients: a node for each class
+        own, copied = condensed_alone(s, client, cells, term, size, s.rounds, seed)
+        if copied is not None:
+            self.copied[client.nodes[copied].cpu().numpy()] = True
+        self.progress("condensing local graphs", client.number + 1, s.clients)
+        sent = self.channel.send(UPLOAD_KIND, client.name, "server", 0, own.release().tensors())
+        return CondensedGraph.from_tensors(sent)
+
+    def _refined(self, uploads: list[CondensedGraph], cells: list[ClassCells]) -> CondensedGraph:
+        """Stage 2: the features of the joined graph, moved towards the gradients of all clients."""
+        s, seed, classes = self.settings, branch(self.seed, "refine"), self.clients[0].classes
+        still = s.model_copy(update={"structure_steps": 0, "feature_steps": 1})
+        graph = joined(uploads)
+        counts = torch.stack([torch.bincount(upload.y, minlength=classes) for upload in uploads])
+        server = MatchingServer(still, graph.x.clone(), graph.y, FixedLinks(graph.adjacency), classes, seed)
+        for round_ in range(s.refinements):
+            theta = self.channel.send(MODEL_KIND, "server", "clients", round_, server.draw_model(round_))
+            answers = [
+                self._answer(*party, theta, round_) for party in zip(self.clients, cells, self.terms, strict=True)
+            ]
+            server.match(theta, aggregated(answers, counts, "weighted"), round_)
+            self.progress("refining", round_ + 1, s.refinements)
+        return server.release()
+
+    def _answer(
+        self, client: Client, cells: ClassCells, term: LossTerm | None, theta: Weights, round_: int
+    ) -> Weights:
+        gradients = cells.gradients(theta, BACKBONES[self.settings.backbone], term)
+        return dict(self.channel.send(GRADIENT_KIND, client.name, "server", round_, gradients))
+
+    def _released(self, graph: CondensedGraph, round_: int) -> CondensedGraph:
+        return CondensedGraph.from_tensors(self.channel.send(KIND, "server", "public", round_, graph.tensors()))

@@ -1,0 +1,322 @@
+"""Class-wise gradient matching between clients and a server (Jin et al. 2022a; FedGC Eq. 3).
+
+Clients answer a model with one gradient per class; the server moves a condensed graph until its own
+gradients are like the weighted sums.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import torch
+from pydantic import Field, model_validator
+from torch import Tensor, nn
+
+from ...errors import InputError
+from ...randomness import branch, seeded
+from ...settings import Settings
+from ..defense import GradientChange, LossTerm
+from ..federated.self_training import mean_error
+from ..models.backbone import BACKBONES, Backbone, BackboneName, Factors, Outer, Weights
+from ..models.propagation import Factor, Neighbourhood, dense_gcn_operator, sparse_features
+from ..party import Client
+from .condensed import CondensedGraph
+from .gradient_distance import (
+    Distance,
+    RatioOf,
+    StructureGenerator,
+    allocate_labels,
+    matching_distance,
+)
+
+
+class MatchingSettings(Settings):
+    """What the condensed graph looks like and how it is moved. Defaults: FedGC, paper and released code."""
+
+    ratio: float = Field(0.026, gt=0, le=1)
+    ratio_of: RatioOf = "nodes"
+    init: Literal["noise", "real"] = Field("noise", description="first condensed features")
+    backbone: BackboneName = "gcn"
+    hidden: int = Field(256, ge=1)
+    lr_features: float = Field(
+        1e-2,
+        gt=0,
+        description="the released code has 1e-3, which 500 rounds do not suffice for (validation accuracy)",
+    )
+    lr_structure: float = Field(1e-2, gt=0, description="1e-3 in the released code")
+    structure_steps: int = Field(10, ge=0, description="first rounds of each cycle that update the structure")
+    feature_steps: int = Field(40, ge=0, description="the other rounds of each cycle update the features")
+    distance: Distance = "mse"
+    threshold: float = Field(0.05, ge=0, lt=1, description="weaker links are not released")
+
+    @model_validator(mode="after")
+    def _something_moves(self) -> "MatchingSettings":
+        if self.structure_steps + self.feature_steps == 0:
+            raise ValueError("structure_steps and feature_steps must not both be 0")
+        return self
+
+
+@dataclass(frozen=True)
+class _Cell:
+    """The labelled nodes of one class and client, with what the model reads for them."""
+
+    rows: Factor
+    second: Tensor
+
+    @classmethod
+    def of(cls, near: Neighbourhood, nodes: Tensor) -> "_Cell":
+        part = near.of(nodes)
+        return cls(Factor.of(sparse_features(part.rows)), part.second)
+
+
+class ClassCells:
+    """A client's labelled nodes by class.
+
+    Args:
+        client: whose nodes.
+        near: what a model reads for them.
+        change: what a defense makes of their gradients.
+    """
+
+    def __init__(self, client: Client, near: Neighbourhood, change: GradientChange | None = None) -> None:
+        self.change = change
+        self.cells: dict[int, _Cell] = {}
+        for label in client.y_train[client.train].unique().tolist():
+            nodes = (client.train & (client.y_train == label)).nonzero().flatten()
+            self.cells[label] = _Cell.of(near, nodes)
+        self.reference = near.of(client.val.nonzero().flatten())
+        self.reference_y = client.y[client.val]
+
+    def gradients(self, theta: Weights, backbone: type[Backbone], term: LossTerm | None) -> Weights:
+        """One gradient per class and weight, named ``<class>/<weight>``; absent classes send none."""
+        found = {
+            f"{label}/{name}": value.product() if isinstance(value, Outer) else value
+            for label, parts in self._factors(theta, backbone, term).items()
+            for name, value in parts.items()
+        }
+        return found if self.change is None else self.change(found)
+
+    def to_match(
+        self, theta: Weights, backbone: type[Backbone], term: LossTerm | None
+    ) -> Mapping[int, Mapping[str, Tensor | Outer]]:
+        """The same by class, for who holds the nodes: in factors, unless a defense changes gradients."""
+        if self.change is not None:
+            return by_class(self.gradients(theta, backbone, term))
+        return self._factors(theta, backbone, term)
+
+    def _factors(self, theta: Weights, backbone: type[Backbone], term: LossTerm | None) -> dict[int, Factors]:
+        hidden = {label: backbone.hidden(theta, cell.rows) for label, cell in self.cells.items()}
+        logits = {c: backbone.logits(theta, hidden[c], cell.second) for c, cell in self.cells.items()}
+        labels = {c: torch.full((len(z),), c, device=z.device) for c, z in logits.items()}
+        added = None if term is None else self._added(term, logits, labels, theta, backbone)
+        found = {}
+        for label, cell in self.cells.items():
+            error = mean_error(logits[label], labels[label])
+            if added is not None:
+                error = error + added[label] / len(error)
+            found[label] = backbone.factors(theta, cell.rows, hidden[label], cell.second, error)
+        return found
+
+    def _added(
+        self,
+        term: LossTerm,
+        logits: dict[int, Tensor],
+        labels: dict[int, Tensor],
+        theta: Weights,
+        backbone: type[Backbone],
+    ) -> dict[int, Tensor]:
+        """The extra term's derivative by class. It sees all classes at once: of one class alone it would
+        learn the label, not membership."""
+        seen = backbone.logits(theta, backbone.hidden(theta, self.reference.rows), self.reference.second)
+        together = torch.cat(list(logits.values())), torch.cat(list(labels.values()))
+        gradient = term.gradient(*together, seen, self.reference_y)
+        return dict(zip(logits, gradient.split([len(z) for z in logits.values()]), strict=True))
+
+
+def by_class(gradients: Weights) -> dict[int, dict[str, Tensor]]:
+    """One client's gradients, named ``<class>/<weight>``, by class."""
+    found: dict[int, dict[str, Tensor]] = {}
+    for key, value in gradients.items():
+        label, name = key.split("/")
+        found.setdefault(int(label), {})[name] = value
+    return found
+
+
+def aggregated(answers: list[Weights], counts: Tensor, how: str) -> dict[int, dict[str, Tensor]]:
+    """g_c = sum over clients of n_j(c) / n(c) g_{j,c} (FedGC Eq. 3), or the plain mean over those that have c."""
+    total: dict[int, dict[str, Tensor]] = {}
+    having = (counts > 0).sum(0)
+    for number, answer in enumerate(answers):
+        for key, value in answer.items():
+            label, name = int(key.split("/")[0]), key.split("/")[1]
+            share = counts[number, label] / counts[:, label].sum() if how == "weighted" else 1 / having[label]
+            into = total.setdefault(label, {})
+            if name in into:
+                into[name].add_(value, alpha=float(share))
+            else:
+                into[name] = value * float(share)
+    return total
+
+
+class MatchingServer:
+    """The server's side of the matching: the condensed features, the structure generator, their optimisers.
+
+    A class weighs n'_c / max n' in the loss, as in GCond's code; FedGC's Eq. 3 prints no weight.
+
+    Args:
+        settings: of the matching.
+        x: first features [n', d].
+        y: labels [n'].
+        structure: the links as a function of the features.
+        classes: C.
+        seed: of models.
+        started_from: which of the rows that it was given each condensed node starts from, [n']; None where it
+            starts from noise.
+    """
+
+    def __init__(
+        self,
+        settings: MatchingSettings,
+        x: Tensor,
+        y: Tensor,
+        structure: nn.Module,
+        classes: int,
+        seed: np.random.SeedSequence,
+        started_from: Tensor | None = None,
+    ) -> None:
+        self.settings, self.seed, self.started_from = settings, seed, started_from
+        self.x, self.y, self.structure, self.classes = x.requires_grad_(True), y, structure, classes
+        self.backbone = BACKBONES[settings.backbone]
+        per_class = torch.bincount(self.y, minlength=classes)
+        self.class_weight = per_class / per_class.max()
+        self.adam_x = torch.optim.Adam([self.x], lr=settings.lr_features, fused=True)
+        weights = list(structure.parameters())
+        moves = bool(weights) and len(y) > 1  # a single node has no links
+        self.adam_structure = torch.optim.Adam(weights, lr=settings.lr_structure, fused=True) if moves else None
+
+    @classmethod
+    def starting(
+        cls,
+        settings: MatchingSettings,
+        features: int,
+        counts: Tensor,
+        size: int,
+        seed: np.random.SeedSequence,
+        rows: tuple[Tensor, Tensor] | None = None,
+    ) -> "MatchingServer":
+        """Labels in the shares of the labelled nodes' classes, first features, and a structure generator.
+
+        Args:
+            settings: of the matching.
+            features: d.
+            counts: labelled nodes per client and class, [M, C].
+            size: n', number of condensed nodes.
+            seed: of first features, structure and models.
+            rows: real rows [m, d] and their labels [m] to start from; noise without them.
+        """
+        y = allocate_labels(counts.sum(0).cpu(), size).to(counts.device)
+        with seeded(branch(seed, "init")):
+            chosen = None if rows is None else _one_for_each(y, rows[1])
+            if rows is None or chosen is None:
+                x = 0.01 * torch.randn(len(y), features, device=y.device)
+            else:
+                x = rows[0][chosen].clone()
+            structure = StructureGenerator(features).to(y.device)
+        return cls(settings, x, y, structure, counts.shape[1], seed, chosen)
+
+    def draw_model(self, round_: int) -> Weights:
+        """A fresh random model for one round."""
+        with seeded(branch(self.seed, "model", round_)):
+            model = self.backbone(self.x.shape[1], self.settings.hidden, self.classes).to(self.x.device)
+        return model.weights()
+
+    def match(self, theta: Weights, real: Mapping[int, Mapping[str, Tensor | Outer]], round_: int) -> None:
+        """One step on the features or on the structure, towards gradients like the real ones."""
+        s = self.settings
+        on_structure = round_ % (s.structure_steps + s.feature_steps) < s.structure_steps
+        on_structure = on_structure and self.adam_structure is not None
+        x = self.x.detach() if on_structure else self.x
+        self.structure.requires_grad_(on_structure)  # else a third of the time went into unused derivatives
+        loss = self._distance(x, theta, real)
+        if not bool(torch.isfinite(loss)):
+            raise InputError(
+                f"condensing stops in round {round_}: the matching loss is {loss.item()}; lower lr_features "
+                f"({s.lr_features}) and lr_structure ({s.lr_structure}), or check the features for huge values"
+            )
+        optimiser = self.adam_structure if on_structure and self.adam_structure else self.adam_x
+        optimiser.zero_grad(set_to_none=True)
+        loss.backward()  # type: ignore[no-untyped-call]
+        optimiser.step()
+
+    def learner(self, theta: Weights, lr: float) -> "Learner":
+        """A model that is to be trained on the condensed graph between steps, from the weights ``theta`` on."""
+        return Learner(self.backbone, theta, lr)
+
+    def taught(self, learner: "Learner", steps: int) -> Weights:
+        """The learner's weights after some steps on the condensed graph as it stands."""
+        with torch.no_grad():
+            operator = dense_gcn_operator(self.structure(self.x))
+            rows = operator @ self.x
+        return learner.trained(rows, operator, self.y, steps)
+
+    def _distance(self, x: Tensor, theta: Weights, real: Mapping[int, Mapping[str, Tensor | Outer]]) -> Tensor:
+        operator = dense_gcn_operator(self.structure(x))
+        rows = Factor.of(operator @ x)
+        hidden = self.backbone.hidden(theta, rows)
+        terms = []
+        for label, gradients in real.items():
+            of_class = (self.y == label).nonzero().flatten()
+            if not len(of_class):
+                continue
+            second = operator[of_class]
+            error = mean_error(self.backbone.logits(theta, hidden, second), self.y[of_class])
+            own = self.backbone.factors(theta, rows, hidden, second, error)
+            terms.append(self.class_weight[label] * matching_distance(gradients, own, self.settings.distance))
+        return torch.stack(terms).sum()
+
+    def release(self) -> CondensedGraph:
+        """The condensed graph as it stands, weak links cut."""
+        with torch.no_grad():
+            adjacency = self.structure(self.x)
+        adjacency = torch.where(adjacency > self.settings.threshold, adjacency, 0.0)
+        return CondensedGraph(self.x.detach().clone(), self.y.clone(), adjacency)
+
+
+def _one_for_each(y: Tensor, labels: Tensor) -> Tensor:
+    """For each condensed node a row with its label, [n']; a row is taken twice only when all of its class are."""
+    chosen: list[int] = []
+    for label in y.tolist():
+        of_class = (labels == label).nonzero().flatten()
+        taken = sum(1 for i in chosen if int(labels[i]) == label)
+        if taken % len(of_class) == 0:
+            order = of_class[torch.randperm(len(of_class), device=y.device)]
+        chosen.append(int(order[taken % len(of_class)]))
+    return torch.tensor(chosen, device=y.device)
+
+
+class Learner:
+    """A model in training on a condensed graph that changes meanwhile (GCond's inner loop)."""
+
+    def __init__(self, backbone: type[Backbone], theta: Weights, lr: float) -> None:
+        self.backbone = backbone
+        self.weights = {name: value.clone().requires_grad_(True) for name, value in theta.items()}
+        self.adam = torch.optim.Adam(self.weights.values(), lr=lr, fused=True)
+
+    def trained(self, rows: Tensor, operator: Tensor, y: Tensor, steps: int) -> Weights:
+        """Full-batch steps on the condensed nodes, then the weights.
+
+        Args:
+            rows: once aggregated features [n', d].
+            operator: of the second aggregation, [n', n'].
+            y: labels [n'].
+            steps: how many.
+        """
+        for _ in range(steps):
+            with torch.no_grad():
+                hidden = self.backbone.hidden(self.weights, rows)
+                error = mean_error(self.backbone.logits(self.weights, hidden, operator), y)
+                for name, value in self.backbone.gradients(self.weights, rows, hidden, operator, error).items():
+                    self.weights[name].grad = value
+            self.adam.step()
+        return {name: value.detach().clone() for name, value in self.weights.items()}

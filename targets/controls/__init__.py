@@ -1,0 +1,1 @@
+"""Pipelines that leak on purpose."""

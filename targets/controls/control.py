@@ -1,0 +1,19 @@
+"""Pipelines that leak on purpose: what positive controls share."""
+
+from typing import Any
+
+from torch_geometric.data import Data
+
+from ..defense import Defense
+from ..target import Target
+
+
+class Control(Target):
+    """Base of controls: they run on a graph of their own, have no presets, and are not defended."""
+
+    def why_not(self, defense: Defense) -> str | None:
+        return None if type(defense) is Defense else "a control that leaks on purpose is not defended"
+
+    @classmethod
+    def preset(cls, preset: str, data: Data) -> dict[str, Any]:
+        return {}

@@ -1,0 +1,72 @@
+"""A published network that gives everybody away: the control of attacks on identity and on published links."""
+
+from dataclasses import replace
+
+import numpy as np
+from pydantic import Field
+from torch_geometric.data import Data
+
+from ...graphs.network import PUBLISHED_KIND, Original
+from ...graphs.pyg import network_of_data
+from ...randomness import branch
+from ...settings import Settings
+from ..channel import Channel, Retention
+from ..defense import Defense
+from ..games.identities import identity_secrets
+from ..games.links import link_secrets
+from ..publishing.planted_accounts import plant
+from ..publishing.publish import OWNER, sensitive_links
+from ..publishing.published import tensors_of
+from ..target import Progress, Run, Utility, no_progress
+from .control import Control
+
+ACCOUNTS = 10
+TARGETS = 20
+LINKS = (5, 8)
+
+
+class PlantedNetworkSettings(Settings):
+    """Settings of `PlantedNetwork`."""
+
+    clients: int = Field(1, ge=1, description="parties that an attacker may be")
+
+
+class PlantedNetwork(Control):
+    """A control that leaks on purpose: a random network, published as it is (dataset `planted-network`).
+
+    Almost every node is the only one with its neighbours' degrees, an adversary has ten accounts in it that are
+    linked to some of the persons, and the edges that are secret are the published ones. An attack on identity or on
+    published links that does not find that is broken, whatever else it reports.
+    """
+
+    name = "planted-network"
+    release = PUBLISHED_KIND
+    release_phrase = "what was planted"
+    sends = (PUBLISHED_KIND,)
+    dataset = "planted-network"
+    plain = True
+    Settings = PlantedNetworkSettings
+    settings: PlantedNetworkSettings
+
+    def run(
+        self,
+        data: Data,
+        defense: Defense,
+        seed: np.random.SeedSequence,
+        retain: Retention,
+        progress: Progress = no_progress,
+    ) -> Run:
+        network, rng = network_of_data(data), np.random.default_rng(seed)
+        joined = plant(network, ACCOUNTS, TARGETS, rng, LINKS)
+        new = rng.permutation(joined.nodes)
+        published = replace(joined, types=np.ones(joined.size, dtype=np.int64))
+        channel = Channel(retain=retain)
+        channel.send(PUBLISHED_KIND, OWNER, "public", 1, tensors_of(published.renamed(new)))
+        who = identity_secrets(new[: network.nodes], joined.nodes, branch(seed, "others"))
+        owner = sensitive_links(data, network, None)
+        links = link_secrets([] if owner is None else [owner], network.nodes, branch(seed, "links"))
+        progress("planting", 1, 1)
+        original = Original(joined, ACCOUNTS, published)
+        secrets = (replace(who, original=original), replace(links, image=new[: network.nodes]))
+        nothing = Utility(1, float("nan"), 1.0, 1.0)
+        return Run(channel.transcript, {s.game: s for s in secrets}, (nothing,), 0, tested=0)

@@ -1,0 +1,112 @@
+"""Federated self-training: the jointly trained model that labels what is not labelled (FedGC 3.2)."""
+
+from collections.abc import Callable
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch.nn import functional as F
+
+from ...randomness import branch, seeded
+from ..channel import Channel
+from ..defense import SharedModel
+from ..models.backbone import GCN, Weights
+from ..models.propagation import Neighbourhood, side_by_side
+from ..party import Client
+from .labelled_counts import labelled_counts
+
+MODEL_KIND = "self-training-model"
+GRADIENT_KIND = "self-training-gradients"
+
+
+def mean_error(logits: Tensor, labels: Tensor) -> Tensor:
+    """Derivative of the mean cross-entropy by the logits, [k, C]."""
+    one_hot = F.one_hot(labels, logits.shape[1])
+    return (logits.softmax(1) - one_hot) / len(labels)
+
+
+def train_together(
+    clients: list[Client],
+    near: list[Neighbourhood],
+    channel: Channel,
+    *,
+    hidden: int,
+    rounds: int,
+    lr: float,
+    weights_by: Callable[[list[float]], list[float]],
+    seed: np.random.SeedSequence,
+    progress: Callable[[int], None],
+) -> Weights:
+    """FedSGD on a two-layer GCN: one full-batch gradient per client and round.
+
+    The weights of the round with the best validation accuracy are kept (the released code takes the
+    best test accuracy).
+
+    Args:
+        clients: the parties.
+        near: what each client's model reads.
+        channel: what models and gradients go through.
+        hidden: width of the hidden layer.
+        rounds: communication rounds.
+        lr: the server's step.
+        weights_by: turns the clients' labelled counts into weights that sum to one.
+        seed: of the first weights.
+        progress: called with the number of rounds done.
+    """
+    with seeded(branch(seed, "weights")):
+        model = GCN(clients[0].x.shape[1], hidden, clients[0].classes).to(clients[0].x.device)
+    weights = {name: tensor.clone() for name, tensor in model.weights().items()}
+    parts = [n.of(c.train.nonzero().flatten()) for c, n in zip(clients, near, strict=True)]
+    watched = _watched(clients, near)
+    labels = torch.cat([c.y[c.val] for c in clients])
+    shares = weights_by(labelled_counts(clients, channel))
+    best, kept = -1.0, weights
+    for round_ in range(rounds):
+        sent = channel.send(MODEL_KIND, "server", "clients", round_, weights)
+        for client, part, share in zip(clients, parts, shares, strict=True):
+            own = _gradient(sent, part, client.y_train[client.train])
+            got = channel.send(GRADIENT_KIND, client.name, "server", round_, own)
+            weights = {name: weights[name] - lr * share * got[name] for name in weights}
+        if round_ % 5 == 0 or round_ == rounds - 1:
+            predicted = GCN.logits(weights, GCN.hidden(weights, watched.rows), watched.second).argmax(1)
+            accuracy = float((predicted == labels).float().mean())
+            if accuracy > best:
+                best, kept = accuracy, {name: tensor.clone() for name, tensor in weights.items()}
+        progress(round_ + 1)
+    return kept
+
+
+def _watched(clients: list[Client], near: list[Neighbourhood]) -> Neighbourhood:
+    return side_by_side([n.of(c.val.nonzero().flatten()) for c, n in zip(clients, near, strict=True)])
+
+
+def _gradient(weights: Weights, part: Neighbourhood, labels: Tensor) -> Weights:
+    hidden = GCN.hidden(weights, part.rows)
+    error = mean_error(GCN.logits(weights, hidden, part.second), labels)
+    return GCN.gradients(weights, part.rows, hidden, part.second, error)
+
+
+def label_the_rest(
+    clients: list[Client],
+    near: list[Neighbourhood],
+    weights: Weights,
+    held_out: float,
+    seed: np.random.SeedSequence,
+) -> SharedModel:
+    """Each client labels its unlabelled nodes with the shared model.
+
+    Args:
+        clients: the parties.
+        near: what each client's model reads.
+        weights: of the shared model.
+        held_out: share of the test nodes that takes no part, drawn at random. Pseudo-labelled nodes are
+            training data of what follows; only nodes that took no part are non-members in every sense.
+        seed: of this draw.
+    """
+    rng = np.random.default_rng(seed)
+    labels, taking_part = {}, {}
+    for client, part in zip(clients, near, strict=True):
+        labels[client.number] = GCN.logits(weights, GCN.hidden(weights, part.rows), part.second).argmax(1)
+        out = torch.from_numpy(rng.random(len(client.nodes)) < held_out).to(client.test.device)
+        taking_part[client.number] = ~client.train & ~(client.test & out)
+    return SharedModel(weights, labels, taking_part)

@@ -1,0 +1,1 @@
+"""What is asked about whom: the truth of each game."""

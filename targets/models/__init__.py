@@ -1,0 +1,1 @@
+"""Models and how they are trained, one or many at a time."""

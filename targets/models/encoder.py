@@ -1,0 +1,52 @@
+"""A client's feature encoder, as it is kept by the client and as one who has it applies it."""
+
+from collections.abc import Mapping
+
+import torch
+from torch import Tensor
+from torch.nn import functional as F
+
+from ...errors import InputError
+from .propagation import gcn_operator, sparse_features
+
+ENCODER_KIND = "ib-encoder"
+
+
+def gaussian(aggregated: Tensor, w2: Tensor) -> tuple[Tensor, Tensor]:
+    """The encoder's second layer: mean, and deviation through a softplus (FedGC Eq. 9), [n, d] each."""
+    d = w2.shape[0]
+    z = aggregated @ w2
+    return z[:, :d], F.softplus(z[:, d:]) + 1e-10
+
+
+def encoded(x: Tensor, edges: Tensor, encoder: Mapping[str, Tensor]) -> Tensor:
+    """A client's encoder applied to any nodes: the standardised mean of z, [n, d].
+
+    Args:
+        x: features [n, d].
+        edges: edges among them [2, e].
+        encoder: ``w1`` [d, d], ``w2`` [d, 2d], and the client's ``shift`` and ``scale`` [d].
+
+    Raises:
+        InputError: the encoder, which may come from a file, does not fit.
+    """
+    _check(encoder, x.shape[1])
+    operator = gcn_operator(edges, len(x))
+    hidden = torch.relu(sparse_features(x) @ encoder["w1"])
+    mean, _ = gaussian(operator @ hidden, encoder["w2"])
+    return (mean - encoder["shift"]) / encoder["scale"]
+
+
+def _check(encoder: Mapping[str, Tensor], d: int) -> None:
+    shapes = {"w1": (d, d), "w2": (d, 2 * d), "shift": (d,), "scale": (d,)}
+    for name, shape in shapes.items():
+        if name not in encoder:
+            raise InputError(f"the encoder lacks '{name}'")
+        part = encoder[name]
+        if tuple(part.shape) != shape or not part.is_floating_point() or not bool(torch.isfinite(part).all()):
+            raise InputError(
+                f"the encoder's '{name}' has shape {tuple(part.shape)} and type {part.dtype}: "
+                f"expected finite numbers of shape {shape} for {d} features"
+            )
+    if not bool((encoder["scale"] > 0).all()):
+        raise InputError("the encoder's 'scale' must be positive")

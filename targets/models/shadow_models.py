@@ -1,0 +1,138 @@
+"""Many models of one recipe, each on its own members: what shadow-model attacks and pipelines train.
+
+On the CPU each model is trained by compiled kernels, one thread a model, models side by side on threads; features
+stay sparse, and nothing is kept of a model but its answers (and its weights, if asked for). On other devices, and
+for GAT, models are trained in batches as one network with stacked weights.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from joblib import Parallel, delayed
+from torch import Tensor
+
+from ...randomness import branch
+from .recipe import initial_weights
+from .shadow_task import One, Query, Task
+
+MEMORY = 2 * 2**30
+"""Bytes that a batch of models may take, by default."""
+
+
+@dataclass(frozen=True)
+class Trained:
+    """Models with what they answered.
+
+    Attributes:
+        answers: for each query the logits [K, s, C], float32, on the CPU.
+        epochs: epochs that each model took, [K].
+        weights: stacked weights by name [K, ...], or empty where they were not asked for.
+    """
+
+    answers: tuple[Tensor, ...]
+    epochs: Tensor
+    weights: dict[str, Tensor]
+
+
+Step = Callable[[int], None]
+
+
+def train_models(
+    task: Task,
+    queries: Sequence[Query],
+    seed: np.random.SeedSequence,
+    *,
+    device: str = "cpu",
+    workers: int | None = None,
+    memory: int = MEMORY,
+    first: Sequence[dict[str, Tensor]] | None = None,
+    keep_weights: bool = False,
+    progress: Step | None = None,
+) -> Trained:
+    """Trains K models and asks each of them all queries.
+
+    Results depend neither on ``workers`` nor on ``memory``: model k's randomness is a branch of ``seed``.
+
+    Args:
+        task: the models' data and recipe.
+        queries: what to ask, each of all models.
+        seed: root of the models' randomness.
+        device: cpu, or where to train batches.
+        workers: threads, one model each at a time (CPU kernels); by default as joblib's context says, else one.
+        memory: bytes that a batch may take where models are trained in batches.
+        first: each model's first weights, by default drawn.
+        keep_weights: return the trained weights too.
+        progress: called with the number of models done.
+    """
+    count = len(task.members)
+    features = task.data.num_features
+    begin = first or [
+        initial_weights(task.recipe, features, task.classes, branch(seed, "weights", k)) for k in range(count)
+    ]
+    coins = [branch(seed, "dropout", k) for k in range(count)]
+    if _has_kernels(task, device):
+        from .compiled_models import trainer
+
+        train = trainer(task, queries)
+        jobs = (delayed(train)(k, begin[k], coins[k]) for k in range(count))
+        found = Parallel(n_jobs=workers, prefer="threads", return_as="generator")(jobs)
+        return _stacked(_counted(found, progress), len(queries), keep_weights)
+    from .batched_models import batches
+
+    found = batches(task, queries, begin, coins, device, memory)
+    return _stacked(_counted(found, progress), len(queries), keep_weights)
+
+
+def ask_models(
+    task: Task,
+    queries: Sequence[Query],
+    weights: dict[str, Tensor],
+    *,
+    device: str = "cpu",
+    workers: int | None = None,
+    memory: int = MEMORY,
+) -> tuple[Tensor, ...]:
+    """Logits [K, s, C] of trained models, given by their stacked weights [K, ...], for each query.
+
+    ``task`` says what they were trained for; its members matter to queries whose edges are kept apart.
+    """
+    count = len(next(iter(weights.values())))
+    models = [{name: weight[k] for name, weight in weights.items()} for k in range(count)]
+    if _has_kernels(task, device):
+        from .compiled_models import asker
+
+        ask = asker(task, queries)
+        jobs = (delayed(ask)(k, model) for k, model in enumerate(models))
+        found = Parallel(n_jobs=workers, prefer="threads", return_as="generator")(jobs)
+    else:
+        from .batched_models import asked_in_batches
+
+        found = asked_in_batches(task, queries, models, device, memory)
+    return tuple(torch.stack(answers) for answers in zip(*found, strict=True))
+
+
+def _has_kernels(task: Task, device: str) -> bool:
+    return device == "cpu" and task.recipe.architecture != "gat"
+
+
+def _counted(found: Iterator[One], progress: Step | None) -> Iterator[One]:
+    for done, one in enumerate(found, 1):
+        if progress is not None:
+            progress(done)
+        yield one
+
+
+def _stacked(found: Iterator[One], queries: int, keep_weights: bool) -> Trained:
+    answers: list[list[Tensor]] = [[] for _ in range(queries)]
+    epochs: list[int] = []
+    weights: list[dict[str, Tensor]] = []
+    for answered, taken, trained in found:
+        for kept, answer in zip(answers, answered, strict=True):
+            kept.append(answer)
+        epochs.append(taken)
+        if keep_weights:
+            weights.append(trained)
+    stacked = {name: torch.stack([w[name] for w in weights]) for name in (weights[0] if weights else {})}
+    return Trained(tuple(torch.stack(a) for a in answers), torch.tensor(epochs), stacked)

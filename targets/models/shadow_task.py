@@ -1,0 +1,57 @@
+"""What many models are trained for, and what they are asked."""
+
+from dataclasses import dataclass
+
+from torch import Tensor
+from torch_geometric.data import Data
+
+from ...errors import InputError
+from .recipe import Recipe
+
+One = tuple[list[Tensor], int, dict[str, Tensor]]
+"""What is left of one model: its logits for each query [s, C], the epochs that it took, its weights."""
+
+
+@dataclass(frozen=True)
+class Query:
+    """Nodes to ask about, and the edges to ask with.
+
+    Attributes:
+        nodes: [s] int64.
+        edges: both directions [2, e]; None leaves all nodes alone (0-hop).
+        apart: keep only edges between two members or two non-members of the model that is asked.
+        x: features of all nodes to ask with, dense or CSR, where they are not the graph's own; with other nodes
+            than the graph's, nothing can be kept apart.
+    """
+
+    nodes: Tensor
+    edges: Tensor | None
+    apart: bool = False
+    x: Tensor | None = None
+
+
+@dataclass(frozen=True)
+class Task:
+    """What K models are trained for.
+
+    Attributes:
+        data: features, edges and labels of all nodes.
+        members: whose label each model trains on, [K, n] bool.
+        recipe: how.
+        classes: C.
+        induced: each model sees its members' subgraph alone (else the whole graph and members' labels).
+        validation: nodes whose accuracy selects the epoch, [n] bool.
+    """
+
+    data: Data
+    members: Tensor
+    recipe: Recipe
+    classes: int
+    induced: bool = False
+    validation: Tensor | None = None
+
+    def __post_init__(self) -> None:
+        if self.members.dim() != 2 or self.members.shape[1] != self.data.num_nodes or not len(self.members):
+            raise ValueError(f"members must be [K, {self.data.num_nodes}], not {tuple(self.members.shape)}")
+        if not bool(self.members.any(1).all()):
+            raise InputError("a shadow model has no member to train on: use more subjects or fewer models")

@@ -1,0 +1,1 @@
+"""Node classifiers trained with differential privacy."""

@@ -1,0 +1,1 @@
+"""Graphs that are published without names."""

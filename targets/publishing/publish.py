@@ -1,0 +1,193 @@
+"""The oldest way to give a graph away: publish it with the names removed."""
+
+from dataclasses import replace
+from typing import Any, Literal
+
+import numpy as np
+import torch
+from pydantic import Field, field_validator
+from torch_geometric.data import Data
+
+from ...errors import InputError
+from ...graphs.measures.utility import utility_of
+from ...graphs.network import PUBLISHED_KIND, Network, Original, changes
+from ...graphs.pyg import network_of_data
+from ...randomness import branch
+from ...settings import Settings
+from ..channel import Channel, Retention
+from ..defense import Defense
+from ..device import usable_device
+from ..games.identities import OTHERS, identity_secrets
+from ..games.links import NON_EDGES, link_secrets
+from ..party import Client
+from ..target import Progress, Run, Target, Utility, no_progress
+from .planted_accounts import plant
+from .published import tensors_of
+from .published_accuracy import gnn_accuracy
+
+OWNER = "client:0"
+
+
+class PublishSettings(Settings):
+    """Settings of `Publish`."""
+
+    utility: Literal["structure", "accuracy"] | None = Field(
+        None, description="structure, or a GNN's accuracy; by default the latter where nodes have labels"
+    )
+    measures: tuple[str, ...] | None = Field(None, description="measures of structure by name; all by default")
+    sensitive: int | None = Field(None, ge=0, description="type of edge that is secret; all edges by default")
+    accounts: int = Field(0, ge=0, description="accounts that an active adversary opens before the release")
+    account_targets: int = Field(20, ge=1, description="persons that these accounts link to")
+    non_edges: int = Field(NON_EDGES, ge=100, description="pairs without an edge in question")
+    others: int = Field(OTHERS, ge=100, description="pairs of a person and another's node in question")
+    device: str = Field("cpu", description="where the GNN of the utility is trained")
+
+    @field_validator("device")
+    @classmethod
+    def _device_is_here(cls, device: str) -> str:
+        return usable_device(device)
+
+
+class Publish(Target):
+    """Publishes a graph with the names removed, after an anonymising defense.
+
+    One message to everybody: the edges under random ids (and weights, types, groups and counts where the network
+    has them). Features and labels are not published. Secret are the identities (which published node is this
+    person?) and the links, or those of one type (``sensitive``), of whom an adversary knows who is who.
+
+    Utility: the mean of what the published network keeps of the original's structure (`network_utility`), or, where
+    nodes have labels, the test accuracy of a GCN on the published edges with the owner's features.
+    """
+
+    name = "publish"
+    release = PUBLISHED_KIND
+    release_phrase = "the published graph"
+    sends = (PUBLISHED_KIND,)
+    plain = True
+    Settings = PublishSettings
+    settings: PublishSettings
+
+    @classmethod
+    def preset(cls, preset: str, data: Data) -> dict[str, Any]:
+        return {}
+
+    @property
+    def clients(self) -> int:
+        """The owner alone."""
+        return 1
+
+    def why_not(self, defense: Defense) -> str | None:
+        if type(defense) is Defense or "on_graph" in defense.sockets():
+            return None
+        return "it changes what models are trained on or send, and here a graph is published as it is"
+
+    def run(
+        self,
+        data: Data,
+        defense: Defense,
+        seed: np.random.SeedSequence,
+        retain: Retention,
+        progress: Progress = no_progress,
+    ) -> Run:
+        s, network = self.settings, network_of_data(data)
+        original = self._joined(network, branch(seed, "accounts"))
+        changed = defense.on_graph(original.network, branch(seed, "defense"))
+        progress("publishing", 1, 3)
+        new = np.random.default_rng(branch(seed, "names")).permutation(changed.nodes)
+        channel = Channel(retain=retain)
+        channel.send(PUBLISHED_KIND, OWNER, "public", 1, tensors_of(changed.renamed(new)))
+        image = new[: network.nodes]
+        who = identity_secrets(image, changed.nodes, branch(seed, "others"), s.others)
+        secrets = [replace(who, original=replace(original, published=changed))]
+        linked = sensitive_links(data, network, s.sensitive)
+        if linked is not None:
+            found = link_secrets([linked], network.nodes, branch(seed, "links"), s.non_edges)
+            secrets.append(replace(found, image=image))
+        progress("publishing", 2, 3)
+        accurate = self._asks_accuracy(data)
+        kept = self._kept(network, changed, branch(seed, "structure"))
+        if changed.counts is not None:
+            utility = float("nan")
+        elif accurate:
+            utility = gnn_accuracy(data.to(s.device), changed, branch(seed, "accuracy"))
+        else:
+            utility = float(np.mean(list(kept.values())))
+        progress("publishing", 3, 3)
+        return Run(
+            channel.transcript,
+            {secret.game: secret for secret in secrets},
+            (Utility(1, float("nan"), utility, utility),),
+            0,
+            _notes(original.network, changed, defense),
+            kept=kept,
+            tested=None if accurate else 0,
+        )
+
+    def _joined(self, network: Network, seed: np.random.SeedSequence) -> Original:
+        """The network with an adversary's own accounts in it, if it opened any."""
+        s = self.settings
+        if not s.accounts:
+            return Original(network)
+        targets = min(s.account_targets, network.nodes)
+        return Original(plant(network, s.accounts, targets, np.random.default_rng(seed)), s.accounts)
+
+    def _kept(self, before: Network, after: Network, seed: np.random.SeedSequence) -> dict[str, float]:
+        """What is kept of the structure, by measure; nothing can be told of counts between groups."""
+        if after.counts is not None:
+            return {}
+        rng = np.random.default_rng(seed)
+        return {kept.name: kept.score for kept in utility_of(before, after, rng, self.settings.measures)}
+
+    def _asks_accuracy(self, data: Data) -> bool:
+        """Whether its utility is a GNN's accuracy."""
+        plain = bool(getattr(data, "plain", False))
+        if self.settings.utility == "accuracy" and plain:
+            raise InputError(
+                "utility=accuracy needs features and labels, this graph has none: use utility=structure"
+            )
+        return self.settings.utility == "accuracy" or (self.settings.utility is None and not plain)
+
+
+def sensitive_links(data: Data, network: Network, kind: int | None) -> Client | None:
+    """The owner with the edges that are secret; None where all pairs are linked, or none.
+
+    Raises:
+        InputError: a type is called sensitive that no edge has.
+    """
+    edges = network.edges
+    if kind is not None:
+        types = np.empty(0) if network.types is None else network.types
+        if not (types == kind).any():
+            known = ", ".join(map(str, np.unique(types).tolist())) or "none"
+            raise InputError(f"sensitive={kind}: no edge is of this type; types here: {known}")
+        edges = edges[:, types == kind]
+    edges = np.unique(edges, axis=1)
+    if edges.shape[1] in (0, network.nodes * (network.nodes - 1) // 2):
+        return None
+    both = torch.from_numpy(np.concatenate([edges, edges[::-1]], axis=1))
+    nodes = torch.arange(network.nodes)
+    nobody = torch.zeros(network.nodes, dtype=torch.bool)
+    nothing = torch.empty((2, 0), dtype=torch.long)
+    return Client(
+        number=0,
+        nodes=nodes,
+        x=data.x,
+        y=data.y,
+        y_train=data.y,
+        train=nobody,
+        val=nobody,
+        test=nobody,
+        used=nobody,
+        edges=both,
+        cut=nothing,
+        classes=int(data.y.max()) + 1,
+    )
+
+
+def _notes(before: Network, after: Network, defense: Defense) -> tuple[str, ...]:
+    """What a reader must know of the release: what changed, and whether the guarantee was found on it."""
+    told, verified = [changes(before, after)], defense.verify(before, after)
+    if verified is not None:
+        holds = "verified on the output" if verified.holds else "THE GUARANTEE DOES NOT HOLD ON THE OUTPUT"
+        told.append(f"{holds}: {verified.guarantee} ({verified.detail})")
+    return tuple(told)

@@ -1,0 +1,36 @@
+"""Networks as messages, and back."""
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from ...errors import InputError
+from ...graphs.network import Network
+from ..transcript import Message
+
+ARRAYS = ("weights", "types", "groups", "counts")
+
+
+def tensors_of(network: Network) -> dict[str, Tensor]:
+    """The content of a message: ``size`` (n), ``edges`` [2, m], and what else the network tells."""
+    told = {"size": np.array([network.nodes]), "edges": network.edges}
+    told |= {name: getattr(network, name) for name in ARRAYS if getattr(network, name) is not None}
+    return {name: torch.from_numpy(np.ascontiguousarray(array)) for name, array in told.items()}
+
+
+def network_of(message: Message) -> Network:
+    """The network of a message.
+
+    Raises:
+        InputError: the message holds no usable network.
+    """
+    arrays = {name: tensor.cpu().numpy() for name, tensor in message.tensors.items()}
+    try:
+        edges, nodes = arrays["edges"], int(arrays["size"][0])
+        if edges.ndim != 2 or len(edges) != 2:
+            raise ValueError(f"edges of shape {edges.shape}, expected (2, m)")
+        told = (arrays.get("weights"), arrays.get("types"), arrays.get("groups"))
+        read = Network.of(nodes, edges[0], edges[1], *told)
+    except (KeyError, ValueError, IndexError) as error:
+        raise InputError(f"the message '{message.kind}' holds no usable network: {error}") from error
+    return Network(read.nodes, read.edges, read.weights, read.types, read.groups, arrays.get("counts"))

@@ -43,7 +43,7 @@ def lint_claim_command(file: Path | None, shape: str, example: bool) -> None:
     if shape == "json":
         click.echo(found.json(), nl=False)
     else:
-        from ..reports.console.lint_console import print_lint
+        from ..reports.console.claim_console import print_lint
 
         print_lint(console(), found)
     sys.exit(1 if found.wrong else 0)

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from gaudit.audit.results.audited import Point
 from gaudit.audit.statistics.finding import Finding
 from gaudit.audit.statistics.metrics import Judged
-from gaudit.audit.statistics.roc import roc
+from gaudit.audit.statistics.rates import roc
 from gaudit.reports.figures.curve_chart import curve_chart
 from gaudit.reports.figures.interval_chart import interval_chart
 from gaudit.reports.figures.marks import SHAPES, Mark, marks

@@ -16,8 +16,14 @@ from scipy.integrate import quad
 from scipy.special import logsumexp
 from scipy.stats import hypergeom, laplace, norm
 
-from gaudit.audit.lint.claim_accounts import prv_epsilon, renyi_of_training, spent, together, unsampled_epsilon
-from gaudit.audit.lint.claim_divergences import renyi_of_coupled
+from gaudit.audit.lint.claim_accounts import (
+    prv_epsilon,
+    renyi_of_coupled,
+    renyi_of_training,
+    spent,
+    together,
+    unsampled_epsilon,
+)
 from gaudit.audit.lint.claim_sensitivity import clips_needed
 from gaudit.audit.lint.claim_statement import Statement
 from gaudit.mechanisms.gaussian import epsilon_of

@@ -18,8 +18,7 @@ from gaudit.audit.statistics.balanced_accuracy import (
     halves,
 )
 from gaudit.audit.statistics.metrics import Judged
-from gaudit.audit.statistics.rates import tpr_at_fpr, tpr_at_fpr_finding
-from gaudit.audit.statistics.roc import roc
+from gaudit.audit.statistics.rates import roc, tpr_at_fpr, tpr_at_fpr_finding
 
 
 def world(rng, *, runs=1, members=140, others=1000, shift=1.0, drift=0.0, wander=0.0, subjects="same"):

@@ -1,17 +1,19 @@
 """What attacks on identity share: for each person the set of published nodes that may be it."""
 
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from pydantic import Field
 from torch import Tensor
 
 from ...errors import InputError
 from ...graphs.network import PUBLISHED_KIND, Ints, Network, Original
+from ...settings import Settings
 from ...targets.games.identities import GAME, identity_pairs
 from ...targets.publishing.published import network_of
 from ...targets.transcript import View
@@ -123,3 +125,36 @@ class IdentityAttack(Attack):
     def blind_score(self, knowledge: Knowledge) -> Tensor:
         """Without the release every published node may be anybody."""
         return torch.full((len(knowledge.subjects),), 1.0, dtype=torch.double)
+
+
+def shared(sets: Sequence[Ints], own: Ints) -> Candidates:
+    """Candidates of persons of whom many have the same set, which is kept once.
+
+    Args:
+        sets: published nodes, ascending within each.
+        own: for each person the place of its set among these, [p].
+    """
+    sizes = np.array([len(s) for s in sets], dtype=np.int64)
+    start = np.cumsum(sizes) - sizes
+    return Candidates(start[own], sizes[own], np.concatenate(sets).astype(np.int64))
+
+
+class StructuralQuerySettings(Settings):
+    """Settings of every structural query."""
+
+    of: Of = Field(
+        "original",
+        description="what is known was seen in the original network, or is true of the published one: then a "
+        "defense that changes edges has not changed what is known",
+    )
+
+
+class StructuralQuery(IdentityAttack):
+    """Base of structural queries (Hay et al. 2008, section 2.2)."""
+
+    Settings = StructuralQuerySettings
+    settings: StructuralQuerySettings
+
+    @property
+    def of(self) -> Of:
+        return self.settings.of

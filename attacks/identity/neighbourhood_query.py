@@ -4,9 +4,7 @@ import numpy as np
 
 from ...graphs.neighbourhoods import digests
 from ...graphs.network import Ints, Network, Original
-from .identity import Candidates, Facts
-from .shared_candidates import shared
-from .structural_query import StructuralQuery
+from .identity import Candidates, Facts, StructuralQuery, shared
 
 
 class NeighbourhoodQuery(StructuralQuery):

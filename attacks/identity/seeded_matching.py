@@ -8,8 +8,7 @@ from pydantic import Field
 from ...graphs.network import Ints, Network, Original
 from ...settings import Settings
 from .graph_matching import percolation, propagation
-from .identity import Candidates, Facts, IdentityAttack
-from .shared_candidates import shared
+from .identity import Candidates, Facts, IdentityAttack, shared
 
 
 class AuxiliarySettings(Settings):

@@ -10,10 +10,8 @@ from pydantic import Field
 from scipy.sparse import csr_array
 
 from ...graphs.network import Ints, Network, Original
-from .identity import Candidates, Facts
+from .identity import Candidates, Facts, StructuralQuery, StructuralQuerySettings, shared
 from .rooted_search import MOST_EDGES, RootedSearch
-from .shared_candidates import shared
-from .structural_query import StructuralQuery, StructuralQuerySettings
 
 UNKNOWN = -1
 

@@ -13,9 +13,8 @@ from ...mechanisms.guarantee import Guarantee
 from ...mechanisms.mechanism import Mechanism
 from ...randomness import branch
 from ...registry import find
-from ..statistics.epsilon import epsilon_lower_bound
+from ..statistics.epsilon import epsilon_lower_bound, gaussian_epsilon
 from ..statistics.finding import Finding
-from ..statistics.gaussian_bound import gaussian_epsilon
 
 FEWEST = 50
 """Runs with the unit and as many without it, below which nothing would be shown."""

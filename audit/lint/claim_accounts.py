@@ -3,20 +3,21 @@
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 
 from ...graphs.network import Floats
-from ...mechanisms.gaussian import distance_of
+from ...mechanisms.gaussian import distance_of, epsilon_of
 from ...mechanisms.renyi import (
     ORDERS,
     epsilon_of_renyi,
     renyi_of_laplace,
     renyi_of_pure,
     renyi_of_sampled,
+    renyi_of_terms,
     terms_of,
 )
-from .claim_divergences import exact_epsilon, renyi_of_coupled
 from .claim_sensitivity import couples
 from .claim_statement import Claim, Noise, Release, Statement, Training
 
@@ -269,3 +270,26 @@ def _gaussian(parts: list[Spent], delta: float) -> float | None:
     if not delta or len(distances) < len(parts):
         return None
     return exact_epsilon(math.hypot(*distances), delta)
+
+
+def exact_epsilon(distance: float, delta: float) -> float:
+    """Epsilon of Gaussian noise; beyond any that can be claimed, as much as 10,000 deviations have."""
+    return epsilon_of(min(distance, 1e4), delta)
+
+
+@cache
+def renyi_of_coupled(examples: int, terms: int, batch: int, clips: float) -> Floats:
+    """Of one step on a uniform batch without replacement, of which one node changes several terms.
+
+    So many of the changed terms are in the batch as a hypergeometric law says (Daigavane et al. 2021).
+
+    Args:
+        examples: nodes that batches are drawn from.
+        terms: that one node changes.
+        batch: nodes in a batch.
+        clips: deviation of the noise, in clips.
+    """
+    from scipy.stats import hypergeom
+
+    touched = np.arange(min(terms, batch) + 1)
+    return renyi_of_terms(hypergeom.logpmf(touched, examples, min(terms, examples), min(batch, examples)), clips)

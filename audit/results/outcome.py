@@ -8,7 +8,7 @@ from ...targets.transcript import Exposure
 from ..planning.trial_plan import AttackPlan
 from ..statistics.finding import Finding
 from ..statistics.pairs import PRIVATE
-from ..statistics.roc import Roc
+from ..statistics.rates import Roc
 from ..statistics.vulnerability import Vulnerability
 
 

@@ -27,8 +27,7 @@ from ..statistics.metrics import (
     mean_difference,
     precision_finding,
 )
-from ..statistics.rates import rate_finding, rate_of_run
-from ..statistics.roc import roc
+from ..statistics.rates import rate_finding, rate_of_run, roc
 from ..statistics.vulnerability import by_group, vulnerabilities
 from .outcome import AttackOutcome, Baseline, DefenseOutcome
 

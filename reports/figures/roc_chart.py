@@ -11,7 +11,7 @@ import numpy as np
 from markupsafe import Markup
 
 from ...audit.statistics.finding import Finding
-from ...audit.statistics.roc import Roc
+from ...audit.statistics.rates import Roc
 from .axes import LEFT, RIGHT, TOP, WIDTH, Axes
 from .marks import Mark
 from .scales import logarithmic

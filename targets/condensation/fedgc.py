@@ -16,7 +16,7 @@ from ..channel import Channel, Retention
 from ..defense import Defense, LossTerm, SharedModel
 from ..device import usable_device
 from ..federated.exchange import exchange
-from ..federated.labelled_counts import KIND as LABELLED_KIND
+from ..federated.federated import COUNT_KIND as LABELLED_KIND
 from ..federated.self_training import GRADIENT_KIND as SELF_TRAINING_KIND
 from ..federated.self_training import label_the_rest, train_together
 from ..games.cells import GAME as LONE_NODE

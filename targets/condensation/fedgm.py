@@ -1,5 +1,6 @@
 """FedGM: clients condense alone and upload once; the server joins what they sent and refines it (IJCAI 2025)."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, Literal
 
@@ -9,9 +10,9 @@ from pydantic import Field, field_validator
 from torch import Tensor, nn
 from torch_geometric.data import Data
 
-from ...errors import unknown_name
+from ...errors import InputError, unknown_name
 from ...graphs.preprocessing import FeatureSettings
-from ...randomness import branch
+from ...randomness import branch, integer
 from ..channel import Channel, Retention
 from ..defense import Defense, LossTerm
 from ..device import usable_device
@@ -29,7 +30,6 @@ from .evaluation import Bench, TestPhase
 from .gradient_distance import RatioOf, condensed_size
 from .local import condensed_alone
 from .matching import ClassCells, MatchingServer, MatchingSettings, aggregated
-from .ratio_search import best_ratio
 from .released import transferred, utilities
 
 HARDER = ("actor", "tolokers")
@@ -238,3 +238,30 @@ class _FedGMRun:
 
     def _released(self, graph: CondensedGraph, round_: int) -> CondensedGraph:
         return CondensedGraph.from_tensors(self.channel.send(KIND, "server", "public", round_, graph.tensors()))
+
+
+LEAST = 0.1
+"""Smallest ratio that is tried; the paper searches between 0 and 1."""
+
+
+def best_ratio(validation: Callable[[float], float], tries: int, seed: np.random.SeedSequence) -> float:
+    """The ratio of the best validation accuracy among some that a tree-structured Parzen estimator proposes.
+
+    Args:
+        validation: accuracy on validation nodes with a ratio.
+        tries: how many ratios.
+        seed: of the proposals.
+
+    Raises:
+        InputError: Optuna is not installed.
+    """
+    try:
+        import optuna
+    except ImportError as error:
+        raise InputError("searching a ratio needs Optuna: pip install 'gaudit[search]'") from error
+    optuna.logging.set_verbosity(optuna.logging.WARNING)
+    study = optuna.create_study(
+        direction="maximize", sampler=optuna.samplers.TPESampler(seed=integer(seed) % 2**32)
+    )
+    study.optimize(lambda trial: validation(trial.suggest_float("ratio", LEAST, 1.0)), n_trials=tries)
+    return float(study.best_params["ratio"])

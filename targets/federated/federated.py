@@ -1,6 +1,6 @@
 """Training one node classifier by several clients who upload weights or gradients: what all such targets share."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -23,8 +23,6 @@ from ..partition import partition
 from ..party import Client, clients_of
 from ..splits import SPLIT, SplitName, divided
 from ..target import Progress, Run, Secrets, Target, Utility, no_progress
-from .labelled_counts import KIND as COUNT_KIND
-from .labelled_counts import labelled_counts
 from .local_training import (
     Correction,
     Forward,
@@ -37,6 +35,7 @@ from .local_training import (
 )
 
 """How many labelled nodes a client has, for the weighted mean."""
+COUNT_KIND = "labelled-count"
 POSTERIORS_KIND = posteriors_kind("full")
 PUBLISHED = {"model": MODEL_KIND, "posteriors": POSTERIORS_KIND}
 
@@ -395,3 +394,12 @@ class Federated(Target):
         progress: Progress = no_progress,
     ) -> Run:
         return self.loop(self.settings, data, defense, seed, retain, progress).run()
+
+
+def labelled_counts(clients: Sequence[Client], channel: Channel) -> list[float]:
+    """What the server is told, one number for each client."""
+    told = [
+        channel.send(COUNT_KIND, client.name, "server", -1, {"count": client.train.sum().cpu()})
+        for client in clients
+    ]
+    return [float(message["count"]) for message in told]

@@ -13,7 +13,7 @@ from ..defense import SharedModel
 from ..models.backbone import GCN, Weights
 from ..models.propagation import Neighbourhood, side_by_side
 from ..party import Client
-from .labelled_counts import labelled_counts
+from .federated import labelled_counts
 
 MODEL_KIND = "self-training-model"
 GRADIENT_KIND = "self-training-gradients"

@@ -19,11 +19,13 @@ from ..defense import Defense
 from ..device import usable_device
 from ..games.identities import OTHERS, identity_secrets
 from ..games.links import NON_EDGES, link_secrets
+from ..models.recipe import Recipe
+from ..models.shadow_models import ask_models, train_models
+from ..models.shadow_task import Query, Task
 from ..party import Client
 from ..target import Progress, Run, Target, Utility, no_progress
 from .planted_accounts import plant
 from .published import tensors_of
-from .published_accuracy import gnn_accuracy
 
 OWNER = "client:0"
 
@@ -191,3 +193,18 @@ def _notes(before: Network, after: Network, defense: Defense) -> tuple[str, ...]
         holds = "verified on the output" if verified.holds else "THE GUARANTEE DOES NOT HOLD ON THE OUTPUT"
         told.append(f"{holds}: {verified.guarantee} ({verified.detail})")
     return tuple(told)
+
+
+def gnn_accuracy(data: Data, published: Network, seed: np.random.SeedSequence) -> float:
+    """Test accuracy of a GCN on the published edges, trained with the owner's features and labels.
+
+    Nodes that a defense added are left out; the others keep their place in ``published``.
+    """
+    edges = published.plain().edges
+    edges = edges[:, edges[1] < data.num_nodes]
+    seen = data.clone()
+    seen.edge_index = torch.from_numpy(np.concatenate([edges, edges[::-1]], axis=1)).to(data.x.device)
+    task = Task(seen, data.train_mask[None], Recipe(architecture="gcn"), int(data.y.max()) + 1, False)
+    weights = train_models(task, [], seed, keep_weights=True).weights
+    logits = ask_models(task, [Query(torch.arange(data.num_nodes), seen.edge_index)], weights)[0][0]
+    return float((logits.argmax(1) == data.y)[data.test_mask].float().mean())

@@ -16,7 +16,7 @@ from scipy.integrate import quad
 from scipy.stats import binom, norm
 
 from gaudit.audit.claims.claims import FEWEST, asked_claim, check_claim
-from gaudit.audit.statistics.gaussian_bound import gaussian_epsilon
+from gaudit.audit.statistics.epsilon import gaussian_epsilon
 from gaudit.errors import InputError
 from gaudit.mechanisms.gaussian import delta_of, distance_of, epsilon_of
 from gaudit.mechanisms.mechanism import Mechanism

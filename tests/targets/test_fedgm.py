@@ -15,9 +15,8 @@ from gaudit.audit.running.trial import run_trial
 from gaudit.errors import InputError
 from gaudit.registry import find
 from gaudit.targets.condensation.condensed import CondensedGraph, joined
-from gaudit.targets.condensation.fedgm import FedGM, FixedLinks
+from gaudit.targets.condensation.fedgm import FedGM, FixedLinks, best_ratio
 from gaudit.targets.condensation.matching import MatchingServer, aggregated
-from gaudit.targets.condensation.ratio_search import best_ratio
 from gaudit.targets.splits import split_by_class
 from gaudit.targets.transcript import Transcript
 

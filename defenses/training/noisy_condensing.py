@@ -5,11 +5,10 @@ import torch
 from pydantic import Field
 from torch import Tensor
 
+from ...mechanisms.float_noise import Generators, laplace
 from ...settings import Settings
 from ...targets.defense import Defense, GradientChange
 from ...targets.party import Client
-from ..uploads.ldp import laplace
-from ..uploads.uploads import Generators
 
 
 class NoisyCondensingSettings(Settings):

@@ -7,10 +7,11 @@ import torch
 from pydantic import Field
 from torch import Tensor
 
+from ...mechanisms.float_noise import Generators
 from ...settings import Settings
 from ...targets.channel import Mod
 from ...targets.defense import Defense
-from .uploads import UPLOAD_KINDS, Change, Generators, on_uploads
+from .uploads import UPLOAD_KINDS, Change, on_uploads
 
 
 class QuantisationSettings(Settings):

@@ -5,16 +5,17 @@ from typing import Literal
 import numpy as np
 import torch
 from pydantic import Field, model_validator
-from torch import Tensor
 
 from ...graphs.network import Floats, Ints
+from ...mechanisms.clipping import clipped
 from ...mechanisms.exact_noise import WIDEST, discrete_laplace
+from ...mechanisms.float_noise import Generators, Streams, laplace
 from ...mechanisms.guarantee import Guarantee
 from ...mechanisms.public_inputs import drawable_epsilon, laplace_scale
 from ...settings import Settings
 from ...targets.channel import Mod
 from ...targets.defense import Defense
-from .uploads import UPLOAD_KINDS, Change, Generators, Streams, clipped, of_one_upload, on_uploads
+from .uploads import UPLOAD_KINDS, Change, of_one_upload, on_uploads
 
 GRID = 2**30
 """Steps from 0 to the clip, where noise is exact."""
@@ -121,14 +122,3 @@ def on_grid(values: Floats) -> Ints:
     if total > GRID:  # by the rounding of what clipped them
         whole = np.sign(whole) * (np.abs(whole) * GRID // total)
     return whole
-
-
-def laplace(like: Tensor, scale: float, generator: torch.Generator) -> Tensor:
-    """Laplace(0, scale) of the shape of ``like``, by inversion of one uniform draw.
-
-    Five times as fast as the difference of two exponentials; a draw of 24 bits cannot exceed 16.6 scales.
-    """
-    centred = torch.rand(like.shape, dtype=like.dtype, device=like.device, generator=generator).sub_(0.5)
-    sign = centred.sign()
-    size = torch.log1p(centred.abs_().mul_(-2).clamp_(min=-1 + 2**-24)).neg_()
-    return sign.mul_(size).mul_(scale)

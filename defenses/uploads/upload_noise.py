@@ -1,16 +1,16 @@
 """Gaussian noise on what clients upload, and the control that uploads nothing else."""
 
 import numpy as np
-import torch
 from pydantic import Field
-from torch import Tensor
 
+from ...mechanisms.clipping import clipped, norm_of
+from ...mechanisms.float_noise import Generators, Streams, normal, quick_normal
 from ...mechanisms.gaussian import epsilon_of
 from ...mechanisms.guarantee import Guarantee
 from ...settings import Settings
 from ...targets.channel import Mod
 from ...targets.defense import Defense
-from .uploads import UPLOAD_KINDS, Change, Generators, Streams, clipped, norm_of, of_one_upload, on_uploads
+from .uploads import UPLOAD_KINDS, Change, of_one_upload, on_uploads
 
 ACCOUNTANT = "Gaussian noise on a change of L2 norm at most clip (Balle and Wang 2018); float sampler"
 
@@ -97,22 +97,9 @@ class NoiseInstead(Defense):
         generators = Generators(seed)
 
         def replaced(change: Change, sender: str) -> Change:
-            noise = gaussian(change, generators)
+            noise = quick_normal(change, generators)
             drawn = norm_of(noise, 2)
             scale = norm_of(change, 2) / drawn if drawn else 0.0
             return {name: tensor * scale for name, tensor in noise.items()}
 
         return on_uploads(replaced)
-
-
-def normal(like: Tensor, rng: np.random.Generator) -> Tensor:
-    """Independent standard normal numbers of the same shape, type and place."""
-    return torch.from_numpy(rng.standard_normal(tuple(like.shape))).to(like)
-
-
-def gaussian(like: Change, generators: Generators) -> Change:
-    """Independent standard normal numbers of the same names, shapes and types."""
-    return {
-        name: torch.randn(t.shape, dtype=t.dtype, device=t.device, generator=generators.on(t.device))
-        for name, t in like.items()
-    }

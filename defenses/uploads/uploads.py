@@ -1,16 +1,12 @@
 """What defenses of uploads share: which messages they are, and what a client adds to what it was given."""
 
-import math
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
-import numpy as np
-import torch
 from torch import Tensor
 
 from ...errors import InputError
 from ...mechanisms.guarantee import Guarantee
-from ...randomness import branch, integer
 from ...targets.answers import GLOBAL_KIND, GRADIENT_KIND, UPDATE_KIND
 from ...targets.channel import Mod
 from ...targets.transcript import Message
@@ -36,37 +32,6 @@ def of_one_upload(epsilon: float, delta: float, accountant: str) -> Guarantee:
         composes="rounds add up: this is one upload",
         covers="one upload of a gradient or of weights",
     )
-
-
-class Streams:
-    """Numpy generators for noise that a promise rests on, one for each sender.
-
-    Each has all of the seed's entropy: torch's generator on a CPU has 2^32 streams, few enough to try. One for all
-    senders would tell whoever knows its own noise that of the others.
-    """
-
-    def __init__(self, seed: np.random.SeedSequence) -> None:
-        self._seed, self._made = seed, dict[str, np.random.Generator]()
-
-    def of(self, sender: str) -> np.random.Generator:
-        if sender not in self._made:
-            self._made[sender] = np.random.default_rng(branch(self._seed, sender))
-        return self._made[sender]
-
-
-class Generators:
-    """Torch generators that all start from one seed, one for each device that tensors come from.
-
-    Fast, and guessed from a few of their numbers: for coins that no promise rests on.
-    """
-
-    def __init__(self, seed: np.random.SeedSequence) -> None:
-        self._number, self._made = integer(seed), dict[torch.device, torch.Generator]()
-
-    def on(self, device: torch.device) -> torch.Generator:
-        if device not in self._made:
-            self._made[device] = torch.Generator(device).manual_seed(self._number)
-        return self._made[device]
 
 
 def on_uploads(change: Callable[[Change, str], Change]) -> Mod:
@@ -117,20 +82,3 @@ def _base(message: Message, known: Mapping[str, Mapping[str, Tensor]]) -> Mappin
             "expected the same names and shapes"
         )
     return base
-
-
-def norm_of(change: Mapping[str, Tensor], order: int) -> float:
-    """L1 or L2 norm of all tensors together, as one vector."""
-    if not change:
-        return 0.0
-    parts = torch.stack([torch.linalg.vector_norm(t, order, dtype=torch.double).cpu() for t in change.values()])
-    return float(torch.linalg.vector_norm(parts, order))
-
-
-def clipped(change: Change, largest: float, order: int) -> Change:
-    """The same direction with a norm of at most ``largest``; a change that is not finite counts as none."""
-    norm = norm_of(change, order)
-    if not math.isfinite(norm):  # no factor would bound it
-        return {name: torch.zeros_like(tensor) for name, tensor in change.items()}
-    # not by largest / norm where that is 1 already: an upload within the bound stays as it is, bit by bit
-    return change if norm <= largest else {name: tensor * (largest / norm) for name, tensor in change.items()}

@@ -9,9 +9,11 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from ...mechanisms.clipping import clipped_samples
+from ...mechanisms.float_noise import normal
+
 Inputs = Callable[[Tensor], tuple[Tensor, ...]]
 """What a model reads of some records, given their ids [b]: tensors whose first length is b."""
-TINY = 1e-12
 
 
 @dataclass(frozen=True)
@@ -70,14 +72,6 @@ def train_noisily(
     watched.to_standard_module()
 
 
-def normal(like: Tensor, rng: np.random.Generator) -> Tensor:
-    """Standard normal numbers of the same shape, kind and place.
-
-    Drawn by numpy, whose seeds have 128 bits: torch's generator on a CPU has 2^32 streams, few enough to try.
-    """
-    return torch.from_numpy(rng.standard_normal(like.shape)).to(like)
-
-
 def draw_first_weights(model: nn.Module, rng: np.random.Generator) -> None:
     """First weights of linear layers, uniform within 1 / sqrt(fan in) as torch draws them, from a generator."""
     with torch.no_grad():
@@ -114,12 +108,7 @@ def clipped_sum(
         loss = F.cross_entropy(watched(*inputs(part)), labels[part], reduction="sum")
         _backward(loss)
         samples: list[Tensor] = [weight.grad_sample for weight in weights]  # type: ignore[attr-defined]
-        squares = torch.stack([sample.flatten(1).square().sum(1) for sample in samples])
-        length = squares.sum(0).sqrt()
-        finite = length.isfinite()  # what overflows counts as none: no clip would bound it
-        share = torch.where(finite, (how.clip / length.clamp(min=TINY)).clamp(max=1.0), 0.0)
-        for into, sample in zip(total, samples, strict=True):
-            known = sample if bool(finite.all()) else torch.nan_to_num(sample, posinf=0.0, neginf=0.0)
-            into.add_(torch.einsum("b,b...->...", share, known))
+        for into, found in zip(total, clipped_samples(samples, how.clip), strict=True):
+            into.add_(found)
     watched.zero_grad(set_to_none=True)
     return total

@@ -10,12 +10,13 @@ from torch import Tensor
 from torch_geometric.data import Data
 
 from ...mechanisms import accounting
+from ...mechanisms.clipping import clipped, norm_of
 from ...mechanisms.guarantee import Guarantee
 from ...randomness import branch
 from ..federated.federated import Federated, FederatedRun, FederatedSettings
 from ..party import Client
 from ..target import Run
-from .noisy_rounds import NoisyRound, clipped, difference, noisy_step, norm_of
+from .noisy_rounds import NoisyRound, difference, noisy_step
 
 
 class DPFedAvgSettings(FederatedSettings):

@@ -1,6 +1,5 @@
 """What a server does with clipped changes of its clients' weights: a noisy sum (McMahan et al. 2018)."""
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -8,7 +7,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from .clipped_training import normal
+from ...mechanisms.clipping import clipped
+from ...mechanisms.float_noise import normal
 
 Weights = Mapping[str, Tensor]
 
@@ -36,20 +36,6 @@ class NoisyRound:
 def difference(one: Weights, other: Weights) -> dict[str, Tensor]:
     """What ``one`` has more than ``other``, in double precision."""
     return {name: one[name].double() - weight.double() for name, weight in other.items()}
-
-
-def norm_of(change: Weights) -> float:
-    """L2 norm of all tensors together."""
-    parts = [torch.linalg.vector_norm(part, dtype=torch.double) for part in change.values()]
-    return float(torch.linalg.vector_norm(torch.stack(parts)))
-
-
-def clipped(change: Weights, clip: float) -> dict[str, Tensor]:
-    """The same direction with an L2 norm of at most ``clip``; a change that is not finite counts as none."""
-    norm = norm_of(change)
-    if not math.isfinite(norm):
-        return {name: torch.zeros_like(part) for name, part in change.items()}
-    return dict(change) if norm <= clip else {name: part * (clip / norm) for name, part in change.items()}
 
 
 def noisy_step(

@@ -6,8 +6,9 @@ import torch
 from scipy.stats import binom, kstest, norm, pearsonr
 
 from gaudit.defenses.uploads.upload_noise import GaussianUploads
-from gaudit.defenses.uploads.uploads import UPLOAD_KINDS, norm_of
+from gaudit.defenses.uploads.uploads import UPLOAD_KINDS
 from gaudit.errors import InputError
+from gaudit.mechanisms.clipping import norm_of
 from gaudit.randomness import integer
 from gaudit.targets.answers import GLOBAL_KIND, UPDATE_KIND
 from gaudit.targets.channel import Channel

@@ -6,8 +6,9 @@ import torch
 from scipy.stats import binom, kstest, laplace, pearsonr
 
 from gaudit.defenses.uploads.ldp import GRID, LaplaceLDP, on_grid
-from gaudit.defenses.uploads.uploads import UPLOAD_KINDS, clipped
+from gaudit.defenses.uploads.uploads import UPLOAD_KINDS
 from gaudit.errors import InputError
+from gaudit.mechanisms.clipping import clipped
 from gaudit.targets.answers import GLOBAL_KIND, UPDATE_KIND
 from gaudit.targets.channel import Channel
 

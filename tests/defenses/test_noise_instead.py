@@ -6,7 +6,8 @@ import torch
 from scipy.stats import binom, kstest, norm
 
 from gaudit.defenses.uploads.upload_noise import NoiseInstead
-from gaudit.defenses.uploads.uploads import UPLOAD_KINDS, norm_of
+from gaudit.defenses.uploads.uploads import UPLOAD_KINDS
+from gaudit.mechanisms.clipping import norm_of
 from gaudit.targets.answers import GLOBAL_KIND, UPDATE_KIND
 from gaudit.targets.channel import Channel
 

@@ -6,20 +6,14 @@ import numpy as np
 import pytest
 import torch
 
-from gaudit.defenses.uploads.uploads import (
-    OTHER_KINDS,
-    UPLOAD_KINDS,
-    Generators,
-    Streams,
-    clipped,
-    norm_of,
-    on_uploads,
-)
+from gaudit.defenses.uploads.uploads import OTHER_KINDS, UPLOAD_KINDS, on_uploads
 from gaudit.errors import InputError
+from gaudit.mechanisms.clipping import clipped, norm_of
+from gaudit.mechanisms.float_noise import Generators, Streams
 from gaudit.targets.answers import GLOBAL_KIND, GRADIENT_KIND, UPDATE_KIND
 from gaudit.targets.channel import Channel
-from gaudit.targets.condensation.gradient_distance import fedgc
-from gaudit.targets.federated.federated import fedsage, scaffold, self_training
+from gaudit.targets.condensation import fedgc
+from gaudit.targets.federated import fedsage, scaffold, self_training
 
 
 def watching():

@@ -17,10 +17,11 @@ from gaudit.audit.claims.claimed_rounds import FederatedRounds
 from gaudit.audit.claims.claims import check_claim
 from gaudit.errors import InputError
 from gaudit.graphs.datasets.datasets import load_dataset
+from gaudit.mechanisms.clipping import clipped, norm_of
 from gaudit.targets.defense import Defense
 from gaudit.targets.federated.fedavg import FedAvg
 from gaudit.targets.private_training.dp_fedavg import DPFedAvg
-from gaudit.targets.private_training.noisy_rounds import NoisyRound, clipped, noisy_step, norm_of
+from gaudit.targets.private_training.noisy_rounds import NoisyRound, noisy_step
 
 LEVEL = 1e-3
 SMALL = {"clients": 3, "hidden": 4, "rounds": 3, "local_epochs": 3, "lr": 0.05}

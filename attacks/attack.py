@@ -14,6 +14,7 @@ from ..randomness import branch, seeded
 from ..settings import Configured
 from ..targets.games.identities import Background
 from ..targets.games.links import Links
+from ..targets.messages import Carrying, kinds_of
 from ..targets.models.recipe import Recipe
 from ..targets.transcript import View
 
@@ -128,9 +129,9 @@ class Attack(Configured, ABC):
     Attributes:
         name: the name in the registry.
         games: the games that it plays.
-        needs: message kinds that it reads, all of them.
-        any_of: message kinds of which it reads one.
-        uses: message kinds that it reads if they are there.
+        needs: messages that it reads, by what they carry; all of these.
+        any_of: messages of which it reads one sort at least.
+        uses: messages that it reads if they are there.
         observer: the weakest observer that can mount it.
         auditor: whether it needs an auditor's `Knowledge`.
         own_data: whether it needs labelled nodes of its own.
@@ -142,9 +143,9 @@ class Attack(Configured, ABC):
 
     kind = "attack"
     games: ClassVar[tuple[str, ...]] = ("label-membership", "node-presence")
-    needs: ClassVar[tuple[str, ...]] = ()
-    any_of: ClassVar[tuple[str, ...]] = ()
-    uses: ClassVar[tuple[str, ...]] = ()
+    needs: ClassVar[tuple[Carrying, ...]] = ()
+    any_of: ClassVar[tuple[Carrying, ...]] = ()
+    uses: ClassVar[tuple[Carrying, ...]] = ()
     observer: ClassVar[str] = "public"
     auditor: ClassVar[bool] = False
     own_data: ClassVar[bool] = False
@@ -164,7 +165,7 @@ class Attack(Configured, ABC):
     @classmethod
     def kinds(cls) -> tuple[str, ...]:
         """Message kinds that the transcript must keep for it."""
-        return (*cls.needs, *cls.any_of, *cls.uses)
+        return kinds_of((*cls.needs, *cls.any_of, *cls.uses))
 
     def reads(self) -> tuple[str, ...]:
         """Message kinds that it reads with its settings."""
@@ -172,12 +173,11 @@ class Attack(Configured, ABC):
 
     def why_not(self, view: View, knowledge: Knowledge) -> str | None:
         """Why this attack cannot be mounted from a view with some knowledge, or None if it can."""
-        for kind in self.needs:
-            if not view.of_kind(kind):
-                return f"the observer '{view.observer}' sees no '{kind}' message"
-        if self.any_of and not any(view.of_kind(kind) for kind in self.any_of):
-            kinds = ", ".join(f"'{kind}'" for kind in self.any_of)
-            return f"the observer '{view.observer}' sees no message of any of the kinds {kinds}"
+        for need in self.needs:
+            if not view.carrying(need):
+                return f"the observer '{view.observer}' sees no {need}"
+        if self.any_of and not any(view.carrying(sort) for sort in self.any_of):
+            return f"the observer '{view.observer}' sees neither {' nor '.join(map(str, self.any_of))}"
         if knowledge.game not in self.games:
             return f"it plays {' and '.join(self.games)}, not {knowledge.game}"
         if self.auditor and not knowledge.auditor:

@@ -123,8 +123,8 @@ def _recipe(architecture: str) -> Any:
 def _of_classifiers(data: Any, told: Any, seed: np.random.SeedSequence, non_links: int) -> dict[str, Figures]:
     from gaudit.attacks.links.link_posterior import SHADOW, LinkPosterior
     from gaudit.randomness import branch
-    from gaudit.targets.answers import posteriors_kind
     from gaudit.targets.channel import Channel
+    from gaudit.targets.messages import posteriors_kind
 
     channel, everybody = Channel(), np.arange(data.num_nodes)
     channel.send(

@@ -379,7 +379,7 @@ def record(place: Path, only: list[str]) -> None:
 
 
 MASKED = (
-    (rb'"(gaudit|seconds|key|fingerprint|code)": ?("[^"]*"|[0-9.]+)', rb'"\1": "masked"'),
+    (rb'"(gaudit|seconds|cpu_seconds|key|fingerprint|code)": ?("[^"]*"|[0-9.]+)', rb'"\1": "masked"'),
     (rb'"(accepted|created|date)": ?"[^"]*"', rb'"\1": "masked"'),
     (rb"[0-9.]+ (CPU )?(seconds|minutes|s\b)", rb"masked seconds"),
     (rb"20[0-9]{2}-[0-9]{2}-[0-9]{2}(T[0-9:.+Z]+)?", rb"masked date"),

@@ -13,8 +13,6 @@ from .pair_codes import codes, distinct, ends, listed
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
-PUBLISHED_KIND = "published-graph"
-"""The message that a network leaves its owner as."""
 
 
 @dataclass(frozen=True, eq=False)

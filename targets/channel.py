@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from ..errors import InputError
+from .messages import check_route, kind_of
 from .transcript import Message, Transcript
 
 Mod = Callable[[Message], Message]
@@ -52,7 +53,12 @@ class Channel:
         tensors: Mapping[str, Tensor],
         sealed_from: tuple[str, ...] = (),
     ) -> Mapping[str, Tensor]:
-        """Sends a copy of ``tensors`` and returns what the receiver gets (which is not shared either)."""
+        """Sends a copy of ``tensors`` and returns what the receiver gets (which is not shared either).
+
+        Raises:
+            InputError: nobody declared the kind (`messages.declare`), or not for this way; a tensor is sparse.
+        """
+        check_route(kind, sender, receiver)
         for name, tensor in tensors.items():
             if tensor.layout != torch.strided:
                 raise InputError(f"the message '{kind}' holds '{name}' as a sparse tensor: send a dense one")
@@ -76,7 +82,12 @@ class Channel:
             raise StoppedError(str(error), self.transcript) from error
 
     def hold(self, kind: str, party: str, round_: int, tensors: Mapping[str, Tensor]) -> None:
-        """Notes something that a party has and keeps: visible to that party alone, untouched by defenses."""
+        """Notes something that a party has and keeps: visible to that party alone, untouched by defenses.
+
+        Raises:
+            InputError: nobody declared the kind.
+        """
+        kind_of(kind)
         message = Message(kind, party, party, round_, tensors)
         keep = self.retain(message)
         if keep:  # encoders are large: what is only counted is not copied
@@ -86,14 +97,3 @@ class Channel:
     def holder(self, party: str) -> Callable[[str, Mapping[str, Tensor]], None]:
         """For a defense to note what a party keeps before the first round: called with a kind and tensors."""
         return lambda kind, tensors: self.hold(kind, party, -1, tensors)
-
-
-def on_kinds(kinds: tuple[str, ...], change: Callable[[Tensor], Tensor]) -> Mod:
-    """The mod that changes every tensor of some message kinds and lets all others pass."""
-
-    def mod(message: Message) -> Message:
-        if message.kind not in kinds:
-            return message
-        return replace(message, tensors={name: change(tensor) for name, tensor in message.tensors.items()})
-
-    return mod

@@ -15,6 +15,7 @@ from torch import Tensor
 from ..graphs.network import Network, Verified
 from ..mechanisms.guarantee import Guarantee
 from ..settings import Configured
+from .messages import Carrying
 from .party import Client
 from .transcript import Message
 
@@ -55,7 +56,7 @@ class Defense(Configured):
             numbers.
         node_wise: whether what it makes of a node follows from that node alone, by coins of its own: a private
             training on the result keeps its promise then.
-        acts_on: kinds of messages that it changes; none where it acts elsewhere.
+        acts_on: the messages that it changes, by what they carry; None where it acts elsewhere.
     """
 
     kind = "defense"
@@ -68,7 +69,7 @@ class Defense(Configured):
     trivial: ClassVar[bool] = False
     guarantee: ClassVar[str | None] = None
     node_wise: ClassVar[bool] = False
-    acts_on: ClassVar[tuple[str, ...]] = ()
+    acts_on: ClassVar[Carrying | None] = None
 
     @classmethod
     def preset(cls, preset: str) -> dict[str, Any]:
@@ -87,6 +88,11 @@ class Defense(Configured):
     def on_graph(self, network: Network, seed: np.random.SeedSequence) -> Network:
         """Changes a network before it is published. Nodes that it adds come after those that were there."""
         return network
+
+    @classmethod
+    def changes(cls, kind: str) -> bool:
+        """Whether it changes messages of a kind on their way."""
+        return cls.acts_on is not None and cls.acts_on.covers(kind)
 
     def verify(self, before: Network, after: Network) -> Verified | None:
         """Checks its guarantee on what `on_graph` made of a network; None where it has none to check."""

@@ -151,10 +151,10 @@ class Target(Configured, ABC):
             return f"it changes a graph that is published, and '{self.name}' publishes none"
         if "on_gradients" in defense.sockets() and not self.matches_gradients:
             return f"it changes gradients that a condensed graph is fitted to, and '{self.name}' fits none"
-        if defense.acts_on and not set(defense.acts_on) & set(self.sends):
-            return f"it changes {' and '.join(defense.acts_on)}, which '{self.name}' never sends"
-        if defense.acts_on and not set(defense.acts_on) & self.sent():
-            return f"it changes {' and '.join(defense.acts_on)}, none of which these settings send"
+        if defense.acts_on and not defense.acts_on.among(self.sends):
+            return f"it changes {defense.acts_on}, and '{self.name}' never sends such a message"
+        if defense.acts_on and not defense.acts_on.among(self.sent()):
+            return f"it changes {defense.acts_on}, and these settings send no such message"
         return None
 
     def sent(self) -> set[str]:
@@ -201,6 +201,12 @@ class Target(Configured, ABC):
         watched, called = defense.watched()
         changed = graphs_changed(watched)
         run = self.run(self.prepared(data).clone(), watched, seed, retain, progress)
+        unnamed = {t.kind for t in run.transcript.tallies.values() if t.sender != t.receiver} - set(self.sends)
+        if unnamed:
+            raise InputError(
+                f"the target '{self.name}' sent {', '.join(sorted(unnamed))}, which its 'sends' does not name: "
+                "defenses are chosen by that"
+            )
         idle = [socket for socket in defense.sockets() if socket not in called]
         if idle:
             raise InputError(

@@ -14,6 +14,7 @@ from safetensors.torch import save_file
 from torch import Tensor
 
 from ..errors import InputError
+from .messages import Carrying
 
 FORMAT = "gaudit-transcript/1"
 LARGEST_FILE = 16 * 2**30
@@ -152,6 +153,10 @@ class View:
     def of_kind(self, kind: str) -> tuple[Message, ...]:
         """The readable messages of one kind, in the order in which they were sent."""
         return tuple(m for m in self.messages if m.kind == kind and m.tensors)
+
+    def carrying(self, wanted: Carrying) -> tuple[Message, ...]:
+        """The readable messages that carry something, in the order in which they were sent."""
+        return tuple(m for m in self.messages if m.tensors and wanted.covers(m.kind))
 
     def last(self, kind: str) -> Message:
         """The latest readable message of one kind.

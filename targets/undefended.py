@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from .answers import TABLE_KINDS
 from .defense import Defense
+from .messages import ANSWERS
 from .party import Client
 from .splits import OF_CLIENT_AND_CLASS
 from .transcript import Transcript
@@ -12,8 +12,8 @@ from .transcript import Transcript
 def untouched(defense: Defense, transcript: Transcript) -> str | None:
     """What clients send past a defense of their uploads: its noise is not in that, nor is its promise about it."""
     kinds = _sent_by_clients(transcript)
-    past = [kind for kind in kinds if kind not in defense.acts_on]
-    if not past or not set(kinds) & set(defense.acts_on):
+    past = [kind for kind in kinds if not defense.changes(kind)]
+    if not past or len(past) == len(kinds):
         return None
     return (
         f"clients also send {', '.join(past)}, which '{defense.name}' leaves as they are: whatever it promises is "
@@ -43,10 +43,10 @@ def graphs_changed(defense: Defense) -> list[bool]:
 def undefended_answers(defense: Defense, transcript: Transcript, graphs_changed: bool) -> str | None:
     """What is published of the graphs past a defense of data, or of uploads: answers that read them as they are."""
     public = (t.kind for t in transcript.tallies.values() if t.receiver == "public")
-    told = dict.fromkeys(kind for kind in public if kind in TABLE_KINDS)
-    answers = [kind for kind in told if kind not in defense.acts_on]
-    uploads = set(_sent_by_clients(transcript))
-    if not answers or not (graphs_changed or uploads & set(defense.acts_on)):
+    told = dict.fromkeys(kind for kind in public if ANSWERS.covers(kind))
+    answers = [kind for kind in told if not defense.changes(kind)]
+    uploads = any(defense.changes(kind) for kind in _sent_by_clients(transcript))
+    if not answers or not (graphs_changed or uploads):
         return None
     return (
         f"published answers ({', '.join(answers)}) are computed on the clients' own graphs as they are, which "

@@ -9,8 +9,8 @@ import pytest
 import torch
 
 from gaudit.registry import find
-from gaudit.targets.condensation.condensed import KIND
 from gaudit.targets.defense import Defense
+from gaudit.targets.messages import CONDENSED_KIND
 
 sixty_nodes = run_path(str(Path(__file__).parent / "sixty_nodes.py"))["sixty_nodes"]
 FEW = {"init": "real", "test": {"hidden": 16, "epochs": 150, "models": 1, "fine_tune": False}}
@@ -26,11 +26,11 @@ class WrongLabels(Defense):
     """Publishes each condensed node with the label of another class."""
 
     name = "wrong-labels"
-    acts_on = (KIND,)
+    acts_on = (CONDENSED_KIND,)
 
     def on_message(self, seed):
         def changed(message):
-            if message.kind != KIND:
+            if message.kind != CONDENSED_KIND:
                 return message
             return replace(message, tensors={**message.tensors, "y": (message.tensors["y"] + 1) % 3})
 
@@ -43,6 +43,6 @@ def test_utility_is_that_of_what_was_published(name):
     plain, wrong = (
         target(data, made, np.random.SeedSequence(0), lambda _: True) for made in (Defense(), WrongLabels())
     )
-    told = [[m for m in run.transcript.messages if m.kind == KIND][-1].tensors for run in (plain, wrong)]
+    told = [[m for m in run.transcript.messages if m.kind == CONDENSED_KIND][-1].tensors for run in (plain, wrong)]
     assert torch.equal((told[0]["y"] + 1) % 3, told[1]["y"])
     assert plain.utility.test > wrong.utility.test + 0.2

@@ -16,11 +16,11 @@ from gaudit.audit.statistics.metrics import counts_of
 from gaudit.audit.statistics.rates import tpr_at_fpr_finding
 from gaudit.audit.statistics.vulnerability import vulnerabilities
 from gaudit.graphs.datasets.datasets import load_dataset
-from gaudit.graphs.network import PUBLISHED_KIND
 from gaudit.graphs.pyg import network_of_data
 from gaudit.targets.defense import Defense
 from gaudit.targets.games.identities import GAME as IDENTITY
 from gaudit.targets.games.links import GAME as LINKS
+from gaudit.targets.messages import PUBLISHED_KIND
 from gaudit.targets.publishing.publish import Publish
 from gaudit.targets.publishing.published import network_of
 

@@ -13,7 +13,7 @@ from gaudit.audit.games.knowledge import Grant, grant
 from gaudit.audit.games.referee import in_order, judge
 from gaudit.errors import InputError
 from gaudit.graphs.checks import check_graph
-from gaudit.targets.condensation.condensed import KIND
+from gaudit.targets.messages import CONDENSED_KIND
 from gaudit.targets.target import Secrets
 from gaudit.targets.transcript import Message, View
 
@@ -43,7 +43,7 @@ def granted(neighbours="true", seed=0, data=None) -> Grant:
 
 def seeing_everything() -> View:
     """A view with a release in it."""
-    return View("public", (Message(KIND, "server", "public", 1, {"x": torch.zeros(1, 1)}),))
+    return View("public", (Message(CONDENSED_KIND, "server", "public", 1, {"x": torch.zeros(1, 1)}),))
 
 
 def ours(given: Grant, theirs: torch.Tensor) -> np.ndarray:

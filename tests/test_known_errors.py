@@ -17,7 +17,8 @@ from gaudit.attacks.membership.adapted import adapted
 from gaudit.attacks.membership.lira import LiRA
 from gaudit.attacks.membership.shadows import shadows
 from gaudit.audit.games.knowledge import grant
-from gaudit.targets.models.encoder import ENCODER_KIND, encoded
+from gaudit.targets.messages import ENCODER_KIND
+from gaudit.targets.models.encoder import encoded
 from gaudit.targets.models.recipe import Recipe
 from gaudit.targets.target import Secrets
 from gaudit.targets.transcript import Message, View

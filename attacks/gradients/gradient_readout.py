@@ -7,7 +7,8 @@ import torch
 from torch import Tensor
 
 from ...errors import InputError
-from ...targets.games.cells import GAME, GRADIENT_KIND, MODEL_KIND
+from ...targets.games.cells import GAME
+from ...targets.messages import CLASS_GRADIENTS_KIND, MATCHING_MODEL_KIND, Carries, Carrying
 from ...targets.transcript import View
 from ..attack import Attack, Knowledge
 from .readout import read_class_gradients
@@ -22,16 +23,19 @@ class GradientReadout(Attack):
 
     name = "gradient-readout"
     games = (GAME,)
-    needs: ClassVar[tuple[str, ...]] = (GRADIENT_KIND, MODEL_KIND)
+    needs: ClassVar[tuple[Carrying, ...]] = (
+        Carrying.any_of(Carries.CLASS_GRADIENTS, to="server"),
+        Carrying.any_of(Carries.MATCHED_AT),
+    )
     observer = "server"
     first_rounds = 1
     planted = "planted-gradients"
 
     def score(self, view: View, knowledge: Knowledge) -> Tensor:
-        theta = view.of_kind(MODEL_KIND)[0]
+        theta = view.of_kind(MATCHING_MODEL_KIND)[0]
         model = _architecture(theta.tensors)
         claimed = set()
-        for message in view.of_kind(GRADIENT_KIND):
+        for message in view.of_kind(CLASS_GRADIENTS_KIND):
             if message.round == theta.round and message.sender.startswith("client:"):
                 client = int(message.sender.partition(":")[2])
                 found = read_class_gradients(message.tensors, theta.tensors, model)

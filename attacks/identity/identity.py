@@ -12,9 +12,10 @@ from pydantic import Field
 from torch import Tensor
 
 from ...errors import InputError
-from ...graphs.network import PUBLISHED_KIND, Ints, Network, Original
+from ...graphs.network import Ints, Network, Original
 from ...settings import Settings
 from ...targets.games.identities import GAME, identity_pairs
+from ...targets.messages import PUBLISHED_GRAPH, PUBLISHED_KIND, Carrying
 from ...targets.publishing.published import network_of
 from ...targets.transcript import View
 from ..attack import Attack, Knowledge
@@ -84,7 +85,7 @@ class IdentityAttack(Attack):
     """
 
     games = (GAME,)
-    needs: ClassVar[tuple[str, ...]] = (PUBLISHED_KIND,)
+    needs: ClassVar[tuple[Carrying, ...]] = (PUBLISHED_GRAPH,)
     observer: ClassVar[str] = "public"
     planted: ClassVar[str] = "planted-network"
     knows_people: float = 0.0

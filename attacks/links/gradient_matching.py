@@ -12,8 +12,7 @@ from torch.nn import functional as F
 
 from ...errors import InputError
 from ...settings import Settings
-from ...targets.answers import GLOBAL_KIND, GRADIENT_KIND, UPDATE_KIND
-from ...targets.federated.scaffold import CONTROL_KIND
+from ...targets.messages import CONTROL_KIND, GLOBAL_KIND, GRADIENT_KIND, UPDATE_KIND, Carries, Carrying
 from ...targets.models.propagation import dense_gcn_operator
 from ...targets.models.recipe import Recipe, weight_shapes
 from ...targets.transcript import Message, View
@@ -61,9 +60,9 @@ class GradientMatching(LinkAttack):
     """
 
     name = "gradient-matching"
-    needs: ClassVar[tuple[str, ...]] = (GLOBAL_KIND,)
-    any_of: ClassVar[tuple[str, ...]] = (GRADIENT_KIND, UPDATE_KIND)
-    uses: ClassVar[tuple[str, ...]] = (CONTROL_KIND,)
+    needs: ClassVar[tuple[Carrying, ...]] = (Carrying.any_of(Carries.CLASSIFIER, to="clients"),)
+    any_of: ClassVar[tuple[Carrying, ...]] = (Carrying.any_of(Carries.MEAN_GRADIENT, Carries.UPDATE),)
+    uses: ClassVar[tuple[Carrying, ...]] = (Carrying.any_of(Carries.CONTROL),)
     Settings = GradientMatchingSettings
     settings: GradientMatchingSettings
 

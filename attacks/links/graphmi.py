@@ -9,7 +9,7 @@ from torch import Tensor
 
 from ...errors import InputError
 from ...settings import Settings
-from ...targets.answers import GLOBAL_KIND, UPDATE_KIND
+from ...targets.messages import GLOBAL_KIND, UPDATE_KIND, Carries, Carrying
 from ...targets.models.recipe import Recipe, weight_shapes
 from ...targets.transcript import Message, View
 from ..attack import Knowledge
@@ -60,7 +60,10 @@ class GraphMI(LinkAttack):
     """
 
     name = "graphmi"
-    any_of: ClassVar[tuple[str, ...]] = (UPDATE_KIND, GLOBAL_KIND)
+    any_of: ClassVar[tuple[Carrying, ...]] = (
+        Carrying.any_of(Carries.CLASSIFIER, to="server"),
+        Carrying.any_of(Carries.CLASSIFIER, to="clients"),
+    )
     Settings = GraphMISettings
     settings: GraphMISettings
 

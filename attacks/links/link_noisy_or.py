@@ -8,9 +8,10 @@ from pydantic import Field
 from torch import Tensor, from_numpy, randint
 
 from ...errors import InputError
-from ...graphs.network import PUBLISHED_KIND, Floats, Ints, Network
+from ...graphs.network import Floats, Ints, Network
 from ...graphs.pair_codes import codes
 from ...settings import Settings
+from ...targets.messages import PUBLISHED_GRAPH, Carrying
 from ...targets.transcript import View
 from ..attack import Knowledge
 from .link_randomisation import published_network
@@ -59,7 +60,7 @@ class LinkNoisyOr(LinkAttack):
     """
 
     name = "link-noisy-or"
-    needs: ClassVar[tuple[str, ...]] = (PUBLISHED_KIND,)
+    needs: ClassVar[tuple[Carrying, ...]] = (PUBLISHED_GRAPH,)
     observer: ClassVar[str] = "public"
     planted: ClassVar[str] = "planted-network"
     Settings = LinkNoisyOrSettings

@@ -20,7 +20,7 @@ from ...graphs.datasets.datasets import load_dataset
 from ...graphs.pair_codes import codes, ends
 from ...randomness import branch
 from ...settings import Settings
-from ...targets.answers import posteriors_kind
+from ...targets.messages import Carries, Carrying, posteriors_kind
 from ...targets.models.recipe import Recipe
 from ...targets.models.shadow_models import train_models
 from ...targets.models.shadow_task import Query, Task
@@ -88,7 +88,7 @@ class LinkPosterior(LinkAttack):
     """
 
     name = "link-posterior"
-    needs: ClassVar[tuple[str, ...]] = (KIND,)
+    needs: ClassVar[tuple[Carrying, ...]] = (Carrying.any_of(Carries.POSTERIORS),)
     observer: ClassVar[str] = "public"
     Settings = LinkPosteriorSettings
     settings: LinkPosteriorSettings

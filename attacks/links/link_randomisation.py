@@ -12,9 +12,10 @@ from pydantic import Field, model_validator
 from torch import Tensor
 
 from ...errors import InputError
-from ...graphs.network import PUBLISHED_KIND, Floats, Ints, Network
+from ...graphs.network import Floats, Ints, Network
 from ...graphs.pair_codes import codes, listed
 from ...settings import Settings
+from ...targets.messages import PUBLISHED_GRAPH, PUBLISHED_KIND, Carrying
 from ...targets.publishing.published import network_of
 from ...targets.transcript import View
 from ..attack import Knowledge
@@ -26,7 +27,7 @@ Change = Literal["switch", "edit"]
 class PublishedLinkAttack(LinkAttack):
     """Base of attacks that read the edges of a published network. A subclass writes `score_pairs`."""
 
-    needs: ClassVar[tuple[str, ...]] = (PUBLISHED_KIND,)
+    needs: ClassVar[tuple[Carrying, ...]] = (PUBLISHED_GRAPH,)
     observer: ClassVar[str] = "public"
     planted: ClassVar[str] = "planted-network"
 

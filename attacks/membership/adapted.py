@@ -8,7 +8,8 @@ from weakref import WeakKeyDictionary
 import torch
 from torch import Tensor
 
-from ...targets.models.encoder import ENCODER_KIND, encoded
+from ...targets.messages import ENCODER_KIND
+from ...targets.models.encoder import encoded
 from ...targets.transcript import View
 from ..attack import Knowledge
 

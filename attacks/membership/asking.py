@@ -7,14 +7,14 @@ from pydantic import Field
 from torch import Tensor
 
 from ...settings import Settings
-from ...targets.models.encoder import ENCODER_KIND
+from ...targets.messages import TRANSFORMATION, Carrying
 from ...targets.models.recipe import Recipe
 from ...targets.models.shadow_task import Query
 from ...targets.transcript import View
 from ..attack import Attack, Knowledge
 from .query import ModelSettings
 from .shadows import Shadows, shadows
-from .victim import ARTEFACT_KINDS, Artefact, Victim, victim
+from .victim import ARTEFACTS, Artefact, Victim, victim
 
 
 class AskingSettings(Settings):
@@ -31,8 +31,8 @@ class AskingSettings(Settings):
 class Asking(Attack):
     """Base of attacks that ask whatever answers in a view."""
 
-    any_of: ClassVar[tuple[str, ...]] = ARTEFACT_KINDS
-    uses: ClassVar[tuple[str, ...]] = (ENCODER_KIND,)
+    any_of: ClassVar[tuple[Carrying, ...]] = ARTEFACTS
+    uses: ClassVar[tuple[Carrying, ...]] = (TRANSFORMATION,)
     Settings = AskingSettings
     settings: AskingSettings
 

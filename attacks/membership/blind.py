@@ -4,6 +4,7 @@ from typing import ClassVar
 
 from torch import Tensor
 
+from ...targets.messages import Carrying
 from ...targets.transcript import View
 from ..attack import Knowledge
 from .shadow import ShadowMIA
@@ -13,8 +14,8 @@ class Blind(ShadowMIA):
     """The shadow attack without the release: what members and non-members give away by themselves."""
 
     name = "blind"
-    any_of: ClassVar[tuple[str, ...]] = ()
-    uses: ClassVar[tuple[str, ...]] = ()
+    any_of: ClassVar[tuple[Carrying, ...]] = ()
+    uses: ClassVar[tuple[Carrying, ...]] = ()
 
     def score(self, view: View, knowledge: Knowledge) -> Tensor:
         return self.blind_score(knowledge)

@@ -13,8 +13,7 @@ from scipy.special import expit, log_expit, logit, logsumexp
 from torch import Tensor
 
 from ...randomness import branch
-from ...targets.answers import GLOBAL_KIND, MODEL_KIND, UPDATE_KIND
-from ...targets.condensation.condensed import KIND as RELEASE_KIND
+from ...targets.messages import CONDENSED_KIND, RELEASED_GRAPH, Carries, Carrying
 from ...targets.models.recipe import Recipe
 from ...targets.models.shadow_task import Query
 from ...targets.transcript import View
@@ -79,7 +78,7 @@ class GBASE(Comparing):
 
     name = "g-base"
     games = ("node-presence",)
-    any_of = (MODEL_KIND, GLOBAL_KIND, UPDATE_KIND, RELEASE_KIND)
+    any_of = (Carrying.any_of(Carries.CLASSIFIER), RELEASED_GRAPH)
     uses = ()
     offline: ClassVar[bool] = False
     Settings = GBASESettings
@@ -117,7 +116,7 @@ class GBASE(Comparing):
         wanted = self.settings.artefact
         if weights_in(view, wanted):
             return wanted
-        released = wanted in ("auto", "release", "releases") and view.of_kind(RELEASE_KIND)
+        released = wanted in ("auto", "release", "releases") and view.of_kind(CONDENSED_KIND)
         return ("release" if wanted == "auto" else wanted) if released else None
 
     def _guessed(self, knowledge: Knowledge, target: Ask, sources: tuple[str, ...]) -> np.ndarray:

@@ -9,13 +9,22 @@ from torch.nn import functional as F
 
 from ...errors import InputError
 from ...settings import Settings
-from ...targets.condensation.condensed import INITIAL_KIND, KIND, ROWS_KIND, UPLOAD_KIND, rows_of
-from ...targets.models.encoder import ENCODER_KIND
+from ...targets.condensation.condensed import rows_of
+from ...targets.messages import (
+    CONDENSED_KIND,
+    TRANSFORMATION,
+    Carries,
+    Carrying,
+)
 from ...targets.transcript import View, observer_members
 from ..attack import Attack, Knowledge
 from .adapted import adapted
 
-TOLD_KINDS = (UPLOAD_KIND, ROWS_KIND, INITIAL_KIND)
+TOLD = (
+    Carrying.any_of(Carries.CONDENSED, to="server"),
+    Carrying.any_of(Carries.CONDENSED, to="client"),
+    Carrying.any_of(Carries.ROWS),
+)
 """What clients tell others of rows of theirs."""
 
 
@@ -39,8 +48,8 @@ class Nearest(Attack):
     """
 
     name = "nearest"
-    any_of: ClassVar[tuple[str, ...]] = (KIND, *TOLD_KINDS)
-    uses: ClassVar[tuple[str, ...]] = (ENCODER_KIND,)
+    any_of: ClassVar[tuple[Carrying, ...]] = (Carrying.any_of(Carries.CONDENSED, Carries.ROWS),)
+    uses: ClassVar[tuple[Carrying, ...]] = (TRANSFORMATION,)
     Settings = NearestSettings
     settings: NearestSettings
 
@@ -65,15 +74,15 @@ def own_in_their_place(knowledge: Knowledge) -> Tensor:
 def _rows(view: View, features: int) -> Tensor:
     """All rows that others let out in a view; of a graph that is released again and again the last ones."""
     own = observer_members(view.observer)
-    others = [m for kind in TOLD_KINDS for m in view.of_kind(kind) if m.sender not in own]
-    seen = [*view.of_kind(KIND)[-1:], *others]
+    others = [m for sort in TOLD for m in view.carrying(sort) if m.sender not in own]
+    seen = [*view.of_kind(CONDENSED_KIND)[-1:], *others]
     if not seen:
         raise InputError(f"the observer '{view.observer}' sees no condensed nodes but its own: choose another one")
     return torch.cat([rows_of(message, features) for message in seen])
 
 
 def _changes(view: View, features: int) -> Tensor:
-    releases = view.of_kind(KIND)
+    releases = view.of_kind(CONDENSED_KIND)
     if len(releases) < 2:
         raise InputError(f"changes need two releases, the observer '{view.observer}' sees {len(releases)}")
     first, last = (rows_of(message, features) for message in (releases[0], releases[-1]))

@@ -9,8 +9,7 @@ from torch import Tensor
 
 from ...errors import InputError
 from ...settings import Settings
-from ...targets.answers import GLOBAL_KIND
-from ...targets.condensation.collaboration import EMBEDDINGS_KIND, STATISTICS_KIND
+from ...targets.messages import EMBEDDINGS_KIND, GLOBAL_KIND, STATISTICS_KIND, Carries, Carrying, kinds_of
 from ...targets.models.propagation import gcn_operator
 from ...targets.transcript import Message, View, observer_members
 from ..attack import Attack, Knowledge
@@ -51,13 +50,13 @@ class NearestEmbedding(Attack):
 
     name = "nearest-embedding"
     observer = "client:0"
-    needs: ClassVar[tuple[str, ...]] = (GLOBAL_KIND,)
-    any_of: ClassVar[tuple[str, ...]] = (EMBEDDINGS_KIND, STATISTICS_KIND)
+    needs: ClassVar[tuple[Carrying, ...]] = (Carrying.any_of(Carries.CLASSIFIER, to="clients"),)
+    any_of: ClassVar[tuple[Carrying, ...]] = (Carrying.any_of(Carries.EMBEDDINGS, to="client"),)
     Settings = NearestEmbeddingSettings
     settings: NearestEmbeddingSettings
 
     def reads(self) -> tuple[str, ...]:
-        return *self.needs, CONTENT[self.settings.compare][0]
+        return *kinds_of(self.needs), CONTENT[self.settings.compare][0]
 
     def score(self, view: View, knowledge: Knowledge) -> Tensor:
         rows = _aggregated(knowledge)[knowledge.subjects]

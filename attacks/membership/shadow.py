@@ -7,8 +7,7 @@ from pydantic import Field
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from ...targets.condensation.condensed import KIND
-from ...targets.models.encoder import ENCODER_KIND
+from ...targets.messages import RELEASED_GRAPH, TRANSFORMATION, Carrying
 from ...targets.models.training import fit
 from ...targets.transcript import View
 from ..attack import Knowledge
@@ -132,5 +131,5 @@ class AdaptiveShadowMIA(ShadowMIA):
     """
 
     name = "mia-adaptive"
-    needs: ClassVar[tuple[str, ...]] = (KIND, ENCODER_KIND)
+    needs: ClassVar[tuple[Carrying, ...]] = (RELEASED_GRAPH, TRANSFORMATION)
     observer = "client:0"

@@ -10,17 +10,20 @@ from torch.nn import functional as F
 from torch_geometric.data import Data
 
 from ...errors import InputError
-from ...targets.answers import (
+from ...targets.condensation.condensed import CondensedGraph
+from ...targets.messages import (
+    ANSWERS,
+    CONDENSED_KIND,
     GLOBAL_KIND,
     MODEL_KIND,
     QUERY_NAMES,
-    TABLE_KINDS,
+    RELEASED_GRAPH,
     UPDATE_KIND,
+    Carries,
+    Carrying,
     labels_kind,
     posteriors_kind,
 )
-from ...targets.condensation.condensed import KIND as RELEASE_KIND
-from ...targets.condensation.condensed import CondensedGraph
 from ...targets.models.propagation import gcn_operator, whole_graph
 from ...targets.models.recipe import Recipe, weight_shapes
 from ...targets.models.shadow_models import ask_models
@@ -31,7 +34,7 @@ from .query import ModelSettings, asked, trained_on_release
 from .signals import hardened, resolution
 
 Artefact = Literal["auto", "model", "updates", "posteriors", "labels", "release", "releases"]
-ARTEFACT_KINDS = (MODEL_KIND, GLOBAL_KIND, UPDATE_KIND, *TABLE_KINDS, RELEASE_KIND)
+ARTEFACTS = (Carrying.any_of(Carries.CLASSIFIER), ANSWERS, RELEASED_GRAPH)
 
 
 class Victim(ABC):
@@ -141,8 +144,8 @@ def victim(
         return _table(view.last(posteriors_kind(query)), knowledge)
     if artefact in ("auto", "labels") and query and view.of_kind(labels_kind(query)):
         return _table(view.last(labels_kind(query)), knowledge)
-    if artefact in ("auto", "release", "releases") and view.of_kind(RELEASE_KIND) and asks_itself:
-        seen = view.of_kind(RELEASE_KIND)
+    if artefact in ("auto", "release", "releases") and view.of_kind(CONDENSED_KIND) and asks_itself:
+        seen = view.of_kind(CONDENSED_KIND)
         return _Release(seen if artefact == "releases" else seen[-1:], knowledge, settings, models)
     raise InputError(
         f"the observer '{view.observer}' sees nothing that answers ({artefact}) to queries with neighbours "

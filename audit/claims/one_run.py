@@ -9,8 +9,8 @@ from torch_geometric.data import Data
 from ...errors import InputError
 from ...mechanisms.guarantee import Guarantee
 from ...randomness import branch
-from ...targets.answers import posteriors_kind
 from ...targets.defense import Defense
+from ...targets.messages import posteriors_kind
 from ...targets.splits import split_of_all
 from ...targets.target import Progress, Run, Target, no_progress
 from ..statistics.epsilon import one_run_ceiling, one_run_epsilon

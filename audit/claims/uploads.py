@@ -21,9 +21,9 @@ from ...mechanisms.gaussian import distance_of
 from ...mechanisms.guarantee import Guarantee
 from ...mechanisms.mechanism import Mechanism, MechanismSettings
 from ...randomness import drawn_seed
-from ...targets.answers import GRADIENT_KIND
 from ...targets.channel import Channel
 from ...targets.defense import Defense
+from ...targets.messages import GRADIENT_KIND
 from ...targets.party import Client
 
 CLIP = 1.0

@@ -10,7 +10,7 @@ from torch_geometric.utils import subgraph
 from ...attacks.attack import Knowledge, Neighbours
 from ...errors import InputError
 from ...randomness import branch
-from ...targets.answers import TABLE_KINDS
+from ...targets.messages import ANSWERS
 from ...targets.models.recipe import Recipe
 from ...targets.target import Secrets
 from ...targets.transcript import Message, View
@@ -44,7 +44,7 @@ class Grant:
 
 def _renamed(message: Message, theirs: torch.Tensor) -> Message:
     nodes = message.tensors.get("nodes")
-    if nodes is None or (message.receiver != "public" and message.kind not in TABLE_KINDS):
+    if nodes is None or (message.receiver != "public" and not ANSWERS.covers(message.kind)):
         return message
     if nodes.dim() != 1 or nodes.is_floating_point() or bool(((nodes < 0) | (nodes >= len(theirs))).any()):
         raise InputError(

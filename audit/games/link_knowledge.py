@@ -8,10 +8,10 @@ from torch_geometric.data import Data
 
 from ...attacks.attack import Knowledge
 from ...errors import InputError
-from ...graphs.network import PUBLISHED_KIND
 from ...graphs.pair_codes import codes, ends
 from ...randomness import branch
 from ...targets.games.links import Links
+from ...targets.messages import PUBLISHED_KIND
 from ...targets.models.recipe import Recipe
 from ...targets.publishing.published import network_of, tensors_of
 from ...targets.target import Secrets

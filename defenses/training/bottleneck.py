@@ -14,8 +14,9 @@ from ...errors import InputError
 from ...randomness import seeded
 from ...settings import Settings
 from ...targets.defense import Defense, SharedModel
+from ...targets.messages import ENCODER_KIND
 from ...targets.models.backbone import GCN
-from ...targets.models.encoder import ENCODER_KIND, gaussian
+from ...targets.models.encoder import gaussian
 from ...targets.models.propagation import Factor, Neighbourhood, gcn_operator, sparse_features
 from ...targets.party import Client
 

@@ -11,7 +11,7 @@ from ...mechanisms.float_noise import Generators
 from ...settings import Settings
 from ...targets.channel import Mod
 from ...targets.defense import Defense
-from .uploads import UPLOAD_KINDS, Change, on_uploads
+from .uploads import UPLOADS, Change, on_uploads
 
 
 class QuantisationSettings(Settings):
@@ -34,7 +34,7 @@ class QuantisedUploads(Defense):
     strength = "bits"
     sweep = (8, 4, 2, 1)
     alternative = "noise-instead"
-    acts_on = UPLOAD_KINDS
+    acts_on = UPLOADS
     Settings = QuantisationSettings
     settings: QuantisationSettings
 
@@ -90,7 +90,7 @@ class TopKUploads(Defense):
     strength = "share"
     sweep = (0.5, 0.1, 0.01)
     alternative = "noise-instead"
-    acts_on = UPLOAD_KINDS
+    acts_on = UPLOADS
     Settings = TopKSettings
     settings: TopKSettings
 

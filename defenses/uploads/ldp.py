@@ -15,7 +15,7 @@ from ...mechanisms.public_inputs import drawable_epsilon, laplace_scale
 from ...settings import Settings
 from ...targets.channel import Mod
 from ...targets.defense import Defense
-from .uploads import UPLOAD_KINDS, Change, of_one_upload, on_uploads
+from .uploads import UPLOADS, Change, of_one_upload, on_uploads
 
 GRID = 2**30
 """Steps from 0 to the clip, where noise is exact."""
@@ -65,7 +65,7 @@ class LaplaceLDP(Defense):
     strength = "epsilon"
     sweep = (10.0, 1.0, 0.1)
     alternative = "fewer-labels"
-    acts_on = UPLOAD_KINDS
+    acts_on = UPLOADS
     guarantee = (
         "with norm l1 epsilon per upload (not per node, not per run; exact sampler), else none: epsilon is then "
         "for one coordinate of one upload, without a clip for nothing"

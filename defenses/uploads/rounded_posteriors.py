@@ -8,11 +8,11 @@ import torch
 from pydantic import Field
 
 from ...settings import Settings
-from ...targets.answers import QUERY_NAMES, posteriors_kind
 from ...targets.defense import Defense
+from ...targets.messages import Carries, Carrying
 from ...targets.transcript import Message
 
-KINDS = tuple(posteriors_kind(query) for query in QUERY_NAMES.values())
+TABLES = Carrying.any_of(Carries.POSTERIORS)
 
 
 class RoundedPosteriorsSettings(Settings):
@@ -33,13 +33,13 @@ class RoundedPosteriors(Defense):
     strength = "step"
     sweep = (0.01, 0.1, 1.0)
     alternative = "fewer-labels"
-    acts_on = KINDS
+    acts_on = TABLES
     Settings = RoundedPosteriorsSettings
     settings: RoundedPosteriorsSettings
 
     def on_message(self, seed: np.random.SeedSequence) -> Callable[[Message], Message] | None:
         def rounded(message: Message) -> Message:
-            if message.kind not in KINDS:
+            if not TABLES.covers(message.kind):
                 return message
             exact = message.tensors["posteriors"].double()
             steps = (exact / self.settings.step).round()

@@ -10,7 +10,7 @@ from ...mechanisms.guarantee import Guarantee
 from ...settings import Settings
 from ...targets.channel import Mod
 from ...targets.defense import Defense
-from .uploads import UPLOAD_KINDS, Change, of_one_upload, on_uploads
+from .uploads import UPLOADS, Change, of_one_upload, on_uploads
 
 ACCOUNTANT = "Gaussian noise on a change of L2 norm at most clip (Balle and Wang 2018); float sampler"
 
@@ -50,7 +50,7 @@ class GaussianUploads(Defense):
     strength = "multiplier"
     sweep = (0.01, 0.1, 1.0)
     alternative = "noise-instead"
-    acts_on = UPLOAD_KINDS
+    acts_on = UPLOADS
     guarantee = (
         "2 / multiplier-GDP of one client's upload where clip is set, else none "
         "(not per node, not per run; float sampler)"
@@ -90,7 +90,7 @@ class NoiseInstead(Defense):
     name = "noise-instead"
     phrase = "with noise in place of uploads"
     trivial = True
-    acts_on = UPLOAD_KINDS
+    acts_on = UPLOADS
     guarantee = "nothing of one upload but its norm, names and shapes (not per run)"
 
     def on_message(self, seed: np.random.SeedSequence) -> Mod | None:

@@ -7,13 +7,12 @@ from torch import Tensor
 
 from ...errors import InputError
 from ...mechanisms.guarantee import Guarantee
-from ...targets.answers import GLOBAL_KIND, GRADIENT_KIND, UPDATE_KIND
 from ...targets.channel import Mod
+from ...targets.messages import KINDS, Carries, Carrying, kind_of
 from ...targets.transcript import Message
 
-OTHER_KINDS = ("class-gradients", "self-training-gradients", "control-variate", "generator-gradient")
-"""Gradients under other names: of a federated condensation (two), of SCAFFOLD (a mean of them), of FedSage+."""
-UPLOAD_KINDS = (UPDATE_KIND, GRADIENT_KIND, *OTHER_KINDS)
+UPLOADS = Carrying.any_of(Carries.GRADIENT, Carries.UPDATE, to="server")
+"""What the defenses here change: gradients and updates that clients upload, whatever their kinds are called."""
 
 Change = dict[str, Tensor]
 """What a client adds to what everybody knows: a gradient, or the step of its weights; by name."""
@@ -41,25 +40,27 @@ def on_uploads(change: Callable[[Change, str], Change]) -> Mod:
 
     A gradient is changed as it is; what a server relays is not changed again. An update holds weights, of which
     the server knows nearly all: the global weights that it sent last. What is changed there is the difference to
-    these, so the mod remembers the last ``global-model`` message that went through the channel to the sender, or
-    to all clients.
+    these, so the mod remembers the last message of the kind that it is declared to be ``since``, which went through
+    the channel to the sender, or to all clients.
 
     Raises:
         InputError: an update comes before any global model, or has other tensors than it.
     """
-    known: dict[str, dict[str, Tensor]] = {}
+    known: dict[str, dict[str, dict[str, Tensor]]] = {}
 
     def mod(message: Message) -> Message:
-        if message.kind == GLOBAL_KIND:
+        if any(kind.since == message.kind for kind in KINDS.values()):
+            common = known.setdefault(message.kind, {})
             if message.receiver == "clients":
-                known.clear()
+                common.clear()
             # a receiver may train what it got in place
-            known[message.receiver] = {name: tensor.clone() for name, tensor in message.tensors.items()}
-        if message.kind not in UPLOAD_KINDS or message.sender == "server":
+            common[message.receiver] = {name: tensor.clone() for name, tensor in message.tensors.items()}
+        if not UPLOADS.covers(message.kind) or message.sender == "server":
             return message
-        if message.kind != UPDATE_KIND:
+        since = kind_of(message.kind).since
+        if since is None:
             return replace(message, tensors=change(dict(message.tensors), message.sender))
-        base = _base(message, known)
+        base = _base(message, since, known.get(since, {}))
         step = {name: tensor - base[name] for name, tensor in message.tensors.items()}
         changed = change(step, message.sender)
         return replace(message, tensors={name: base[name] + moved for name, moved in changed.items()})
@@ -67,18 +68,18 @@ def on_uploads(change: Callable[[Change, str], Change]) -> Mod:
     return mod
 
 
-def _base(message: Message, known: Mapping[str, Mapping[str, Tensor]]) -> Mapping[str, Tensor]:
+def _base(message: Message, since: str, known: Mapping[str, Mapping[str, Tensor]]) -> Mapping[str, Tensor]:
     """The weights that the sender of an update started from."""
     base = known.get(message.sender, known.get("clients"))
     if base is None:
         raise InputError(
-            f"'{message.sender}' sends an '{UPDATE_KIND}' before any '{GLOBAL_KIND}': send the global weights "
+            f"'{message.sender}' sends '{message.kind}' before any '{since}': send the common weights "
             "through the same channel first, else a defense cannot tell what is the client's own"
         )
     shapes, others = ({n: tuple(t.shape) for n, t in part.items()} for part in (message.tensors, base))
     if shapes != others:
         raise InputError(
-            f"the '{UPDATE_KIND}' of '{message.sender}' holds {shapes}, the last '{GLOBAL_KIND}' {others}: "
+            f"the '{message.kind}' of '{message.sender}' holds {shapes}, the last '{since}' {others}: "
             "expected the same names and shapes"
         )
     return base

@@ -13,9 +13,9 @@ from torch_geometric.nn import SAGEConv
 
 from gaudit.randomness import branch, seeded
 from gaudit.settings import Settings
-from gaudit.targets.answers import posteriors_kind
 from gaudit.targets.channel import Channel, Retention
 from gaudit.targets.defense import Defense
+from gaudit.targets.messages import posteriors_kind
 from gaudit.targets.target import UNITS, Progress, Run, Secrets, Target, Utility, no_progress
 
 DEFENDED = True

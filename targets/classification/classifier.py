@@ -12,10 +12,10 @@ from torch_geometric.data import Data
 from ...errors import InputError, unknown_name
 from ...graphs.preprocessing import FeatureSettings
 from ...randomness import branch
-from ..answers import GLOBAL_KIND, MODEL_KIND, QUERY_NAMES, TABLE_KINDS, UPDATE_KIND, labels_kind, posteriors_kind
 from ..channel import Channel, Retention
 from ..defense import Defense
 from ..device import usable_device
+from ..messages import GLOBAL_KIND, MODEL_KIND, QUERY_NAMES, TABLE_KINDS, UPDATE_KIND, labels_kind, posteriors_kind
 from ..models.recipe import Recipe, initial_weights
 from ..models.shadow_models import ask_models, train_models
 from ..models.shadow_task import Query, Task

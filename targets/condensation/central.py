@@ -17,11 +17,12 @@ from ..defense import Defense, GradientChange, LossTerm
 from ..device import usable_device
 from ..federated.exchange import exchange
 from ..games.membership import GAME, channels_of_leakage, label_membership
+from ..messages import CONDENSED_KIND
 from ..models.propagation import Neighbourhood
 from ..partition import Partition
 from ..party import Client, clients_of
 from ..target import Progress, Run, Target, no_progress
-from .condensed import KIND, CondensedGraph
+from .condensed import CondensedGraph
 from .evaluation import Bench, TestPhase
 from .gradient_distance import RatioOf, allocate_labels, condensed_size
 from .released import transferred, utilities
@@ -62,9 +63,9 @@ class CentralCondensation(Target):
     Nothing is sent but the releases. Membership is about labels trained on, as in federated condensation.
     """
 
-    release = KIND
+    release = CONDENSED_KIND
     release_phrase = "the condensed graph"
-    sends = (KIND,)
+    sends = (CONDENSED_KIND,)
     Settings = CentralSettings
     settings: CentralSettings
 
@@ -112,7 +113,7 @@ class CentralCondensation(Target):
         released = []
         with channel.keeping():
             for round_, release in self.releases(graph, branch(seed, "condense")):
-                sent = channel.send(KIND, graph.owner.name, "public", round_, release.tensors())
+                sent = channel.send(CONDENSED_KIND, graph.owner.name, "public", round_, release.tensors())
                 released.append((round_, CondensedGraph.from_tensors(sent)))
         bench = Bench([graph.owner], [graph.near], EVALUATED_WITH, s.test)
         worth, chosen = utilities(bench, released, branch(seed, "evaluate"), progress)

@@ -12,10 +12,6 @@ from torch import Tensor
 from torch.nn import functional as F
 
 TINY = 1e-8
-STATISTICS_KIND = "embedding-statistics"
-"""Norms [n'] and mean [h] of a client's embeddings of its condensed nodes, to another client."""
-EMBEDDINGS_KIND = "node-embeddings"
-"""Embeddings [k, h] of the condensed nodes (positions [k]) that a client chose for another one."""
 
 
 @dataclass(frozen=True)

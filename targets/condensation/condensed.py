@@ -7,16 +7,9 @@ import torch
 from torch import Tensor
 
 from ...errors import InputError
+from ..messages import CONDENSED_ROWS_KIND, INITIAL_ROWS_KIND
 from ..models.propagation import Neighbourhood, dense_gcn_operator
 from ..transcript import Message
-
-KIND = "condensed-graph"
-UPLOAD_KIND = "condensed-upload"
-"""A condensed graph that one client sends to the server, which does not pass it on."""
-ROWS_KIND = "condensed-rows"
-"""Features [k, d] and labels [k] of condensed nodes (positions [k]), once to each client that gets them."""
-INITIAL_KIND = "initial-rows"
-"""Features [k, d] and labels [k] of a client's labelled nodes, for the server to start from."""
 
 
 @dataclass(frozen=True)
@@ -90,7 +83,7 @@ def rows_of(message: Message, features: int) -> Tensor:
     Raises:
         InputError: they are missing, misshapen or not finite.
     """
-    if message.kind not in (ROWS_KIND, INITIAL_KIND):
+    if message.kind not in (CONDENSED_ROWS_KIND, INITIAL_ROWS_KIND):
         return CondensedGraph.from_tensors(message.tensors, features=features).x
     x = message.tensors.get("x")
     if x is None or x.dim() != 2 or x.shape[1] != features or not bool(torch.isfinite(x).all()):

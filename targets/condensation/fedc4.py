@@ -16,10 +16,11 @@ from ..federated.exchange import exchange
 from ..federated.federated import Federated, FederatedRun, FederatedSettings
 from ..federated.local_training import Aggregated, LocalTask, OptimiserName
 from ..games.membership import channels_of_leakage, label_membership
+from ..messages import CONDENSED_ROWS_KIND, EMBEDDINGS_KIND, STATISTICS_KIND
 from ..models.propagation import Factor, dense_gcn_operator
 from ..target import Secrets
-from .collaboration import EMBEDDINGS_KIND, STATISTICS_KIND, Rebuilder, Statistics, cluster_of, selected
-from .condensed import ROWS_KIND, CondensedGraph
+from .collaboration import Rebuilder, Statistics, cluster_of, selected
+from .condensed import CondensedGraph
 from .gradient_distance import condensed_size
 from .local import condensed_alone
 from .matching import ClassCells, MatchingSettings
@@ -201,7 +202,9 @@ class FedC4Run(FederatedRun):
             return
         had |= set(new.tolist())
         content = {"nodes": new, "x": party.graph.x[new], "y": party.graph.y[new]}
-        sent = self.channel.send(ROWS_KIND, self.clients[n].name, self.clients[peer].name, round_, content)
+        sent = self.channel.send(
+            CONDENSED_ROWS_KIND, self.clients[n].name, self.clients[peer].name, round_, content
+        )
         for i, x, y in zip(sent["nodes"].tolist(), sent["x"], sent["y"], strict=True):
             self.parties[peer].rows[n, i] = x, y
 
@@ -260,7 +263,7 @@ class FedC4(Federated):
     name = "fedc4"
     loop = FedC4Run
     matches_gradients = True
-    sends: ClassVar[tuple[str, ...]] = (*Federated.sends, STATISTICS_KIND, EMBEDDINGS_KIND, ROWS_KIND)
+    sends: ClassVar[tuple[str, ...]] = (*Federated.sends, STATISTICS_KIND, EMBEDDINGS_KIND, CONDENSED_ROWS_KIND)
     Settings = FedC4Settings
     settings: FedC4Settings
 

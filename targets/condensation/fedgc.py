@@ -15,25 +15,31 @@ from ...randomness import branch
 from ..channel import Channel, Retention
 from ..defense import Defense, LossTerm, SharedModel
 from ..device import usable_device
-from ..federated.exchange import exchange
-from ..federated.federated import COUNT_KIND as LABELLED_KIND
-from ..federated.self_training import GRADIENT_KIND as SELF_TRAINING_KIND
+from ..federated.exchange import EXCHANGED_KINDS, exchange
 from ..federated.self_training import label_the_rest, train_together
 from ..games.cells import GAME as LONE_NODE
-from ..games.cells import GRADIENT_KIND, MODEL_KIND, lone_node_secrets
+from ..games.cells import lone_node_secrets
 from ..games.membership import GAME, channels_of_leakage, label_membership
+from ..messages import (
+    CLASS_COUNTS_KIND,
+    CLASS_GRADIENTS_KIND,
+    CONDENSED_KIND,
+    INITIAL_ROWS_KIND,
+    LABELLED_COUNT_KIND,
+    MATCHING_MODEL_KIND,
+    SELF_TRAINING_GRADIENTS_KIND,
+    SELF_TRAINING_MODEL_KIND,
+)
 from ..models.backbone import BACKBONES, Weights
 from ..models.propagation import Neighbourhood
 from ..partition import partition
 from ..party import Client, clients_of
 from ..target import Progress, Run, Secrets, Target, no_progress
-from .condensed import INITIAL_KIND, KIND, CondensedGraph
+from .condensed import CondensedGraph
 from .evaluation import Bench, TestPhase
 from .gradient_distance import condensed_size
 from .matching import ClassCells, MatchingServer, MatchingSettings, aggregated
 from .released import transferred, utilities
-
-COUNT_KIND = "class-counts"
 
 PUBLISHED_RATIO = {"cora": 0.026, "citeseer": 0.018}
 
@@ -91,8 +97,18 @@ class FedGC(Target):
     name = "fedgc"
     matches_gradients = True
     published_defense = "ib"
-    release = KIND
-    sends = (KIND, GRADIENT_KIND, MODEL_KIND, COUNT_KIND, LABELLED_KIND, INITIAL_KIND, SELF_TRAINING_KIND)
+    release = CONDENSED_KIND
+    sends = (
+        CONDENSED_KIND,
+        CLASS_GRADIENTS_KIND,
+        MATCHING_MODEL_KIND,
+        CLASS_COUNTS_KIND,
+        LABELLED_COUNT_KIND,
+        INITIAL_ROWS_KIND,
+        SELF_TRAINING_MODEL_KIND,
+        SELF_TRAINING_GRADIENTS_KIND,
+        *EXCHANGED_KINDS,
+    )
     release_phrase = "the condensed graph"
     Settings = FedGCSettings
     settings: FedGCSettings
@@ -223,12 +239,12 @@ class _FedGCRun:
         terms = {c.number: self.defense.on_training(c, branch(seed, "term", c.number)) for c in self.clients}
         releases = []
         for round_ in range(s.rounds):
-            theta = self.channel.send(MODEL_KIND, "server", "clients", round_, server.draw_model(round_))
+            theta = self.channel.send(MATCHING_MODEL_KIND, "server", "clients", round_, server.draw_model(round_))
             answers = [self._answer(c, cells[c.number], terms[c.number], theta, round_) for c in self.clients]
             server.match(theta, aggregated(answers, counts, s.aggregation), round_)
             if round_ + 1 in s.checkpoints:
                 release = server.release()
-                sent = self.channel.send(KIND, "server", "public", round_ + 1, release.tensors())
+                sent = self.channel.send(CONDENSED_KIND, "server", "public", round_ + 1, release.tensors())
                 releases.append((round_ + 1, CondensedGraph.from_tensors(sent)))
             self.progress("condensing", round_ + 1, s.rounds)
         self.notes.append(
@@ -242,7 +258,7 @@ class _FedGCRun:
         if self.settings.init == "noise":
             return None
         sent = [
-            self.channel.send(INITIAL_KIND, c.name, "server", -1, {"x": c.x[c.train], "y": c.y_train[c.train]})
+            self.channel.send(INITIAL_ROWS_KIND, c.name, "server", -1, {"x": c.x[c.train], "y": c.y_train[c.train]})
             for c in self.clients
         ]
         return torch.cat([m["x"] for m in sent]), torch.cat([m["y"] for m in sent])
@@ -250,7 +266,8 @@ class _FedGCRun:
     def _class_counts(self) -> Tensor:
         """Labelled nodes per client and class [M, C], as the clients report them."""
         sent = [
-            self.channel.send(COUNT_KIND, c.name, "server", -1, {"counts": c.class_counts()}) for c in self.clients
+            self.channel.send(CLASS_COUNTS_KIND, c.name, "server", -1, {"counts": c.class_counts()})
+            for c in self.clients
         ]
         return torch.stack([message["counts"] for message in sent])
 
@@ -258,7 +275,7 @@ class _FedGCRun:
         self, client: Client, cells: ClassCells, term: LossTerm | None, theta: Weights, round_: int
     ) -> Weights:
         gradients = cells.gradients(theta, BACKBONES[self.settings.backbone], term)
-        return dict(self.channel.send(GRADIENT_KIND, client.name, "server", round_, gradients))
+        return dict(self.channel.send(CLASS_GRADIENTS_KIND, client.name, "server", round_, gradients))
 
     def _secrets(self) -> Secrets:
         """Told apart: members whose rows a release starts from, and test nodes trained on with guessed labels."""

@@ -18,14 +18,15 @@ from ..defense import Defense, LossTerm
 from ..device import usable_device
 from ..federated.exchange import exchange
 from ..games.cells import GAME as LONE_NODE
-from ..games.cells import GRADIENT_KIND, MODEL_KIND, lone_node_secrets
+from ..games.cells import lone_node_secrets
 from ..games.membership import GAME, channels_of_leakage, label_membership
+from ..messages import CLASS_GRADIENTS_KIND, CONDENSED_KIND, CONDENSED_UPLOAD_KIND, MATCHING_MODEL_KIND
 from ..models.backbone import BACKBONES, Weights
 from ..partition import partition
 from ..party import Client, clients_of
 from ..splits import SPLIT, SplitName, divided
 from ..target import Progress, Run, Target, no_progress
-from .condensed import KIND, UPLOAD_KIND, CondensedGraph, joined
+from .condensed import CondensedGraph, joined
 from .evaluation import Bench, TestPhase
 from .gradient_distance import RatioOf, condensed_size
 from .local import condensed_alone
@@ -86,9 +87,9 @@ class FedGM(Target):
     """
 
     name = "fedgm"
-    release = KIND
+    release = CONDENSED_KIND
     matches_gradients = True
-    sends = (KIND, UPLOAD_KIND, GRADIENT_KIND, MODEL_KIND)
+    sends = (CONDENSED_KIND, CONDENSED_UPLOAD_KIND, CLASS_GRADIENTS_KIND, MATCHING_MODEL_KIND)
     release_phrase = "the condensed graph"
     Settings = FedGMSettings
     settings: FedGMSettings
@@ -100,7 +101,9 @@ class FedGM(Target):
 
     def sent(self) -> set[str]:
         """Kinds of messages that are sent with these settings: without stage 2 no models and gradients."""
-        return set(self.sends) - (set() if self.settings.refinements else {GRADIENT_KIND, MODEL_KIND})
+        return set(self.sends) - (
+            set() if self.settings.refinements else {CLASS_GRADIENTS_KIND, MATCHING_MODEL_KIND}
+        )
 
     @classmethod
     def preset(cls, preset: str, data: Data) -> dict[str, Any]:
@@ -211,7 +214,7 @@ class _FedGMRun:
         if copied is not None:
             self.copied[client.nodes[copied].cpu().numpy()] = True
         self.progress("condensing local graphs", client.number + 1, s.clients)
-        sent = self.channel.send(UPLOAD_KIND, client.name, "server", 0, own.release().tensors())
+        sent = self.channel.send(CONDENSED_UPLOAD_KIND, client.name, "server", 0, own.release().tensors())
         return CondensedGraph.from_tensors(sent)
 
     def _refined(self, uploads: list[CondensedGraph], cells: list[ClassCells]) -> CondensedGraph:
@@ -222,7 +225,7 @@ class _FedGMRun:
         counts = torch.stack([torch.bincount(upload.y, minlength=classes) for upload in uploads])
         server = MatchingServer(still, graph.x.clone(), graph.y, FixedLinks(graph.adjacency), classes, seed)
         for round_ in range(s.refinements):
-            theta = self.channel.send(MODEL_KIND, "server", "clients", round_, server.draw_model(round_))
+            theta = self.channel.send(MATCHING_MODEL_KIND, "server", "clients", round_, server.draw_model(round_))
             answers = [
                 self._answer(*party, theta, round_) for party in zip(self.clients, cells, self.terms, strict=True)
             ]
@@ -234,10 +237,12 @@ class _FedGMRun:
         self, client: Client, cells: ClassCells, term: LossTerm | None, theta: Weights, round_: int
     ) -> Weights:
         gradients = cells.gradients(theta, BACKBONES[self.settings.backbone], term)
-        return dict(self.channel.send(GRADIENT_KIND, client.name, "server", round_, gradients))
+        return dict(self.channel.send(CLASS_GRADIENTS_KIND, client.name, "server", round_, gradients))
 
     def _released(self, graph: CondensedGraph, round_: int) -> CondensedGraph:
-        return CondensedGraph.from_tensors(self.channel.send(KIND, "server", "public", round_, graph.tensors()))
+        return CondensedGraph.from_tensors(
+            self.channel.send(CONDENSED_KIND, "server", "public", round_, graph.tensors())
+        )
 
 
 LEAST = 0.1

@@ -10,13 +10,23 @@ from torch_geometric.data import Data
 
 from ...randomness import branch
 from ...settings import Settings
-from ..answers import GLOBAL_KIND, MODEL_KIND, QUERY_NAMES, TABLE_KINDS, UPDATE_KIND, labels_kind, posteriors_kind
 from ..channel import Channel, Retention
-from ..condensation.collaboration import EMBEDDINGS_KIND, STATISTICS_KIND, Statistics
-from ..condensation.condensed import KIND as RELEASE_KIND
+from ..condensation.collaboration import Statistics
 from ..condensation.condensed import CondensedGraph
 from ..defense import Defense
-from ..models.encoder import ENCODER_KIND
+from ..messages import (
+    CONDENSED_KIND,
+    EMBEDDINGS_KIND,
+    ENCODER_KIND,
+    GLOBAL_KIND,
+    MODEL_KIND,
+    QUERY_NAMES,
+    STATISTICS_KIND,
+    TABLE_KINDS,
+    UPDATE_KIND,
+    labels_kind,
+    posteriors_kind,
+)
 from ..models.propagation import gcn_operator
 from ..models.recipe import Recipe, initial_weights
 from ..models.shadow_models import ask_models, train_models
@@ -49,7 +59,7 @@ class Planted(Control):
     name = "planted"
     release = MODEL_KIND
     release_phrase = "what was planted"
-    sends = (MODEL_KIND, GLOBAL_KIND, UPDATE_KIND, *TABLE_KINDS, RELEASE_KIND, *COLLABORATION)
+    sends = (MODEL_KIND, GLOBAL_KIND, UPDATE_KIND, *TABLE_KINDS, CONDENSED_KIND, *COLLABORATION)
     dataset = "planted"
     Settings = PlantedSettings
     settings: PlantedSettings
@@ -57,7 +67,7 @@ class Planted(Control):
     @classmethod
     def imitating(cls, other: type[Target]) -> dict[str, Any]:
         """Where a graph is released the graph alone, since attacks would rather read a model."""
-        return {"leaks": ("release",)} if other.release == RELEASE_KIND else {}
+        return {"leaks": ("release",)} if other.release == CONDENSED_KIND else {}
 
     def run(
         self,
@@ -100,7 +110,7 @@ class Planted(Control):
             for round_, share in enumerate((0.0, 1.0)):  # from nothing to members' rows: how they moved leaks too
                 x, nothing = share * task.data.x[kept], torch.zeros((int(kept.sum()),) * 2)
                 released = CondensedGraph(x, task.data.y[kept], nothing)
-                channel.send(RELEASE_KIND, "server", "public", round_, released.tensors())
+                channel.send(CONDENSED_KIND, "server", "public", round_, released.tensors())
 
     def _send_tables(self, task: Task, weights: dict[str, Tensor], channel: Channel) -> None:
         nodes = torch.arange(task.data.num_nodes)

@@ -13,7 +13,8 @@ from ...settings import Settings
 from ..channel import Channel, Retention
 from ..defense import Defense
 from ..federated.local_training import LocalTask, Subgraph
-from ..games.cells import GRADIENT_KIND, MODEL_KIND, lone_node_secrets
+from ..games.cells import lone_node_secrets
+from ..messages import CLASS_GRADIENTS_KIND, MATCHING_MODEL_KIND
 from ..models.recipe import Recipe, initial_weights
 from ..partition import partition
 from ..party import Client, clients_of
@@ -37,9 +38,9 @@ class PlantedGradients(Control):
     """
 
     name = "planted-gradients"
-    release = MODEL_KIND
+    release = MATCHING_MODEL_KIND
     release_phrase = "what was planted"
-    sends = (MODEL_KIND, GRADIENT_KIND)
+    sends = (MATCHING_MODEL_KIND, CLASS_GRADIENTS_KIND)
     dataset = "planted"
     Settings = PlantedGradientsSettings
     settings: PlantedGradientsSettings
@@ -57,14 +58,14 @@ class PlantedGradients(Control):
         coins = torch.Generator().manual_seed(integer(branch(seed, "labels")))
         clients = [_labelled(c, coins) for c in clients_of(data, parts)]
         theta = initial_weights(RECIPE, data.num_features, clients[0].classes, branch(seed, "weights"))
-        channel.send(MODEL_KIND, "server", "clients", 0, theta)
+        channel.send(MATCHING_MODEL_KIND, "server", "clients", 0, theta)
         for client in clients:
             gradients: dict[str, Tensor] = {}
             for label in client.y_train[client.train].unique().tolist():
                 alone = replace(client, train=client.train & (client.y == label))
                 task = LocalTask.of(alone, Subgraph.of(RECIPE, client.x, client.edges))
                 gradients |= {f"{label}/{name}": g for name, g in task.gradient(theta).items()}
-            channel.send(GRADIENT_KIND, client.name, "server", 0, gradients)
+            channel.send(CLASS_GRADIENTS_KIND, client.name, "server", 0, gradients)
         progress("planting", 1, 1)
         secrets = lone_node_secrets(clients)
         nothing = Utility(1, float("nan"), 0.0, 0.0)

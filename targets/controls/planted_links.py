@@ -8,11 +8,11 @@ from torch_geometric.data import Data
 
 from ...randomness import branch, integer
 from ...settings import Settings
-from ..answers import GLOBAL_KIND, GRADIENT_KIND, MODEL_KIND, UPDATE_KIND, posteriors_kind
 from ..channel import Channel, Retention
 from ..defense import Defense
 from ..federated.local_training import LocalTask, Subgraph
 from ..games.links import link_secrets
+from ..messages import GLOBAL_KIND, GRADIENT_KIND, MODEL_KIND, UPDATE_KIND, posteriors_kind
 from ..models.recipe import Recipe, initial_weights
 from ..partition import Partition
 from ..party import clients_of

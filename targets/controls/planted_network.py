@@ -6,7 +6,7 @@ import numpy as np
 from pydantic import Field
 from torch_geometric.data import Data
 
-from ...graphs.network import PUBLISHED_KIND, Original
+from ...graphs.network import Original
 from ...graphs.pyg import network_of_data
 from ...randomness import branch
 from ...settings import Settings
@@ -14,6 +14,7 @@ from ..channel import Channel, Retention
 from ..defense import Defense
 from ..games.identities import identity_secrets
 from ..games.links import link_secrets
+from ..messages import PUBLISHED_KIND
 from ..publishing.planted_accounts import plant
 from ..publishing.publish import OWNER, sensitive_links
 from ..publishing.published import tensors_of

@@ -9,8 +9,12 @@ import torch
 from torch import Tensor
 
 from ..channel import Channel
+from ..messages import AGGREGATED_ROWS_KIND, NEIGHBOUR_IDS_KIND, NEIGHBOUR_SUMS_KIND
 from ..models.propagation import Neighbourhood, gcn_operator, sparse_features, sparse_operator
 from ..party import Client
+
+EXCHANGED_KINDS = (NEIGHBOUR_IDS_KIND, NEIGHBOUR_SUMS_KIND, AGGREGATED_ROWS_KIND)
+"""What an exchange with hops sends."""
 
 
 def exchange(
@@ -37,9 +41,9 @@ def exchange(
     for client in clients:
         near, sums, degree = _partial_sums(client)
         # which rows a client asks for and contributes to is needed for routing, encrypted or not
-        ids = channel.send("neighbour-ids", client.name, "server", round_, {"nodes": near})
+        ids = channel.send(NEIGHBOUR_IDS_KIND, client.name, "server", round_, {"nodes": near})
         own = {"sums": sums, "degree": degree}
-        received.append((ids, channel.send("neighbour-sums", client.name, "server", round_, own, sealed)))
+        received.append((ids, channel.send(NEIGHBOUR_SUMS_KIND, client.name, "server", round_, own, sealed)))
     total = torch.zeros(nodes, clients[0].x.shape[1], device=clients[0].x.device)
     degree = torch.zeros(nodes, device=total.device)
     for ids, body in received:
@@ -78,7 +82,7 @@ def _with_totals(
     outside = client.cut[1].unique() if hops == 2 else client.nodes[:0]
     wanted = torch.cat([client.nodes, outside])
     got = channel.send(
-        "aggregated-rows",
+        AGGREGATED_ROWS_KIND,
         "server",
         client.name,
         round_,

@@ -12,12 +12,12 @@ from torch_geometric.data import Data
 from ...errors import InputError, unknown_name
 from ...graphs.preprocessing import FeatureSettings
 from ...randomness import branch, integer
-from ..answers import GLOBAL_KIND, GRADIENT_KIND, MODEL_KIND, UPDATE_KIND, posteriors_kind
 from ..channel import Channel, Retention
 from ..defense import Defense
 from ..device import usable_device
 from ..games.links import NON_EDGES, link_secrets
 from ..games.membership import label_membership
+from ..messages import GLOBAL_KIND, GRADIENT_KIND, LABELLED_COUNT_KIND, MODEL_KIND, UPDATE_KIND, posteriors_kind
 from ..models.recipe import Recipe, initial_weights
 from ..partition import partition
 from ..party import Client, clients_of
@@ -35,7 +35,6 @@ from .local_training import (
 )
 
 """How many labelled nodes a client has, for the weighted mean."""
-COUNT_KIND = "labelled-count"
 POSTERIORS_KIND = posteriors_kind("full")
 PUBLISHED = {"model": MODEL_KIND, "posteriors": POSTERIORS_KIND}
 
@@ -358,7 +357,7 @@ class Federated(Target):
         GLOBAL_KIND,
         UPDATE_KIND,
         GRADIENT_KIND,
-        COUNT_KIND,
+        LABELLED_COUNT_KIND,
     )
     loop: ClassVar[type[FederatedRun]] = FederatedRun
     Settings = FederatedSettings
@@ -373,7 +372,7 @@ class Federated(Target):
         """Kinds of messages that are sent with these settings."""
         s = self.settings
         silent = {UPDATE_KIND if s.upload == "gradients" else GRADIENT_KIND}
-        silent |= {COUNT_KIND} if s.aggregation == "uniform" else set()
+        silent |= {LABELLED_COUNT_KIND} if s.aggregation == "uniform" else set()
         silent |= {kind for what, kind in PUBLISHED.items() if what not in s.publish}
         return set(self.sends) - silent
 
@@ -399,7 +398,7 @@ class Federated(Target):
 def labelled_counts(clients: Sequence[Client], channel: Channel) -> list[float]:
     """What the server is told, one number for each client."""
     told = [
-        channel.send(COUNT_KIND, client.name, "server", -1, {"count": client.train.sum().cpu()})
+        channel.send(LABELLED_COUNT_KIND, client.name, "server", -1, {"count": client.train.sum().cpu()})
         for client in clients
     ]
     return [float(message["count"]) for message in told]

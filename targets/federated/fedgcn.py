@@ -6,7 +6,7 @@ from pydantic import Field
 
 from ..channel import Channel
 from ..party import Client
-from .exchange import exchange
+from .exchange import EXCHANGED_KINDS, exchange
 from .federated import Federated, FederatedRun, FederatedSettings
 from .local_training import Aggregated, Forward
 
@@ -41,12 +41,12 @@ class FedGCN(Federated):
     """
 
     name = "fedgcn"
-    sends: ClassVar[tuple[str, ...]] = (*Federated.sends, "neighbour-ids", "neighbour-sums", "aggregated-rows")
+    sends: ClassVar[tuple[str, ...]] = (*Federated.sends, *EXCHANGED_KINDS)
     Settings = FedGCNSettings
     settings: FedGCNSettings
     loop = _ExchangingRun
 
     def sent(self) -> set[str]:
         """Kinds of messages that are sent with these settings."""
-        silent = {"neighbour-ids", "neighbour-sums", "aggregated-rows"} if self.settings.hops == 0 else set()
+        silent = set(EXCHANGED_KINDS) if self.settings.hops == 0 else set()
         return super().sent() - silent

@@ -10,15 +10,11 @@ from torch_geometric.data import Data
 
 from ...randomness import branch
 from ..channel import Channel
+from ..messages import GENERATOR_GRADIENT_KIND, GENERATOR_KIND
 from ..party import Client
 from .federated import Federated, FederatedRun, FederatedSettings
 from .local_training import Drop, Forward, Subgraph, Weights, nothing_dropped
 from .neighbour_generation import Generator, GeneratorSettings, Others
-
-QUESTION_KIND = "generator"
-"""A client's fGen weights, its nodes' noisy embeddings and numbers of missing neighbours, by the server to all."""
-ANSWER_KIND = "generator-gradient"
-"""A client's gradient by another's fGen weights, to the server; and their sum, from there to the asking client."""
 
 
 class FedSageSettings(FederatedSettings):
@@ -74,16 +70,16 @@ class _MendingRun(FederatedRun):
             return [{}]
         answers: list[Mapping[str, Tensor]] = []
         for asking, generator in zip(clients, self.generators, strict=True):
-            told = channel.send(QUESTION_KIND, asking.name, "server", round_, generator.question())
+            told = channel.send(GENERATOR_KIND, asking.name, "server", round_, generator.question())
             relayed = {**told, "client": torch.tensor(asking.number)}
-            question = channel.send(QUESTION_KIND, "server", "clients", round_, relayed)
+            question = channel.send(GENERATOR_KIND, "server", "clients", round_, relayed)
             got = [
-                channel.send(ANSWER_KIND, other.name, "server", round_, nodes.gradient(question))
+                channel.send(GENERATOR_GRADIENT_KIND, other.name, "server", round_, nodes.gradient(question))
                 for other, nodes in zip(clients, others, strict=True)
                 if other is not asking
             ]
             total = {name: torch.stack([answer[name] for answer in got]).sum(0) for name in got[0]}
-            answers.append(channel.send(ANSWER_KIND, "server", asking.name, round_, total))
+            answers.append(channel.send(GENERATOR_GRADIENT_KIND, "server", asking.name, round_, total))
         return answers
 
     def _mending_note(self, clients: list[Client]) -> str:
@@ -110,7 +106,7 @@ class FedSage(Federated):
     """
 
     name = "fedsage+"
-    sends: ClassVar[tuple[str, ...]] = (*Federated.sends, QUESTION_KIND, ANSWER_KIND)
+    sends: ClassVar[tuple[str, ...]] = (*Federated.sends, GENERATOR_KIND, GENERATOR_GRADIENT_KIND)
     Settings = FedSageSettings
     settings: FedSageSettings
     loop = _MendingRun
@@ -124,4 +120,4 @@ class FedSage(Federated):
         """Kinds of messages that are sent with these settings."""
         s = self.settings
         talk = s.generator.rounds > 0 and s.clients > 1
-        return super().sent() - (set() if talk else {QUESTION_KIND, ANSWER_KIND})
+        return super().sent() - (set() if talk else {GENERATOR_KIND, GENERATOR_GRADIENT_KIND})

@@ -8,14 +8,10 @@ from pydantic import Field
 from torch import Tensor
 from torch_geometric.data import Data
 
+from ..messages import CONTROL_KIND, GLOBAL_CONTROL_KIND
 from ..party import Client
 from .federated import Federated, FederatedRun, FederatedSettings
 from .local_training import Correction
-
-CONTROL_KIND = "control-variate"
-"""A client's control variate after a round: the mean of its gradients along its local steps."""
-GLOBAL_CONTROL_KIND = "global-control"
-"""The mean of the clients' control variates."""
 
 
 class ScaffoldSettings(FederatedSettings):

@@ -10,13 +10,11 @@ from torch.nn import functional as F
 from ...randomness import branch, seeded
 from ..channel import Channel
 from ..defense import SharedModel
+from ..messages import SELF_TRAINING_GRADIENTS_KIND, SELF_TRAINING_MODEL_KIND
 from ..models.backbone import GCN, Weights
 from ..models.propagation import Neighbourhood, side_by_side
 from ..party import Client
 from .federated import labelled_counts
-
-MODEL_KIND = "self-training-model"
-GRADIENT_KIND = "self-training-gradients"
 
 
 def mean_error(logits: Tensor, labels: Tensor) -> Tensor:
@@ -62,10 +60,10 @@ def train_together(
     shares = weights_by(labelled_counts(clients, channel))
     best, kept = -1.0, weights
     for round_ in range(rounds):
-        sent = channel.send(MODEL_KIND, "server", "clients", round_, weights)
+        sent = channel.send(SELF_TRAINING_MODEL_KIND, "server", "clients", round_, weights)
         for client, part, share in zip(clients, parts, shares, strict=True):
             own = _gradient(sent, part, client.y_train[client.train])
-            got = channel.send(GRADIENT_KIND, client.name, "server", round_, own)
+            got = channel.send(SELF_TRAINING_GRADIENTS_KIND, client.name, "server", round_, own)
             weights = {name: weights[name] - lr * share * got[name] for name in weights}
         if round_ % 5 == 0 or round_ == rounds - 1:
             predicted = GCN.logits(weights, GCN.hidden(weights, watched.rows), watched.second).argmax(1)

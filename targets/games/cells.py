@@ -8,10 +8,6 @@ from ..party import Client
 from ..target import UNITS, Secrets
 
 GAME = "lone-node"
-GRADIENT_KIND = "class-gradients"
-"""A client's gradients, one for each class that it has labels of, named ``<class>/<weight>``."""
-MODEL_KIND = "matching-model"
-"""The weights at which they are taken."""
 
 
 def lone_node_secrets(clients: Sequence[Client]) -> Secrets:

@@ -9,8 +9,6 @@ from torch.nn import functional as F
 from ...errors import InputError
 from .propagation import gcn_operator, sparse_features
 
-ENCODER_KIND = "ib-encoder"
-
 
 def gaussian(aggregated: Tensor, w2: Tensor) -> tuple[Tensor, Tensor]:
     """The encoder's second layer: mean, and deviation through a softplus (FedGC Eq. 9), [n, d] each."""

@@ -16,12 +16,12 @@ from ...graphs.preprocessing import FeatureSettings
 from ...mechanisms.accounting import default_delta, what_delta_means
 from ...mechanisms.guarantee import Guarantee
 from ...randomness import branch
-from ..answers import MODEL_KIND, posteriors_kind
 from ..channel import Channel, Retention
 from ..defense import Defense
 from ..device import usable_device
 from ..games.links import NON_EDGES, link_secrets
 from ..games.membership import label_membership
+from ..messages import MODEL_KIND, posteriors_kind
 from ..models.recipe import Recipe
 from ..partition import Partition
 from ..party import Client, clients_of

@@ -10,7 +10,7 @@ from torch_geometric.data import Data
 
 from ...errors import InputError
 from ...graphs.measures.utility import utility_of
-from ...graphs.network import PUBLISHED_KIND, Network, Original, changes
+from ...graphs.network import Network, Original, changes
 from ...graphs.pyg import network_of_data
 from ...randomness import branch
 from ...settings import Settings
@@ -19,6 +19,7 @@ from ..defense import Defense
 from ..device import usable_device
 from ..games.identities import OTHERS, identity_secrets
 from ..games.links import NON_EDGES, link_secrets
+from ..messages import PUBLISHED_KIND
 from ..models.recipe import Recipe
 from ..models.shadow_models import ask_models, train_models
 from ..models.shadow_task import Query, Task

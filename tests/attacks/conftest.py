@@ -15,10 +15,10 @@ from gaudit.audit.games.referee import judge
 from gaudit.audit.statistics.finding import Finding
 from gaudit.audit.statistics.metrics import Judged, auc_finding
 from gaudit.graphs.checks import check_graph
-from gaudit.targets.answers import MODEL_KIND
 from gaudit.targets.channel import Channel
-from gaudit.targets.condensation.condensed import KIND, CondensedGraph
-from gaudit.targets.models.encoder import ENCODER_KIND, encoded
+from gaudit.targets.condensation.condensed import CondensedGraph
+from gaudit.targets.messages import CONDENSED_KIND, ENCODER_KIND, MODEL_KIND
+from gaudit.targets.models.encoder import encoded
 from gaudit.targets.models.recipe import Recipe
 from gaudit.targets.models.shadow_models import train_models
 from gaudit.targets.models.shadow_task import Task
@@ -121,7 +121,7 @@ def publish():
         if encoder is not None:
             channel.hold(ENCODER_KIND, "client:0", -1, encoder)
         channel.send("class-counts", "client:0", "server", -1, {"counts": torch.zeros(CLASSES)})
-        channel.send(KIND, "server", "public", 1, tensors)
+        channel.send(CONDENSED_KIND, "server", "public", 1, tensors)
         return channel.transcript
 
     return published

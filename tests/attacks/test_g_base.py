@@ -23,9 +23,9 @@ from gaudit.attacks.membership.gbase import (
 )
 from gaudit.audit.statistics.metrics import auc, auc_finding
 from gaudit.errors import InputError
-from gaudit.targets.answers import MODEL_KIND, posteriors_kind
 from gaudit.targets.channel import Channel
-from gaudit.targets.condensation.condensed import KIND as RELEASE_KIND
+from gaudit.targets.messages import CONDENSED_KIND as RELEASE_KIND
+from gaudit.targets.messages import MODEL_KIND, posteriors_kind
 from gaudit.targets.models.recipe import Recipe, initial_weights
 from gaudit.targets.models.shadow_models import ask_models
 from gaudit.targets.models.shadow_task import Query, Task

@@ -18,12 +18,12 @@ from gaudit.audit.games.link_knowledge import grant_links
 from gaudit.audit.games.referee import judge
 from gaudit.audit.statistics.metrics import auc_finding
 from gaudit.errors import InputError
-from gaudit.targets.answers import GLOBAL_KIND, GRADIENT_KIND, UPDATE_KIND
 from gaudit.targets.channel import Channel
 from gaudit.targets.defense import Defense
 from gaudit.targets.federated.local_training import LocalTask, Subgraph
-from gaudit.targets.federated.scaffold import CONTROL_KIND, GLOBAL_CONTROL_KIND, Scaffold
+from gaudit.targets.federated.scaffold import Scaffold
 from gaudit.targets.games.links import link_secrets
+from gaudit.targets.messages import CONTROL_KIND, GLOBAL_CONTROL_KIND, GLOBAL_KIND, GRADIENT_KIND, UPDATE_KIND
 from gaudit.targets.models.propagation import gcn_operator
 from gaudit.targets.models.recipe import Recipe, initial_weights
 from gaudit.targets.partition import Partition

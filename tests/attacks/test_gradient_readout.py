@@ -13,7 +13,7 @@ from gaudit.errors import InputError
 from gaudit.graphs.datasets.datasets import load_dataset
 from gaudit.targets.controls.planted_gradients import PlantedGradients
 from gaudit.targets.defense import Defense
-from gaudit.targets.games.cells import GRADIENT_KIND
+from gaudit.targets.messages import CLASS_GRADIENTS_KIND
 from gaudit.targets.transcript import Message, Transcript
 
 PLAN = (AttackPlan("gradient-readout", {}, "server"),)
@@ -42,7 +42,9 @@ def changed(run, change):
     transcript = Transcript()
     for message in run.transcript.messages:
         tensors = (
-            {k: change(t) for k, t in message.tensors.items()} if message.kind == GRADIENT_KIND else message.tensors
+            {k: change(t) for k, t in message.tensors.items()}
+            if message.kind == CLASS_GRADIENTS_KIND
+            else message.tensors
         )
         transcript.record(replace(message, tensors=tensors), True)
     return replace(run, transcript=transcript)
@@ -112,6 +114,6 @@ def _nobody():
 
 def test_of_many_rounds_only_the_first_is_kept():
     keep = TrialPlan("fedgc", {}, "none", {}, PLAN, 0, 0).keeps()
-    first, later = (Message(GRADIENT_KIND, "client:3", "server", r, {}) for r in (0, 1))
+    first, later = (Message(CLASS_GRADIENTS_KIND, "client:3", "server", r, {}) for r in (0, 1))
     assert keep(first)
     assert not keep(later)

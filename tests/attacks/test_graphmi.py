@@ -15,9 +15,9 @@ from gaudit.attacks.links.weighted_graph import Tile, WeightedGraph, tiles_of
 from gaudit.audit.statistics.metrics import auc
 from gaudit.errors import InputError
 from gaudit.graphs.pair_codes import codes
-from gaudit.targets.answers import GLOBAL_KIND, GRADIENT_KIND, UPDATE_KIND
 from gaudit.targets.channel import Channel
 from gaudit.targets.games.links import GAME, Links
+from gaudit.targets.messages import GLOBAL_KIND, GRADIENT_KIND, UPDATE_KIND
 from gaudit.targets.models.propagation import dense_gcn_operator, mean_operator
 from gaudit.targets.models.recipe import Recipe, initial_weights
 from gaudit.targets.models.shadow_models import ask_models, train_models

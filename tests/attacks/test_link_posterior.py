@@ -26,9 +26,9 @@ from gaudit.audit.statistics.metrics import auc_finding
 from gaudit.errors import InputError
 from gaudit.graphs.pair_codes import codes
 from gaudit.graphs.preprocessing import preprocessed
-from gaudit.targets.answers import posteriors_kind
 from gaudit.targets.channel import Channel
 from gaudit.targets.games.links import link_secrets
+from gaudit.targets.messages import posteriors_kind
 from gaudit.targets.models.propagation import gcn_operator
 from gaudit.targets.models.recipe import Recipe
 from gaudit.targets.partition import Partition

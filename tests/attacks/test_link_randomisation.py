@@ -22,10 +22,11 @@ from gaudit.attacks.links.link_randomisation import (
 )
 from gaudit.audit.statistics.metrics import auc
 from gaudit.errors import InputError
-from gaudit.graphs.network import PUBLISHED_KIND, Network
+from gaudit.graphs.network import Network
 from gaudit.graphs.pair_codes import codes
 from gaudit.targets.channel import Channel
 from gaudit.targets.games.links import GAME, Links
+from gaudit.targets.messages import PUBLISHED_KIND
 from gaudit.targets.publishing.published import tensors_of
 
 DEGREES = (3, 2, 2, 2, 2, 1)

@@ -8,7 +8,7 @@ from gaudit.attacks.membership.nearest import Nearest
 from gaudit.audit.statistics.metrics import auc_finding
 from gaudit.errors import InputError
 from gaudit.targets.channel import Channel
-from gaudit.targets.condensation.condensed import INITIAL_KIND, KIND, ROWS_KIND, UPLOAD_KIND
+from gaudit.targets.messages import CONDENSED_KIND, CONDENSED_ROWS_KIND, CONDENSED_UPLOAD_KIND, INITIAL_ROWS_KIND
 
 
 def test_planted_rows_are_found(world, publish):
@@ -35,8 +35,8 @@ def test_planted_rows_in_an_encoders_space_are_found_by_who_has_it(world, publis
 def test_planted_rows_in_an_upload_are_found_by_who_receives_it(world):
     """A client's own condensed graph goes to the server; the release is of strangers' rows."""
     channel = Channel()
-    channel.send(UPLOAD_KIND, "client:0", "server", 0, world.release(world.members).tensors())
-    channel.send(KIND, "server", "public", 1, world.release(world.strangers).tensors())
+    channel.send(CONDENSED_UPLOAD_KIND, "client:0", "server", 0, world.release(world.members).tensors())
+    channel.send(CONDENSED_KIND, "server", "public", 1, world.release(world.strangers).tensors())
     server, outsider = (
         auc_finding([world.judged(Nearest(), channel.transcript, observer)]) for observer in ("server", "public")
     )
@@ -136,7 +136,7 @@ def released_twice(world, first, last):
     channel = Channel()
     for round_, x in enumerate((first, last)):
         graph = world.release(world.strangers)
-        channel.send(KIND, "server", "public", round_, {**graph.tensors(), "x": x})
+        channel.send(CONDENSED_KIND, "server", "public", round_, {**graph.tensors(), "x": x})
     return channel.transcript
 
 
@@ -166,7 +166,7 @@ def test_changes_need_two_releases_of_one_size(world, publish):
         world.judged(Nearest(compare="changes"), publish(world.release(world.members)))
     channel = Channel()
     for round_, rows in enumerate((world.members, world.members[:5])):
-        channel.send(KIND, "server", "public", round_, world.release(rows).tensors())
+        channel.send(CONDENSED_KIND, "server", "public", round_, world.release(rows).tensors())
     with pytest.raises(InputError, match="cannot be compared"):
         world.judged(Nearest(compare="changes"), channel.transcript)
 
@@ -174,7 +174,7 @@ def test_changes_need_two_releases_of_one_size(world, publish):
 def test_planted_rows_told_to_a_client_are_found_by_that_client_alone(world):
     channel = Channel()
     content = {"nodes": torch.arange(50), "x": world.data.x[world.members], "y": world.data.y[world.members]}
-    channel.send(ROWS_KIND, "client:1", "client:0", 0, content)
+    channel.send(CONDENSED_ROWS_KIND, "client:1", "client:0", 0, content)
     found = auc_finding([world.judged(Nearest(), channel.transcript, "client:0")])
     assert found.estimate > 0.99
     with pytest.raises(InputError, match="sees no message"):
@@ -183,7 +183,7 @@ def test_planted_rows_told_to_a_client_are_found_by_that_client_alone(world):
         world.judged(Nearest(), channel.transcript, "client:1")
     with pytest.raises(InputError, match="but its own"):
         world.judged(Nearest(), channel.transcript, "server+client:1")
-    channel.send(ROWS_KIND, "client:1", "client:0", 0, {**content, "x": torch.zeros(3, 2)})
+    channel.send(CONDENSED_ROWS_KIND, "client:1", "client:0", 0, {**content, "x": torch.zeros(3, 2)})
     with pytest.raises(InputError, match="finite features x"):
         world.judged(Nearest(), channel.transcript, "client:0")
 
@@ -191,10 +191,10 @@ def test_planted_rows_told_to_a_client_are_found_by_that_client_alone(world):
 def test_planted_rows_to_start_from_are_found_by_the_server_alone(world):
     channel = Channel()
     content = {"x": world.data.x[world.members], "y": world.data.y[world.members]}
-    channel.send(INITIAL_KIND, "client:1", "server", -1, content)
+    channel.send(INITIAL_ROWS_KIND, "client:1", "server", -1, content)
     assert auc_finding([world.judged(Nearest(), channel.transcript, "server")]).estimate > 0.99
     with pytest.raises(InputError, match="sees no message"):
         world.judged(Nearest(), channel.transcript, "public")
-    channel.send(INITIAL_KIND, "client:1", "server", -1, {**content, "x": torch.zeros(3, 2)})
+    channel.send(INITIAL_ROWS_KIND, "client:1", "server", -1, {**content, "x": torch.zeros(3, 2)})
     with pytest.raises(InputError, match="'initial-rows' must hold finite features x"):
         world.judged(Nearest(), channel.transcript, "server")

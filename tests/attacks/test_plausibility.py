@@ -13,10 +13,11 @@ from hypothesis import strategies as st
 from gaudit.attacks.attack import Knowledge
 from gaudit.attacks.links.plausibility import Plausibility, edge_plausibility, walk_lift
 from gaudit.audit.statistics.metrics import auc
-from gaudit.graphs.network import PUBLISHED_KIND, Network
+from gaudit.graphs.network import Network
 from gaudit.graphs.pair_codes import codes
 from gaudit.targets.channel import Channel
 from gaudit.targets.games.links import GAME, Links
+from gaudit.targets.messages import PUBLISHED_KIND
 from gaudit.targets.publishing.published import tensors_of
 
 snap = run_path(str(Path(__file__).parents[1] / "snap.py"))["snap"]

@@ -11,7 +11,8 @@ from torch.distributions import Normal, kl_divergence
 from gaudit.defenses.training.bottleneck import Encoder, InformationBottleneck, compression
 from gaudit.errors import InputError
 from gaudit.targets.defense import SharedModel
-from gaudit.targets.models.encoder import ENCODER_KIND, encoded
+from gaudit.targets.messages import ENCODER_KIND
+from gaudit.targets.models.encoder import encoded
 from gaudit.targets.models.propagation import Factor, gcn_operator
 
 FAST = {"epochs": 15, "lr": 0.01}

@@ -12,10 +12,11 @@ from gaudit.audit.statistics.metrics import auc
 from gaudit.defenses.anonymity.typed_edges import IntactEdges, verify_no_edge_of_type
 from gaudit.defenses.randomisation.random_edit import RandomEdit
 from gaudit.errors import InputError
-from gaudit.graphs.network import PUBLISHED_KIND, Network
+from gaudit.graphs.network import Network
 from gaudit.graphs.pair_codes import codes
 from gaudit.targets.channel import Channel
 from gaudit.targets.games.links import GAME, Links
+from gaudit.targets.messages import PUBLISHED_KIND
 from gaudit.targets.publishing.published import tensors_of
 
 NODES = 120

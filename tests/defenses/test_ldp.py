@@ -9,8 +9,8 @@ from gaudit.defenses.uploads.ldp import GRID, LaplaceLDP, on_grid
 from gaudit.defenses.uploads.uploads import UPLOAD_KINDS
 from gaudit.errors import InputError
 from gaudit.mechanisms.clipping import clipped
-from gaudit.targets.answers import GLOBAL_KIND, UPDATE_KIND
 from gaudit.targets.channel import Channel
+from gaudit.targets.messages import GLOBAL_KIND, UPDATE_KIND
 
 LEVEL = 1e-3  # of every statistical test here; the seeds are fixed
 

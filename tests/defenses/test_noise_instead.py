@@ -8,8 +8,8 @@ from scipy.stats import binom, kstest, norm
 from gaudit.defenses.uploads.upload_noise import NoiseInstead
 from gaudit.defenses.uploads.uploads import UPLOAD_KINDS
 from gaudit.mechanisms.clipping import norm_of
-from gaudit.targets.answers import GLOBAL_KIND, UPDATE_KIND
 from gaudit.targets.channel import Channel
+from gaudit.targets.messages import GLOBAL_KIND, UPDATE_KIND
 
 LEVEL = 1e-3  # of every statistical test here; the seeds are fixed
 

@@ -7,8 +7,8 @@ from scipy.stats import binom
 
 from gaudit.defenses.uploads.gradient_compression import QuantisedUploads, quantised
 from gaudit.errors import InputError
-from gaudit.targets.answers import GLOBAL_KIND, GRADIENT_KIND, UPDATE_KIND
 from gaudit.targets.channel import Channel
+from gaudit.targets.messages import GLOBAL_KIND, GRADIENT_KIND, UPDATE_KIND
 
 LEVEL = 1e-3  # of every statistical test here; the seeds are fixed
 

@@ -13,9 +13,9 @@ from gaudit.defenses.training.fewer_labels import FewerLabels
 from gaudit.defenses.uploads.rounded_posteriors import RoundedPosteriors
 from gaudit.errors import InputError
 from gaudit.graphs.datasets.datasets import load_dataset
-from gaudit.targets.answers import TABLE_KINDS
 from gaudit.targets.channel import Channel
 from gaudit.targets.classification.classifier import Classifier
+from gaudit.targets.messages import TABLE_KINDS
 
 TABLES = [kind for kind in TABLE_KINDS if kind.startswith("posteriors")]
 STEPS = (0.01, 0.1, 0.3, 1.0)

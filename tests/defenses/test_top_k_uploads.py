@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from gaudit.defenses.uploads.gradient_compression import TopKUploads, largest
 from gaudit.errors import InputError
-from gaudit.targets.answers import GLOBAL_KIND, GRADIENT_KIND, UPDATE_KIND
 from gaudit.targets.channel import Channel
+from gaudit.targets.messages import GLOBAL_KIND, GRADIENT_KIND, UPDATE_KIND
 
 
 def sent(share, tensors, kind=GRADIENT_KIND):

@@ -10,10 +10,10 @@ from gaudit.defenses.uploads.uploads import OTHER_KINDS, UPLOAD_KINDS, on_upload
 from gaudit.errors import InputError
 from gaudit.mechanisms.clipping import clipped, norm_of
 from gaudit.mechanisms.float_noise import Generators, Streams
-from gaudit.targets.answers import GLOBAL_KIND, GRADIENT_KIND, UPDATE_KIND
 from gaudit.targets.channel import Channel
 from gaudit.targets.condensation import fedgc
 from gaudit.targets.federated import fedsage, scaffold, self_training
+from gaudit.targets.messages import GLOBAL_KIND, GRADIENT_KIND, UPDATE_KIND
 
 
 def watching():

@@ -13,13 +13,13 @@ from gaudit.audit.running.trial import TrialResult, attacks_on, run_trial
 from gaudit.errors import InputError
 from gaudit.graphs.datasets.datasets import load_dataset
 from gaudit.registry import find, registered
-from gaudit.targets.answers import TABLE_KINDS
 from gaudit.targets.channel import keep_kinds
 from gaudit.targets.classification.classifier import Classifier
 from gaudit.targets.condensation.fedgc import FedGC
 from gaudit.targets.controls.planted import Planted
 from gaudit.targets.defense import Defense
-from gaudit.targets.models.encoder import ENCODER_KIND, encoded
+from gaudit.targets.messages import ENCODER_KIND, TABLE_KINDS
+from gaudit.targets.models.encoder import encoded
 
 GAMES = ("label-membership", "node-presence")
 EVERYTHING = ("model", "updates", "tables", "release", "embeddings")

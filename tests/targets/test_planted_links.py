@@ -10,9 +10,9 @@ from gaudit.errors import InputError
 from gaudit.graphs.datasets.datasets import load_dataset
 from gaudit.graphs.pair_codes import ends
 from gaudit.registry import find, registered
-from gaudit.targets.answers import GLOBAL_KIND, GRADIENT_KIND, UPDATE_KIND, posteriors_kind
 from gaudit.targets.controls.planted_links import RECIPE, PlantedLinks
 from gaudit.targets.defense import Defense
+from gaudit.targets.messages import GLOBAL_KIND, GRADIENT_KIND, UPDATE_KIND, posteriors_kind
 from gaudit.targets.models.shadow_models import ask_models
 from gaudit.targets.models.shadow_task import Query, Task
 

@@ -9,12 +9,12 @@ from gaudit.audit.running.trial import run_trial
 from gaudit.audit.statistics.metrics import auc
 from gaudit.errors import InputError
 from gaudit.graphs.datasets.datasets import load_dataset
-from gaudit.graphs.network import PUBLISHED_KIND
 from gaudit.graphs.pair_codes import ends
 from gaudit.graphs.pyg import network_of_data
 from gaudit.registry import find
 from gaudit.targets.controls.planted_network import ACCOUNTS, PlantedNetwork
 from gaudit.targets.defense import Defense
+from gaudit.targets.messages import PUBLISHED_KIND
 from gaudit.targets.publishing.published import network_of
 
 

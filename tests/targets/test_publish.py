@@ -7,12 +7,13 @@ import pytest
 
 from gaudit.errors import InputError
 from gaudit.graphs.datasets.datasets import load_dataset
-from gaudit.graphs.network import PUBLISHED_KIND, Network, Verified
+from gaudit.graphs.network import Network, Verified
 from gaudit.graphs.pair_codes import ends
 from gaudit.graphs.pyg import data_of, network_of_data
 from gaudit.registry import find
 from gaudit.targets.defense import Defense
 from gaudit.targets.federated.fedavg import FedAvg
+from gaudit.targets.messages import PUBLISHED_KIND
 from gaudit.targets.publishing.publish import Publish
 from gaudit.targets.publishing.published import network_of
 

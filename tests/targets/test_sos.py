@@ -9,12 +9,12 @@ import torch
 from gaudit.defenses.training.ib_subgraph import IBSubgraph
 from gaudit.graphs.datasets.datasets import load_dataset
 from gaudit.graphs.pair_codes import ends
-from gaudit.targets.answers import UPDATE_KIND
 from gaudit.targets.channel import keep_kinds
 from gaudit.targets.defense import Defense
 from gaudit.targets.federated.fedavg import FedAvg
 from gaudit.targets.federated.sos import SOS
 from gaudit.targets.games.links import DROPPED, KEPT, remaining
+from gaudit.targets.messages import UPDATE_KIND
 from gaudit.targets.target import Run
 
 SETTINGS = {"clients": 2, "rounds": 2, "local_epochs": 3, "lr": 0.01}

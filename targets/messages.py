@@ -1,0 +1,225 @@
+"""Every kind of message, declared once: what it carries, and from whom to whom it goes.
+
+Defenses and attacks select messages by what they carry, not by lists of names: a new kind that says what it carries
+is covered by them without being named there. A kind that nobody declared does not pass the channel.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import StrEnum
+
+from ..errors import InputError, unknown_name
+
+
+class Carries(StrEnum):
+    """What a message holds, in words that a sentence can use."""
+
+    GRADIENT = "gradients"
+    MEAN_GRADIENT = "the gradient of a mean loss"
+    CLASS_GRADIENTS = "gradients of single classes"
+    CONTROL = "control variates"
+    UPDATE = "weights after local training"
+    WEIGHTS = "weights"
+    MATCHED_AT = "the weights at which gradients are matched"
+    CLASSIFIER = "a classifier that answers"
+    ROWS = "rows of real nodes"
+    SUMS = "sums of rows of real nodes"
+    EMBEDDINGS = "embeddings of nodes"
+    POSTERIORS = "posteriors"
+    LABELS = "labels"
+    COUNTS = "counts"
+    IDS = "ids of nodes"
+    CONDENSED = "a condensed graph"
+    GRAPH = "a graph"
+    TRANSFORMATION = "a transformation of features"
+
+
+@dataclass(frozen=True)
+class Kind:
+    """One kind of message.
+
+    Attributes:
+        name: as transcripts and exposure tables call it.
+        carries: what it holds.
+        routes: pairs of a sender and a receiver that it may go between: ``server``, ``client``, ``clients`` (all of
+            them), ``public``; none for what a party keeps to itself.
+        since: for weights after local training, the kind of the weights that the training began with: what is the
+            client's own is the difference.
+    """
+
+    name: str
+    carries: frozenset[Carries]
+    routes: frozenset[tuple[str, str]]
+    since: str | None = None
+
+
+KINDS: dict[str, Kind] = {}
+"""All declared kinds, by name."""
+
+
+def declare(name: str, *carries: Carries, routes: Iterable[str], since: str | None = None) -> str:
+    """Declares a kind of message, and returns its name.
+
+    Args:
+        name: of the kind.
+        carries: what it holds.
+        routes: between whom it may go, as in ``client > server``; none for what a party keeps.
+        since: see `Kind`; needed where it carries weights after local training.
+
+    Raises:
+        ValueError: it holds nothing, is declared otherwise already, or is an update since nothing.
+    """
+    pairs = frozenset((a.strip(), b.strip()) for a, _, b in (route.partition(">") for route in routes))
+    kind = Kind(name, frozenset(carries), pairs, since)
+    if not carries or (Carries.UPDATE in kind.carries) != (since is not None):
+        raise ValueError(f"the message kind '{name}' must say what it carries, and an update since which kind")
+    if KINDS.setdefault(name, kind) != kind:
+        raise ValueError(f"the message kind '{name}' is declared twice, and not alike")
+    return name
+
+
+def kind_of(name: str) -> Kind:
+    """The declaration of a kind.
+
+    Raises:
+        InputError: nobody declared it (with the nearest match).
+    """
+    if name not in KINDS:
+        raise unknown_name("message kind", name, KINDS)
+    return KINDS[name]
+
+
+def check_route(name: str, sender: str, receiver: str) -> None:
+    """Sees to it that a message goes where its kind may go.
+
+    Raises:
+        InputError: nobody declared the kind, or not for this way.
+    """
+    kind, ends = kind_of(name), (sender.partition(":")[0], receiver.partition(":")[0])
+    if ends not in kind.routes:
+        may = ", ".join(sorted(f"{a} > {b}" for a, b in kind.routes)) or "nowhere"
+        raise InputError(f"a message '{name}' from {sender} to {receiver}: it is declared to go {may}")
+
+
+@dataclass(frozen=True)
+class Carrying:
+    """The messages that carry one thing or another.
+
+    Attributes:
+        what: any of these.
+        to: only what goes to such a receiver: ``server`` (uploads), ``clients``, ``client``, ``public`` (releases).
+    """
+
+    what: frozenset[Carries]
+    to: str | None = None
+
+    @classmethod
+    def any_of(cls, *what: Carries, to: str | None = None) -> "Carrying":
+        """The messages that carry any of these."""
+        return cls(frozenset(what), to)
+
+    def covers(self, name: str) -> bool:
+        """Whether messages of a kind are among them; undeclared ones (of a file) are not."""
+        kind = KINDS.get(name)
+        if kind is None or not kind.carries & self.what:
+            return False
+        return self.to is None or any(receiver == self.to for _, receiver in kind.routes)
+
+    def among(self, names: Iterable[str]) -> list[str]:
+        """Those of some kinds that are covered."""
+        return [name for name in names if self.covers(name)]
+
+    def __str__(self) -> str:
+        called = {"server": "uploads", "public": "releases"}.get(self.to or "", "messages")
+        return f"{called} that carry {' or '.join(sorted(self.what))}"
+
+
+def kinds_of(wanted: Iterable[Carrying]) -> tuple[str, ...]:
+    """All declared kinds that any of ``wanted`` covers, in the order of their declaration."""
+    sorts = tuple(wanted)
+    return tuple(name for name in KINDS if any(sort.covers(name) for sort in sorts))
+
+
+QUERY_NAMES = {"true": "full", "none": "0-hop", "apart": "apart"}
+"""What a table's query is called: all edges, none, or none between members and non-members."""
+
+
+def posteriors_kind(query: str) -> str:
+    """Kind of a table of posteriors: ``nodes`` [s] and ``posteriors`` [s, C]."""
+    return f"posteriors-{query}"
+
+
+def labels_kind(query: str) -> str:
+    """Kind of a table of predicted labels: ``nodes`` [s] and ``labels`` [s]."""
+    return f"labels-{query}"
+
+
+_UP, _DOWN, _BETWEEN = "client > server", "server > clients", "client > client"
+_OUT = ("server > public", "client > public")
+
+MODEL_KIND = declare("model", Carries.WEIGHTS, Carries.CLASSIFIER, routes=_OUT)
+"""Trained weights by name, as a training configuration names them, to whoever may hold the model."""
+GLOBAL_KIND = declare("global-model", Carries.WEIGHTS, Carries.CLASSIFIER, routes=[_DOWN])
+"""The common weights that a server sends to its clients in one round."""
+UPDATE_KIND = declare("update", Carries.UPDATE, Carries.CLASSIFIER, routes=[_UP], since=GLOBAL_KIND)
+"""A client's weights after its local training in one round."""
+GRADIENT_KIND = declare("gradient", Carries.GRADIENT, Carries.MEAN_GRADIENT, routes=[_UP])
+"""A client's gradient at the common weights of one round: of the mean loss over its labelled nodes."""
+TABLE_KINDS = (
+    *(declare(posteriors_kind(query), Carries.POSTERIORS, routes=_OUT) for query in QUERY_NAMES.values()),
+    *(declare(labels_kind(query), Carries.LABELS, routes=_OUT) for query in QUERY_NAMES.values()),
+)
+"""Tables of answers about nodes."""
+ANSWERS = Carrying.any_of(Carries.POSTERIORS, Carries.LABELS)
+LABELLED_COUNT_KIND = declare("labelled-count", Carries.COUNTS, routes=[_UP])
+"""How many labels a client trains on."""
+
+CONTROL_KIND = declare("control-variate", Carries.GRADIENT, Carries.CONTROL, routes=[_UP])
+"""A client's control variate after a round: the mean of its gradients along its local steps (SCAFFOLD)."""
+GLOBAL_CONTROL_KIND = declare("global-control", Carries.WEIGHTS, routes=[_DOWN])
+"""The mean of the clients' control variates."""
+GENERATOR_KIND = declare("generator", Carries.WEIGHTS, Carries.EMBEDDINGS, Carries.COUNTS, routes=[_UP, _DOWN])
+"""A client's fGen weights, its nodes' noisy embeddings and numbers of missing neighbours, by the server to all."""
+GENERATOR_GRADIENT_KIND = declare("generator-gradient", Carries.GRADIENT, routes=[_UP, "server > client"])
+"""A client's gradient by another's fGen weights, to the server; and their sum, from there to the asking client."""
+NEIGHBOUR_IDS_KIND = declare("neighbour-ids", Carries.IDS, routes=[_UP])
+"""Which rows a client asks for and contributes to: needed for routing, encrypted or not."""
+NEIGHBOUR_SUMS_KIND = declare("neighbour-sums", Carries.SUMS, routes=[_UP])
+"""A client's part of the sums over neighbours, and its nodes' degrees."""
+AGGREGATED_ROWS_KIND = declare("aggregated-rows", Carries.SUMS, routes=["server > client"])
+"""The sums over neighbours of all clients, for those nodes that one of them asks for."""
+
+CONDENSED_KIND = declare("condensed-graph", Carries.CONDENSED, routes=_OUT)
+"""A small graph that stands for a large one, released."""
+CONDENSED_UPLOAD_KIND = declare("condensed-upload", Carries.CONDENSED, routes=[_UP])
+"""A condensed graph that one client sends to the server, which does not pass it on."""
+CONDENSED_ROWS_KIND = declare("condensed-rows", Carries.CONDENSED, routes=[_BETWEEN])
+"""Features [k, d] and labels [k] of condensed nodes (positions [k]), once to each client that gets them."""
+INITIAL_ROWS_KIND = declare("initial-rows", Carries.ROWS, routes=[_UP])
+"""Features [k, d] and labels [k] of a client's labelled nodes, for the server to start from."""
+CLASS_COUNTS_KIND = declare("class-counts", Carries.COUNTS, routes=[_UP])
+"""Labelled nodes of a client, by class."""
+CLASS_GRADIENTS_KIND = declare("class-gradients", Carries.GRADIENT, Carries.CLASS_GRADIENTS, routes=[_UP])
+"""A client's gradients, one for each class that it has labels of, named ``<class>/<weight>``."""
+MATCHING_MODEL_KIND = declare("matching-model", Carries.WEIGHTS, Carries.MATCHED_AT, routes=[_DOWN])
+"""The weights at which gradients to be matched are taken."""
+SELF_TRAINING_MODEL_KIND = declare("self-training-model", Carries.WEIGHTS, routes=[_DOWN])
+"""The common weights of federated self-training."""
+SELF_TRAINING_GRADIENTS_KIND = declare("self-training-gradients", Carries.GRADIENT, routes=[_UP])
+"""A client's gradient in federated self-training."""
+STATISTICS_KIND = declare("embedding-statistics", Carries.EMBEDDINGS, routes=[_BETWEEN])
+"""Norms [n'] and mean [h] of a client's embeddings of its condensed nodes, to another client (FedC4)."""
+EMBEDDINGS_KIND = declare("node-embeddings", Carries.EMBEDDINGS, routes=[_BETWEEN])
+"""Embeddings [k, h] of the condensed nodes (positions [k]) that a client chose for another one (FedC4)."""
+ENCODER_KIND = declare("ib-encoder", Carries.TRANSFORMATION, routes=[])
+"""How a client transforms features under the information bottleneck; it keeps that."""
+
+PUBLISHED_KIND = declare("published-graph", Carries.GRAPH, routes=_OUT)
+"""A network under published names."""
+
+RELEASED_GRAPH = Carrying.any_of(Carries.CONDENSED, to="public")
+"""What an outsider holds of a condensation."""
+TRANSFORMATION = Carrying.any_of(Carries.TRANSFORMATION)
+"""How features become what a pipeline sees."""
+PUBLISHED_GRAPH = Carrying.any_of(Carries.GRAPH)
+"""A network that was published."""

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import chisquare
 
+from gaudit.defenses.private_graphs import group_edges
 from gaudit.defenses.private_graphs.group_edges import edges_between, edges_within
-from gaudit.defenses.private_graphs.private_graphs import group_edges
 
 LEVEL = 1e-4  # of every statistical test here; the seeds are fixed
 WAYS = {"raced": 10_000, "drawn": -1}

@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch import nn
 
-from gaudit.targets.condensation.gradient_distance import pair_scores
+from gaudit.targets.condensation import pair_scores
 from gaudit.targets.condensation.pair_scores import PAIRS, PairScores, normalised_sums
 
 HIDDEN = 6

@@ -9,7 +9,7 @@ import torch
 from torch.nn import functional as F
 
 from gaudit.errors import InputError
-from gaudit.targets.condensation.gradient_distance import trajectories
+from gaudit.targets.condensation import trajectories
 from gaudit.targets.condensation.trajectories import expert_trajectories, owners_task, with_term
 from gaudit.targets.defense import LossTerm
 from gaudit.targets.models.backbone import GCN

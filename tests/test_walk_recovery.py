@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.sparse.csgraph import connected_components
 
-from gaudit.attacks.identity.identity import walk_recovery
+from gaudit.attacks.identity import walk_recovery
 from gaudit.attacks.identity.walk_recovery import Pattern, find, marked, marks
 from gaudit.graphs.network import Network
 from gaudit.targets.publishing.planted_accounts import plant

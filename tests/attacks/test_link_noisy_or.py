@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gaudit.attacks.attack import Knowledge
+from gaudit.attacks.links import link_noisy_or
 from gaudit.attacks.links.link_noisy_or import LinkNoisyOr, presences
-from gaudit.attacks.links.links import link_noisy_or
 from gaudit.audit.statistics.metrics import auc
 from gaudit.errors import InputError
 from gaudit.graphs.network import PUBLISHED_KIND, Network

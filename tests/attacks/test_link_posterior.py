@@ -7,6 +7,7 @@ import pytest
 import torch
 from torch_geometric.data import Data
 
+from gaudit.attacks.links import link_posterior
 from gaudit.attacks.links.link_posterior import (
     FEATURES,
     LINKS,
@@ -17,7 +18,6 @@ from gaudit.attacks.links.link_posterior import (
     default_distance,
     trained,
 )
-from gaudit.attacks.links.links import link_posterior
 from gaudit.attacks.links.pair_columns import NodeRows, columns, operators, scaled_columns
 from gaudit.attacks.links.posterior_distances import MEASURES, distances
 from gaudit.audit.games.link_knowledge import grant_links, without

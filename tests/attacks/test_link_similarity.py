@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gaudit.attacks.attack import Knowledge
+from gaudit.attacks.links import link_similarity
 from gaudit.attacks.links.link_randomisation import edited
 from gaudit.attacks.links.link_similarity import (
     SIMILARITIES,
@@ -20,7 +21,6 @@ from gaudit.attacks.links.link_similarity import (
     similarity_posterior,
     walk_sums,
 )
-from gaudit.attacks.links.links import link_similarity
 from gaudit.audit.statistics.metrics import auc
 from gaudit.errors import InputError
 from gaudit.graphs.network import PUBLISHED_KIND, Network

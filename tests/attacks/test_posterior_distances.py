@@ -5,7 +5,7 @@ import pytest
 import torch
 from scipy.spatial import distance as oracle
 
-from gaudit.attacks.links.links import posterior_distances
+from gaudit.attacks.links import posterior_distances
 from gaudit.attacks.links.posterior_distances import MEASURES, distances, every_distance
 
 

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import chisquare, norm
 
+from gaudit.defenses.private_graphs import dp_1k, private_graphs
 from gaudit.defenses.private_graphs.dp_1k import DP1K, random_graph
-from gaudit.defenses.private_graphs.private_graphs import dp_1k, private_graphs
 from gaudit.defenses.randomisation.random_switch import RandomSwitch
 from gaudit.errors import InputError
 from gaudit.graphs.network import Network

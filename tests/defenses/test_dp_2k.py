@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gaudit.defenses.private_graphs import dp_2k, private_graphs
 from gaudit.defenses.private_graphs.dp_2k import DP2K
 from gaudit.defenses.private_graphs.joint_degree_graph import deviation
-from gaudit.defenses.private_graphs.private_graphs import dp_2k, private_graphs
 from gaudit.defenses.randomisation.random_switch import RandomSwitch
 from gaudit.errors import InputError
 from gaudit.graphs.network import Network

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gaudit.defenses.anonymity.summaries import counts_between
+from gaudit.defenses.private_graphs import ldpgen, private_graphs
 from gaudit.defenses.private_graphs.ldpgen import (
     LDPGen,
     drawn,
@@ -18,7 +19,6 @@ from gaudit.defenses.private_graphs.ldpgen import (
     random_groups,
     similar,
 )
-from gaudit.defenses.private_graphs.private_graphs import ldpgen, private_graphs
 from gaudit.defenses.randomisation.random_edit import RandomEdit
 from gaudit.errors import InputError
 from gaudit.graphs.network import Network

@@ -18,8 +18,8 @@ from gaudit.defenses.uploads.uploads import (
 from gaudit.errors import InputError
 from gaudit.targets.answers import GLOBAL_KIND, GRADIENT_KIND, UPDATE_KIND
 from gaudit.targets.channel import Channel
-from gaudit.targets.condensation.gradient_distance import fedgc
-from gaudit.targets.federated.federated import fedsage, scaffold, self_training
+from gaudit.targets.condensation import fedgc
+from gaudit.targets.federated import fedsage, scaffold, self_training
 
 
 def watching():

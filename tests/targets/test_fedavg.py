@@ -15,8 +15,8 @@ from gaudit.graphs.pair_codes import codes
 from gaudit.randomness import branch
 from gaudit.registry import find
 from gaudit.targets.defense import Defense, LossTerm
+from gaudit.targets.federated import federated
 from gaudit.targets.federated.fedavg import FedAvg
-from gaudit.targets.federated.federated import federated
 from gaudit.targets.partition import Partition, partition
 from gaudit.targets.party import clients_of
 from gaudit.targets.splits import divided

@@ -6,7 +6,8 @@
 
 `bounds` prints the epsilon that each registered mechanism is shown to give away, with 99 % confidence, and its
 share of what it promises: how much of an error of its noise would stay unseen. `broken` prints how many of some
-seeds refute each mechanism of tests/broken, and accuse each right one: no more than one in a hundred should.
+seeds refute each mechanism of tests/support/broken, and accuse each right one: no more than one in a hundred
+should.
 """
 
 from importlib.util import module_from_spec, spec_from_file_location
@@ -20,7 +21,7 @@ from gaudit.registry import find, registered
 
 EPSILONS = (0.5, 1.0, 2.0, 4.0)
 LEVEL = 0.99
-BROKEN = Path(__file__).parents[1] / "tests" / "broken"
+BROKEN = Path(__file__).parents[1] / "tests" / "support" / "broken"
 
 
 @click.group()
@@ -69,7 +70,7 @@ def broken(epsilon: float, runs: int, seeds: int) -> None:
 
 
 def wrong_one(path: Path) -> type[Mechanism]:
-    """The mechanism that a file of tests/broken defines."""
+    """The mechanism that a file of tests/support/broken defines."""
     spec = spec_from_file_location(path.stem, path)
     module = module_from_spec(spec)
     spec.loader.exec_module(module)

@@ -54,7 +54,7 @@ def network(name: str, data: Path) -> Network:
 
     if name == "karate":
         return Network.of(34, *np.array(igraph.Graph.Famous("Zachary").get_edgelist()).T)
-    found: Network = run_path(str(Path(__file__).parents[1] / "tests/snap.py"))["snap"](data, name)
+    found: Network = run_path(str(Path(__file__).parents[1] / "tests/support/snap.py"))["snap"](data, name)
     return found
 
 

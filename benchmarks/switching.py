@@ -35,8 +35,8 @@ ROUNDS = 5
 
 
 def beside(name: str) -> Any:
-    """A module of the tests' folder."""
-    spec = spec_from_file_location(name, Path(__file__).parents[1] / f"tests/{name}.py")
+    """A module that tests share."""
+    spec = spec_from_file_location(name, Path(__file__).parents[1] / f"tests/support/{name}.py")
     module = module_from_spec(spec)  # type: ignore[arg-type]
     spec.loader.exec_module(module)  # type: ignore[union-attr]
     return module

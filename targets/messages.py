@@ -159,7 +159,7 @@ _OUT = ("server > public", "client > public")
 
 MODEL_KIND = declare("model", Carries.WEIGHTS, Carries.CLASSIFIER, routes=_OUT)
 """Trained weights by name, as a training configuration names them, to whoever may hold the model."""
-GLOBAL_KIND = declare("global-model", Carries.WEIGHTS, Carries.CLASSIFIER, routes=[_DOWN])
+GLOBAL_KIND = declare("global-model", Carries.WEIGHTS, Carries.CLASSIFIER, routes=[_DOWN, "server > client"])
 """The common weights that a server sends to its clients in one round."""
 UPDATE_KIND = declare("update", Carries.UPDATE, Carries.CLASSIFIER, routes=[_UP], since=GLOBAL_KIND)
 """A client's weights after its local training in one round."""

@@ -20,13 +20,24 @@ MUST_TEST = {"targets": (), "attacks": ("null", "planted"), "defenses": ("guaran
 OURS = [(group, name) for group in GROUPS for name, p in registered(group).items() if p.value.startswith("gaudit.")]
 
 
-def missing_tests(group: str, name: str, tests: Path = TESTS) -> str | None:
-    """What is missing from the tests of a registered class, or None."""
-    if group == "mechanisms":  # tests/mechanisms/test_claims.py checks all that are registered
+def room(group: str, module: str) -> str:
+    """The folder of a module in the package; the group's own for a module that lies elsewhere."""
+    _, *folders, _ = module.split(".")
+    return "/".join(folders) if folders[0] == group else group
+
+
+def missing_tests(group: str, name: str, module: str, tests: Path = TESTS) -> str | None:
+    """What is missing from the tests of a class that this module registers under a name, or None."""
+    if group == "mechanisms":  # tests/audit/claims/test_claims.py checks all that are registered
         return None
-    path = tests / group / f"test_{name.replace('-', '_').replace('+', '_plus')}.py"
-    if not path.is_file():
-        return f"the {group[:-1]} '{name}' has no test: write {path.relative_to(tests.parent)}"
+    file = f"test_{name.replace('-', '_').replace('+', '_plus')}.py"
+    paths = sorted((tests / group).rglob(file))
+    if not paths:
+        return f"the {group[:-1]} '{name}' has no test: write tests/{room(group, module)}/{file}"
+    if len(paths) > 1:
+        found = " and ".join(str(path.relative_to(tests.parent)) for path in paths)
+        return f"the {group[:-1]} '{name}' has several files of tests: {found}"
+    (path,) = paths
     tree = ast.parse(path.read_text(encoding="utf-8"))
     names = [n.name for n in ast.walk(tree) if isinstance(n, ast.FunctionDef) and n.name.startswith("test_")]
     if not names:
@@ -54,7 +65,7 @@ def test_all_groups_have_members():
 
 @pytest.mark.parametrize(("group", "name"), OURS)
 def test_registered_class_has_tests_of_its_own(group, name):
-    assert missing_tests(group, name) is None
+    assert missing_tests(group, name, registered(group)[name].module) is None
 
 
 @pytest.mark.parametrize(("group", "name"), OURS)
@@ -260,20 +271,33 @@ def test_how_to_example_works_from_another_package(tmp_path):
 
 
 def test_a_missing_test_is_found(tmp_path):
-    folder = tmp_path / "tests" / "attacks"
+    folder = tmp_path / "tests" / "attacks" / "membership"
     folder.mkdir(parents=True)
     path = folder / "test_made_up.py"
 
-    def says() -> str | None:
-        return missing_tests("attacks", "made-up", tmp_path / "tests")
+    def says(module: str = "gaudit.attacks.membership.made") -> str | None:
+        return missing_tests("attacks", "made-up", module, tmp_path / "tests")
 
-    assert says() == "the attack 'made-up' has no test: write tests/attacks/test_made_up.py"
+    assert says() == "the attack 'made-up' has no test: write tests/attacks/membership/test_made_up.py"
+    assert says("gaudit.targets.made") == "the attack 'made-up' has no test: write tests/attacks/test_made_up.py"
     path.write_text("def helper(): ...\n")
-    assert says() == "tests/attacks/test_made_up.py holds no test"
+    assert says() == "tests/attacks/membership/test_made_up.py holds no test"
     path.write_text("def test_null_is_chance(): ...\n")
-    assert says() == "tests/attacks/test_made_up.py has no test named test_...planted..."
+    assert says() == "tests/attacks/membership/test_made_up.py has no test named test_...planted..."
     path.write_text("class TestIt:\n    def test_null(self): ...\n    def test_planted_leak(self): ...\n")
     assert says() is None
+
+
+def test_a_test_anywhere_below_its_group_counts_once(tmp_path):
+    folders = [tmp_path / "tests" / "attacks" / room for room in ("links", "membership")]
+    for folder in folders:
+        folder.mkdir(parents=True)
+        (folder / "test_made_up.py").write_text("def test_null(): ...\ndef test_planted_leak(): ...\n")
+    made = ("attacks", "made-up", "gaudit.attacks.membership.made", tmp_path / "tests")
+    both = "tests/attacks/links/test_made_up.py and tests/attacks/membership/test_made_up.py"
+    assert missing_tests(*made) == f"the attack 'made-up' has several files of tests: {both}"
+    (folders[1] / "test_made_up.py").unlink()
+    assert missing_tests(*made) is None
 
 
 def test_only_the_control_needs_no_guarantee(tmp_path):
@@ -281,5 +305,6 @@ def test_only_the_control_needs_no_guarantee(tmp_path):
     folder.mkdir(parents=True)
     for name in ("none", "made_up"):
         (folder / f"test_{name}.py").write_text("def test_changes_nothing(): ...\n")
-    assert missing_tests("defenses", "none", tmp_path / "tests") is None
-    assert "guarantee" in str(missing_tests("defenses", "made-up", tmp_path / "tests"))
+    assert missing_tests("defenses", "none", "gaudit.targets.defense", tmp_path / "tests") is None
+    made = missing_tests("defenses", "made-up", "gaudit.defenses.training.made", tmp_path / "tests")
+    assert "guarantee" in str(made)

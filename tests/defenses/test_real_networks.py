@@ -2,15 +2,14 @@
 
 from dataclasses import replace
 from functools import cache
-from pathlib import Path
-from runpy import run_path
 
 import numpy as np
 import pytest
 
 from gaudit.registry import find, registered
+from support.snap import snap as snap_file
 
-snap = cache(run_path(str(Path(__file__).parents[1] / "snap.py"))["snap"])
+snap = cache(snap_file)
 NETWORKS = ("ca-HepTh", "email-Enron", "facebook_combined")
 GENTLE = {  # so that tests end soon; sizes and defaults are benchmarked
     "feature-switch": {"steps": 0.05, "features": ("transitivity",)},

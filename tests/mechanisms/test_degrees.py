@@ -24,6 +24,7 @@ from gaudit.mechanisms.degrees import (
     sorted_degrees_sensitivity,
 )
 from gaudit.mechanisms.exact_noise import discrete_laplace, discrete_laplace_pmf
+from support import every_network as every
 
 PATH = Network.of(4, [0, 1, 2], [1, 2, 3])
 QUERIES = {
@@ -35,7 +36,7 @@ QUERIES = {
 
 
 @pytest.mark.parametrize("name", QUERIES)
-def test_sensitivity_holds_on_all_networks_and_is_reached(every, name):
+def test_sensitivity_holds_on_all_networks_and_is_reached(name):
     query, sensitivity = QUERIES[name]
     for nodes in range(2, 6):
         values = np.array([query(network) for network in every.labelled(nodes)])
@@ -47,7 +48,7 @@ def test_sensitivity_holds_on_all_networks_and_is_reached(every, name):
 
 
 @pytest.mark.parametrize("name", QUERIES)
-def test_no_output_is_more_than_epsilon_likelier(every, name):
+def test_no_output_is_more_than_epsilon_likelier(name):
     """The log-ratio of any output is at most the L1 distance over the scale: at most epsilon, in fractions."""
     query, sensitivity = QUERIES[name]
     epsilon = Fraction(7, 10)

@@ -10,9 +10,10 @@ from gaudit.errors import InputError
 from gaudit.graphs.network import Network
 from gaudit.mechanisms.exact_noise import discrete_laplace_pmf
 from gaudit.mechanisms.group_reports import group_report, neighbours_in, report_scale, report_sensitivity
+from support import every_network as every
 
 
-def test_counts_are_those_of_a_hand(every):
+def test_counts_are_those_of_a_hand():
     rng = np.random.default_rng(0)
     for _ in range(30):
         network, groups = every.random_network(rng, 8), rng.permutation(np.arange(8) % 3)
@@ -22,7 +23,7 @@ def test_counts_are_those_of_a_hand(every):
 
 
 @pytest.mark.parametrize("kinds", [1, 2, 3])
-def test_an_edge_changes_two_numbers_by_1_and_one_list_one_of_them(every, kinds):
+def test_an_edge_changes_two_numbers_by_1_and_one_list_one_of_them(kinds):
     for nodes in range(3, 6):
         groups = np.arange(nodes) % kinds
         values = np.array([neighbours_in(network, groups) for network in every.labelled(nodes)])

@@ -12,9 +12,10 @@ from gaudit.errors import InputError
 from gaudit.graphs.network import Network
 from gaudit.mechanisms.exact_noise import discrete_laplace_pmf
 from gaudit.mechanisms.joint_degrees import joint_degree_counts, joint_degree_counts_sensitivity, joint_degrees
+from support import every_network as every
 
 
-def test_counts_are_those_of_a_hand(every):
+def test_counts_are_those_of_a_hand():
     rng = np.random.default_rng(0)
     for network in [*every.atlas(5), *(every.random_network(rng, 9, 2) for _ in range(20))]:
         for bound in (1, 2, 3, 20):
@@ -28,7 +29,7 @@ def test_counts_are_those_of_a_hand(every):
 
 
 @pytest.mark.parametrize("bound", [1, 2, 3, 4, 5])
-def test_sensitivity_holds_on_all_networks_for_every_bound(every, bound):
+def test_sensitivity_holds_on_all_networks_for_every_bound(bound):
     """All networks of up to 5 nodes and all shapes of 6, their degrees below the bound or above it."""
     sensitivity = joint_degree_counts_sensitivity(bound)
     for nodes in range(2, 6):
@@ -43,7 +44,7 @@ def test_sensitivity_holds_on_all_networks_for_every_bound(every, bound):
 
 
 @pytest.mark.parametrize("bound", [2, 3, 6, 20])
-def test_sensitivity_is_reached_where_two_hubs_below_the_bound_are_linked(every, bound):
+def test_sensitivity_is_reached_where_two_hubs_below_the_bound_are_linked(bound):
     less, more = JointDegrees(bound=bound).inputs()
     change = np.abs(joint_degree_counts(more, bound) - joint_degree_counts(less, bound)).sum()
     assert change == joint_degree_counts_sensitivity(bound) == 4 * bound - 3
@@ -57,7 +58,7 @@ def test_a_bound_from_the_network_itself_would_change_the_table():
     assert joint_degree_counts(star, 2).tolist() == [[0, 4], [0, 0]]  # nothing is left out above the bound
 
 
-def test_random_networks_far_above_the_bound_change_no_more(every):
+def test_random_networks_far_above_the_bound_change_no_more():
     rng = np.random.default_rng(1)
     for _ in range(60):
         network = every.random_network(rng, 12, 2)

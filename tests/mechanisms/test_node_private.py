@@ -20,6 +20,7 @@ from gaudit.mechanisms.node_private import (
     flow_sensitivity,
     private_degree_histogram,
 )
+from support import every_network as every
 
 BOUNDS = (1, 2, 3, 4)
 
@@ -46,7 +47,7 @@ def projected_by_definition(network, bound):
 
 
 @pytest.mark.parametrize("bound", BOUNDS)
-def test_flow_changes_by_its_sensitivity_at_most_and_reaches_it(every, bound):
+def test_flow_changes_by_its_sensitivity_at_most_and_reaches_it(bound):
     """All shapes of 1 to 6 nodes without each node; a star reaches it."""
     changes = set()
     for nodes in range(1, 7):
@@ -61,7 +62,7 @@ def test_flow_changes_by_its_sensitivity_at_most_and_reaches_it(every, bound):
 
 
 @pytest.mark.parametrize("bound", BOUNDS)
-def test_bounded_degrees_change_by_their_sensitivity_at_most_and_reach_it(every, bound):
+def test_bounded_degrees_change_by_their_sensitivity_at_most_and_reach_it(bound):
     """The order of edges depends on names, so all labelled networks of 1 to 5 nodes, without each node."""
     changes = set()
     for nodes in range(1, 6):
@@ -75,7 +76,7 @@ def test_bounded_degrees_change_by_their_sensitivity_at_most_and_reach_it(every,
 
 
 @pytest.mark.parametrize("bound", [1, 2, 4, 7])
-def test_larger_networks_change_no_more(every, bound):
+def test_larger_networks_change_no_more(bound):
     rng = np.random.default_rng(bound)
     for nodes in rng.integers(6, 20, 25).tolist():
         network = every.random_network(rng, nodes, hubs=2)
@@ -87,7 +88,7 @@ def test_larger_networks_change_no_more(every, bound):
 
 
 @pytest.mark.parametrize("bound", [1, 2, 4, 7])
-def test_queries_are_those_of_their_definitions(every, bound):
+def test_queries_are_those_of_their_definitions(bound):
     rng = np.random.default_rng(20 + bound)
     for nodes in [0, 1, 2, *rng.integers(3, 16, 20).tolist()]:
         network = every.random_network(rng, nodes, hubs=2)
@@ -99,7 +100,7 @@ def test_queries_are_those_of_their_definitions(every, bound):
         ]
 
 
-def test_a_bound_that_no_degree_exceeds_changes_nothing(every):
+def test_a_bound_that_no_degree_exceeds_changes_nothing():
     for network in every.atlas(6):
         top = max(int(network.degrees.max()), 1)
         for bound in (top, top + 3):
@@ -121,7 +122,7 @@ def test_the_noise_has_the_scale_that_the_sensitivity_asks_for():
     assert chisquare(np.append(hits, draws - hits.sum()), cells).pvalue > 1e-6
 
 
-def test_released_histograms_are_counts(every):
+def test_released_histograms_are_counts():
     rng = np.random.default_rng(0)
     for nodes in (0, 1, 30):
         for epsilon in (0.05, 1):

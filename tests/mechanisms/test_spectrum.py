@@ -18,11 +18,12 @@ from gaudit.mechanisms.spectrum import (
     rounded_eigenvalues_sensitivity,
     top_eigenvalues,
 )
+from support import every_network as every
 
 CYCLE = Network.of(5, [0, 1, 2, 3, 4], [1, 2, 3, 4, 0])
 
 
-def test_sensitivity_holds_on_all_networks_for_every_k(every):
+def test_sensitivity_holds_on_all_networks_for_every_k():
     """Exact eigenvalues to 1e-9; 1 is reached for k = 1, and 2 for k of 2 nodes and from k = 3 on."""
     for nodes in range(2, 6):
         networks = every.labelled(nodes)
@@ -39,7 +40,7 @@ def test_sensitivity_holds_on_all_networks_for_every_k(every):
             assert moved[:, :k].sum(axis=1).max() <= eigenvalues_sensitivity(k) + 1e-9
 
 
-def test_what_gets_noise_is_whole_and_keeps_its_sensitivity(every):
+def test_what_gets_noise_is_whole_and_keeps_its_sensitivity():
     for nodes in range(2, 6):
         networks = every.labelled(nodes)
         for k in range(1, nodes + 1):
@@ -72,7 +73,7 @@ def test_noise_has_the_scale_of_epsilon():
     assert chisquare(cells).pvalue > 1e-6
 
 
-def test_eigenvalues_are_those_of_the_matrix(every):
+def test_eigenvalues_are_those_of_the_matrix():
     network = every.random_network(np.random.default_rng(0), 30)
     values = np.linalg.eigvalsh(network.adjacency.toarray())[::-1]
     for k in (1, 4, 30):

@@ -22,6 +22,7 @@ from gaudit.mechanisms.subgraph_counts import (
     triangle_ladder,
     triangles,
 )
+from support import every_network as every
 
 
 def of_stars(k):
@@ -43,7 +44,7 @@ def pairs_of(network):
 
 
 @pytest.mark.parametrize("name", STATISTICS)
-def test_ladders_are_the_local_sensitivity_at_every_distance(every, name):
+def test_ladders_are_the_local_sensitivity_at_every_distance(name):
     """All labelled networks of 2 to 5 nodes; distance t by t steps of flipping one pair."""
     count, ladder = STATISTICS[name]
     for nodes in range(2, 6):
@@ -58,7 +59,7 @@ def test_ladders_are_the_local_sensitivity_at_every_distance(every, name):
 
 
 @pytest.mark.parametrize("name", STATISTICS)
-def test_ladders_climb_by_one_rung_to_any_neighbour_of_six_nodes(every, name):
+def test_ladders_climb_by_one_rung_to_any_neighbour_of_six_nodes(name):
     count, ladder = STATISTICS[name]
     for network in every.atlas(6):
         here, rungs = count(network), ladder(network)
@@ -71,7 +72,7 @@ def test_ladders_climb_by_one_rung_to_any_neighbour_of_six_nodes(every, name):
 
 @pytest.mark.parametrize("name", STATISTICS)
 @pytest.mark.parametrize("epsilon", [Fraction(1, 2), Fraction(3)])
-def test_no_number_is_more_than_epsilon_likelier_for_any_neighbour(every, name, epsilon):
+def test_no_number_is_more_than_epsilon_likelier_for_any_neighbour(name, epsilon):
     """Explicit laws of all networks of 4 nodes and all shapes of 5, in logarithms, to 1e-9."""
     count, ladder = STATISTICS[name]
     values, worst = range(-25, 45), 0.0
@@ -98,7 +99,7 @@ def test_the_law_of_a_release_is_the_explicit_one():
 
 
 @pytest.mark.parametrize("hubs", [0, 1, 3])
-def test_larger_networks_agree_with_every_pair(every, hubs, monkeypatch):
+def test_larger_networks_agree_with_every_pair(hubs, monkeypatch):
     """The ladders by all pairs, also when paths are looked at few at a time."""
     rng = np.random.default_rng(hubs)
     monkeypatch.setattr(subgraph_counts, "PATHS", 40)
@@ -117,7 +118,7 @@ def test_larger_networks_agree_with_every_pair(every, hubs, monkeypatch):
 
 
 @pytest.mark.parametrize("hubs", [0, 1, 3])
-def test_counts_agree_with_another_program(every, hubs):
+def test_counts_agree_with_another_program(hubs):
     rng = np.random.default_rng(10 + hubs)
     for nodes in (2, 7, 20, 40):
         network = every.random_network(rng, nodes, hubs)
@@ -139,7 +140,7 @@ def test_known_counts_of_the_karate_club():
     assert abs(np.median(released) - 45) < 20
 
 
-def test_rows_of_largest_degrees_exceed_every_pair(every):
+def test_rows_of_largest_degrees_exceed_every_pair():
     for nodes in range(2, 6):
         for network in every.labelled(nodes):
             rows = largest_degrees(network).tolist()

@@ -5,6 +5,7 @@ import pytest
 import torch
 from torch_geometric.data import Data
 
+import support.kinds  # noqa: F401 (declares what is sent here)
 from gaudit.errors import InputError
 from gaudit.registry import find
 from gaudit.settings import Settings

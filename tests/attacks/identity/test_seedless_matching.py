@@ -1,0 +1,78 @@
+"""Identities by another network of the same people, with nobody known beforehand."""
+
+import numpy as np
+import pytest
+from scipy.stats import poisson
+
+from gaudit.attacks.identity.seedless_matching import SeedlessMatching
+from gaudit.graphs.network import Network, Original
+from support.snap import snap
+
+NO_SEEDS = np.empty((2, 0), dtype=np.int64)
+
+
+def uneven_network(nodes: int, ends: int, seed: int) -> Network:
+    """Persons with low ids have many links, also to each other."""
+    drawn = (nodes * np.random.default_rng(seed).random((2, ends)) ** 2).astype(np.int64)
+    return Network.of(nodes, *np.unique(np.sort(drawn[:, drawn[0] != drawn[1]], axis=0), axis=1))
+
+
+BASE = uneven_network(800, 8000, 0)
+
+
+def mounted(attack: SeedlessMatching, base: Network = BASE, published=None, seed: int = 0, facts=None):
+    """Candidates, and the published node of each person; ids are drawn at random."""
+    rng, published = np.random.default_rng(seed), published or base
+    new = rng.permutation(published.nodes)
+    facts = attack.learn(Original(base), rng) if facts is None else facts
+    return attack.candidates(published.renamed(new), facts, NO_SEEDS, rng), new[: base.nodes]
+
+
+def right(found, image: np.ndarray) -> int:
+    return int(((found.sizes == 1) & (found.listed[found.start] == image)).sum())
+
+
+def test_planted_nearly_everybody_is_identified_in_the_same_network():
+    for seed in range(3):
+        found, image = mounted(SeedlessMatching(overlap=1.0), seed=seed)
+        assert right(found, image) >= 0.99 * 800
+
+
+def test_planted_most_are_identified_with_nine_tenths_of_the_edges():
+    found, image = mounted(SeedlessMatching())
+    assert right(found, image) > 0.95 * 800
+    assert right(found, image) > 0.99 * (found.sizes == 1).sum()
+
+
+@pytest.mark.parametrize(("name", "share"), [("wiki-Vote", 0.55), ("ca-HepTh", 0.38), ("email-Enron", 0.33)])
+def test_planted_in_real_networks_many_are_identified_and_few_by_mistake(gaudit_data, name, share):
+    # undefended and without a seed: figures of the benchmark less a margin
+    found, image = mounted(SeedlessMatching(), snap(gaudit_data, name))
+    assert right(found, image) > share * len(image)
+    assert right(found, image) > 0.98 * (found.sizes == 1).sum()
+
+
+def test_null_an_auxiliary_network_of_shuffled_names_is_chance():
+    attack, hits, tries = SeedlessMatching(overlap=1.0), 0, 0
+    for seed in range(8):
+        rng = np.random.default_rng(seed)
+        facts = dict(attack.learn(Original(BASE), rng))
+        facts["auxiliary"] = rng.permutation(800)[facts["auxiliary"]]
+        found, image = mounted(attack, seed=seed, facts=facts)
+        hits, tries = hits + right(found, image), tries + (found.sizes == 1).sum()
+    assert tries > 500
+    assert hits <= poisson.isf(1e-5, tries / 800)  # each is right once in 800; fails once in 100,000
+
+
+def test_null_a_release_of_another_network_is_chance():
+    hits = tries = 0
+    for seed in range(6):
+        other = uneven_network(800, 8000, seed + 1)
+        shuffled = other.renamed(np.random.default_rng(seed).permutation(800))  # low ids are hubs in all of them
+        found, image = mounted(SeedlessMatching(), published=shuffled, seed=seed)
+        hits, tries = hits + right(found, image), tries + (found.sizes == 1).sum()
+    assert hits <= poisson.isf(1e-5, max(tries, 1) / 800)
+
+
+def test_it_knows_nobody_beforehand():
+    assert SeedlessMatching().knows_people == 0.0

@@ -1,0 +1,501 @@
+"""Claims that hold have nothing wrong; each mistake, put into one of them, is found by its rule, and named."""
+
+import math
+from typing import Literal, get_args, get_origin
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from gaudit.audit.lint.claim_example import EXAMPLE
+from gaudit.audit.lint.claim_rules import RULES, lint
+from gaudit.audit.lint.claim_statement import Claim, Inference, Noise, Selection, Statement, Training
+from gaudit.errors import InputError
+from gaudit.mechanisms.gaussian import distance_of
+from support.claim_statements import RIGHT, changed, gaussian, laplace
+
+
+def remarks(stated):
+    return lint(Statement.checked("a statement", stated)).remarks
+
+
+def found(stated, severity):
+    return {remark.rule for remark in remarks(stated) if remark.severity == severity}
+
+
+@pytest.mark.parametrize("name", RIGHT)
+def test_claim_that_holds_has_no_remark(name):
+    assert remarks(RIGHT[name]()) == ()
+
+
+def test_example_has_no_remark():
+    assert lint(EXAMPLE).remarks == ()
+
+
+# what is changed in which right claim; the rule that must find it; words that it must say
+WRONG = {
+    "GCN under the accountant for records": (
+        "mlp",
+        {"training__layers": 2},
+        "message-passing",
+        ["2 message-passing layers", "within 2 hops"],
+    ),
+    "fan-out, which bounds what a node reads": (
+        "dp_gnn",
+        {"training__bound_on": "read"},
+        "message-passing",
+        ["fan-out"],
+    ),
+    "readers bounded, noise for one term": (
+        "dp_gnn",
+        {"training__sensitivity": 2},
+        "message-passing",
+        ["up to 6 terms", "12 clips"],
+    ),
+    "two layers, noise for one": (
+        "dp_gnn",
+        {"training__layers": 2},
+        "message-passing",
+        ["up to 31 terms", "62 clips", "is for 12"],
+    ),
+    "edges under message passing": (
+        "mlp",
+        {"training__layers": 2, "claim__unit": "edge", "claim__told": "edge"},
+        "message-passing",
+        ["neighbours"],
+    ),
+    "clients that exchange what nodes hold": (
+        "fedavg",
+        {"training__exchanges": True},
+        "message-passing",
+        ["clients"],
+    ),
+    "amplified as if nodes were apart": (
+        "dp_gnn",
+        {"training__accountant": "rdp", "training__sample_rate": 0.05},
+        "sampling",
+        ["0.05", "far more batches"],
+    ),
+    "shuffled batches": ("mlp", {"training__sampling": "shuffled"}, "sampling", ["Poisson", "shuffled"]),
+    "batches of fixed size": ("mlp", {"training__sampling": "fixed-size"}, "sampling", ["Poisson", "fixed size"]),
+    "amplified full batch": ("mlp", {"training__sampling": "full batch"}, "sampling", ["all of the data"]),
+    "shuffled under the hypergeometric": (
+        "dp_gnn",
+        {"training__sampling": "shuffled"},
+        "sampling",
+        ["drawn anew", "shuffled"],
+    ),
+    "rate of smaller batches": (
+        "mlp",
+        {"training__batch_size": 256, "training__examples": 10_000},
+        "sampling",
+        ["0.0256", "0.01"],
+    ),
+    "batch normalisation": ("mlp", {"training__normalisation": "batch"}, "mixed-samples", ["batch normalisation"]),
+    "pair normalisation": ("dp_gnn", {"training__normalisation": "pair"}, "mixed-samples", ["pair"]),
+    "batch normalisation over graphs": ("graphs", {"training__normalisation": "batch"}, "mixed-samples", ["batch"]),
+    "largest degree as the bound": (
+        "gap",
+        {"bound": [{"what": "degree", "source": "data"}]},
+        "bound-from-the-data",
+        ["largest degree"],
+    ),
+    "non-zero cells alone": (
+        "degrees",
+        {"bound": [{"what": "support", "source": "data"}]},
+        "bound-from-the-data",
+        ["not there"],
+    ),
+    "clip from quantiles": (
+        "mlp",
+        {"bound": [{"what": "clip", "source": "data"}]},
+        "bound-from-the-data",
+        ["clipping norm"],
+    ),
+    "n for nodes": (
+        "gap",
+        {"bound": [{"what": "nodes", "source": "data"}, {"what": "degree", "source": "public"}]},
+        "bound-from-the-data",
+        ["number of nodes"],
+    ),
+    "half the Laplace noise": (
+        "laplace",
+        {"noise__scale": 1.5},
+        "noise-scale",
+        ["scale of 3", "it is 1.5", "epsilon 2"],
+    ),
+    "discrete noise for one degree": ("degrees", {"noise__scale": 2.0}, "noise-scale", ["scale of 4", "it is 2"]),
+    "answers too true": (
+        "edge_response",
+        {"noise__truthful": 0.95},
+        "noise-scale",
+        ["0.8808", "0.95", "epsilon 2.944"],
+    ),
+    "Laplace noise for an L2 norm": ("laplace", {"noise__norm": "L2"}, "norm", ["L1", "L2"]),
+    "epsilon below the accountant's": (
+        "mlp",
+        {"claim__epsilon": 1.0},
+        "training-epsilon",
+        ["rdp accountant: epsilon 1.712", "prv: 1.525", "claimed is 1"],
+    ),
+    "epsilon below the hypergeometric one": (
+        "dp_gnn",
+        {"claim__epsilon": 3.0},
+        "training-epsilon",
+        ["hypergeometric accountant: epsilon 4.341", "claimed is 3"],
+    ),
+    "one budget in two rounds": ("degrees", {"noise__times": 2}, "budget", ["basic 1", "claimed is 0.5"]),
+    "one budget for each hop": (
+        "gap",
+        {"noise__times": 8},
+        "budget",
+        ["hops", "head", "rdp", "claimed is 5.1"],
+    ),
+    "trainings that are all used": ("mlp", {"training__times": 3}, "budget", ["mlp", "claimed is 1.72"]),
+    "settings chosen by private data": (
+        "mlp",
+        {"selection": {"tried": 20, "judged_on": "private"}},
+        "selection",
+        ["20 settings"],
+    ),
+    "trials that are not listed": (
+        "mlp",
+        {"selection": {"tried": 20, "judged_on": "within the budget"}},
+        "selection",
+        ["20 settings", "1 trainings"],
+    ),
+    "edges sold as people": ("degrees", {"claim__told": "node"}, "unit", ["one edge", "one node", "d times"]),
+    "edges sold as clients": ("edge_response", {"claim__told": "client"}, "unit", ["one edge", "one client"]),
+    "a release for edges in a claim for nodes": ("gap", {"noise__unit": "edge"}, "unit", ["one edge", "one node"]),
+    "records of a client": ("fedavg", {"training__example": "node"}, "unit", ["has many"]),
+    "edges of a node": ("mlp", {"training__example": "edge"}, "unit", ["has many"]),
+    "noise for one of ten examples": (
+        "mlp",
+        {"training__example": "edge", "training__examples_per_unit": 10},
+        "too-few-clips",
+        ["up to 10 examples", "is for 1"],
+    ),
+    "half the noise for a replaced record": ("mlp", {"claim__adjacency": "replace"}, "too-few-clips", ["2 clips"]),
+    "noise before the clip": ("mlp", {"training__clipping": "after noise"}, "clipping", ["drown"]),
+    "no clip": ("mlp", {"training__clipping": "none"}, "clipping", ["any size"]),
+    "a clip for each tensor": (
+        "mlp",
+        {"training__clipping": "per-tensor", "training__tensors": 64},
+        "clip-per-tensor",
+        ["64 tensors", "up to 8", "is for 1"],
+    ),
+    "an upload clipped by tensors": (
+        "laplace",
+        {"noise__clipping": "per-tensor", "noise__tensors": 4, "noise__clip": 3},
+        "clip-per-tensor",
+        ["up to 12", "is for 3"],
+    ),
+    "a published seed": ("degrees", {"noise__seed": "published"}, "seed", ["same noise"]),
+    "a seed used twice": ("mlp", {"training__seed": "reused"}, "seed", ["difference"]),
+    "Gaussian noise without delta": ("mlp", {"claim__delta": 0.0}, "delta", ["nothing with delta 0"]),
+    "deltas over the claimed one": ("mlp", {"training__delta": 1e-3}, "delta", ["0.001", "1e-05"]),
+}
+
+
+@pytest.mark.parametrize("mistake", WRONG)
+def test_planted_mistake_is_found_by_its_rule(mistake):
+    base, facts, rule, words = WRONG[mistake]
+    hits = [r for r in remarks(changed(RIGHT[base](), **facts)) if r.severity == "wrong" and r.rule == rule]
+    assert len(hits) == 1
+    assert all(word in hits[0].says for word in words), hits[0].says
+    assert all((hits[0].where, hits[0].do, hits[0].source))
+
+
+CONSEQUENCES = {
+    "GCN under the accountant for records": {"sampling"},
+    "edges under message passing": {"sampling"},
+    "clients that exchange what nodes hold": {"sampling"},
+    "fan-out, which bounds what a node reads": set(),
+    "readers bounded, noise for one term": {"training-epsilon"},
+    "two layers, noise for one": {"training-epsilon"},
+    "records of a client": {"mixed-samples"},
+    "deltas over the claimed one": set(),
+}
+"""What else is wrong then: a node in others' terms is in more batches; clients' batch norms were theirs alone."""
+
+
+@pytest.mark.parametrize("mistake", WRONG)
+def test_mistake_is_wrong_by_no_unrelated_rule(mistake):
+    base, facts, rule, _ = WRONG[mistake]
+    other = found(changed(RIGHT[base](), **facts), "wrong") - {rule}
+    assert other == CONSEQUENCES.get(mistake, set())
+
+
+# what cannot be proved wrong, and must not pass in silence
+DOUBTS = {
+    "delta of 1/n": ("mlp", {"claim__units": 50_000, "claim__delta": 2e-5}, "large-delta", ["1/50000", "outright"]),
+    "predictions read the training graph": (
+        "dp_gnn",
+        {"inference": {"reads": "training graph"}},
+        "inference",
+        ["predictions leak edges"],
+    ),
+    "predictions read a new graph": (
+        "gap",
+        {"inference": {"reads": "new graph"}},
+        "inference",
+        ["private too"],
+    ),
+    "rdp where prv is meant": ("mlp", {"claim__epsilon": 1.53}, "training-epsilon", ["prv: 1.525"]),
+    "basic where rdp is meant": ("gap", {"claim__composition": "basic"}, "budget", ["basic 8.3"]),
+    "replaced records in a sample": (
+        "mlp",
+        {"claim__adjacency": "replace", "training__sensitivity": 2},
+        "replaced-in-a-sample",
+        ["come or go"],
+    ),
+    "a bound released under no name": (
+        "gap",
+        {"bound": [{"what": "degree", "source": "released"}]},
+        "bound-from-the-data",
+        ["no release is named"],
+    ),
+    "shuffled, and claimed without amplification": (
+        "mlp",
+        {"training__sampling": "shuffled", "claim__epsilon": 17.0},
+        "sampling",
+        ["without amplification"],
+    ),
+    "nodes that come or go, told as edges": ("mlp", {"claim__told": "edge"}, "unit", ["goes and another"]),
+}
+
+
+@pytest.mark.parametrize("case", DOUBTS)
+def test_doubt_is_said_and_nothing_called_wrong(case):
+    base, facts, rule, words = DOUBTS[case]
+    said = remarks(changed(RIGHT[base](), **facts))
+    (hit,) = [remark for remark in said if remark.rule == rule]
+    assert hit.severity == "doubt"
+    assert all(word in hit.says for word in words), hit.says
+    assert [remark for remark in said if remark.severity == "wrong"] == []
+
+
+def test_float_noise_is_a_note():
+    (note,) = remarks(changed(RIGHT["degrees"](), noise__sampler="float"))
+    assert (note.rule, note.severity) == ("float-noise", "note")
+
+
+NEEDED = {
+    "edge_response": ["claim__told", "noise__sensitivity", "noise__truthful", "noise__seed"],
+    "degrees": ["claim__told", "noise__sensitivity", "noise__norm", "noise__scale", "noise__sampler"],
+    "mlp": [
+        *("claim__units", "training__example", "training__layers", "training__clipping", "training__normalisation"),
+        *("training__noise_multiplier", "training__sensitivity", "training__sampling", "training__sample_rate"),
+        *("training__steps", "training__accountant", "training__seed", "selection"),
+    ],
+    "dp_gnn": [
+        *("training__neighbour_bound", "training__bound_on", "training__batch_size", "training__examples"),
+        *("bound", "inference"),
+    ],
+    "fedavg": ["training__exchanges"],
+}
+
+
+@pytest.mark.parametrize(("name", "fact"), [(name, fact) for name, facts in NEEDED.items() for fact in facts])
+def test_missing_fact_is_asked_for_by_name(name, fact):
+    said = [r for r in remarks(changed(RIGHT[name](), **{fact: None})) if r.rule == "missing-facts"]
+    (remark,) = said
+    assert remark.severity == "doubt"
+    assert "cannot be judged" in remark.says
+    assert remark.do.startswith(f"say {fact.rpartition('__')[2]} (")
+
+
+def test_bare_claim_is_in_doubt_and_not_wrong():
+    stated = {"claim": {"unit": "node", "adjacency": "add/remove", "epsilon": 1, "delta": 1e-5}}
+    said = lint(Statement.checked("a statement", stated | {"training": [{"name": "a model"}]}))
+    assert not said.wrong
+    assert {remark.where for remark in said.remarks} >= {"[claim]", "[[training]] a model"}
+
+
+def test_every_rule_has_a_planted_mistake():
+    """A rule that nothing here provokes would be one that nobody has seen work."""
+    provoked = set()
+    for base, facts, _, _ in (*WRONG.values(), *DOUBTS.values()):
+        statement = Statement.checked("a statement", changed(RIGHT[base](), **facts))
+        provoked |= {rule for rule in RULES if list(rule(statement))}
+    floats = Statement.checked("a statement", changed(RIGHT["degrees"](), noise__sampler="float", claim__told=None))
+    provoked |= {rule for rule in RULES if list(rule(floats))}
+    assert provoked == set(RULES)
+
+
+def test_number_of_the_prv_accountant_is_accepted_as_its_own():
+    sharp = changed(RIGHT["mlp"](), claim__epsilon=1.53, training__accountant="prv")
+    assert remarks(sharp) == ()
+    assert remarks(changed(sharp, claim__epsilon=1.505)) == ()  # within the error of Opacus' upper bound
+    assert found(changed(sharp, claim__epsilon=1.45), "wrong") == {"training-epsilon"}
+
+
+def test_prv_that_cannot_be_computed_leaves_a_doubt_near_the_rdp_number():
+    large = changed(RIGHT["mlp"](), training__noise_multiplier=0.3, training__steps=3000)  # 143.0 by rdp
+    large = changed(large, training__accountant="prv")
+    assert remarks(changed(large, claim__epsilon=143.0)) == ()
+    assert found(changed(large, claim__epsilon=130.0), "doubt") == {"training-epsilon"}
+    assert found(changed(large, claim__epsilon=100.0), "wrong") == {"training-epsilon"}
+
+
+SECTIONS = {"claim": Claim, "noise": Noise, "training": Training, "inference": Inference, "selection": Selection}
+EXTREMES = [1e-12, 1e-3, 0.01, 0.5, 0.99, 1, 2, 7, 1000, 10**6, 10**9, 1e12]
+
+
+def values(field):
+    """What a fact may be: one of its names, a truth value, or a number."""
+    kinds = [field.annotation, *get_args(field.annotation)]
+    names = [name for kind in kinds if get_origin(kind) is Literal for name in get_args(kind)]
+    return st.sampled_from(names) if names else st.booleans() if bool in kinds else st.sampled_from(EXTREMES)
+
+
+@settings(max_examples=300)
+@given(data=st.data(), name=st.sampled_from(list(RIGHT)))
+def test_no_statement_that_can_be_read_fails_to_be_judged(data, name):
+    stated = RIGHT[name]()
+    for _ in range(data.draw(st.integers(1, 4))):
+        section = data.draw(st.sampled_from([part for part in stated if part in SECTIONS]))
+        fact = data.draw(st.sampled_from([f for f in SECTIONS[section].model_fields if f not in {"name", "title"}]))
+        value = data.draw(st.none() | values(SECTIONS[section].model_fields[fact]))
+        try:
+            other = changed(stated, **{f"{section}__{fact}": value})
+            statement = Statement.checked("a statement", other)
+        except (InputError, KeyError):  # out of range, or taken away already
+            continue
+        stated = other
+        for remark in lint(statement).remarks:
+            assert remark.says
+            assert "None" not in remark.says
+            assert "nan" not in remark.says.split()
+
+
+def test_bounds_are_fine_where_they_are_public_or_paid_for():
+    paid = changed(RIGHT["degrees"](), bound=[{"what": "range", "source": "released", "release": "degrees"}])
+    assert remarks(paid) == ()
+    known = changed(RIGHT["degrees"](), bound=[{"what": "nodes", "source": "data"}])  # public under edges
+    assert remarks(known) == ()
+    public = [{"what": "nodes", "source": "public"}, {"what": "degree", "source": "public"}]
+    assert found(changed(RIGHT["gap"](), bound=public), "doubt") == {"bound-from-the-data"}  # one node less shows
+    assert remarks(changed(RIGHT["gap"](), bound=public, claim__adjacency="zero-out")) == ()
+    assert remarks(changed(RIGHT["labels"](), bound=[{"what": "degree", "source": "data"}])) == ()  # so are edges
+
+
+def test_edge_guarantee_becomes_one_for_nodes_at_as_many_times_epsilon():
+    stated = changed(RIGHT["degrees"](), claim__unit="node", claim__told="node", noise__unit="edge")
+    stated = changed(stated, claim__edges_per_unit=10, bound=[{"what": "degree", "source": "public"}])
+    assert "noise-scale" in found(stated, "wrong")
+    assert remarks(changed(stated, claim__epsilon=5.0)) == ()
+
+
+def test_a_node_that_is_another_one_changes_twice_its_edges():
+    node = {"claim__unit": "node", "claim__told": "node", "claim__adjacency": "replace", "noise__unit": "edge"}
+    stated = changed(RIGHT["degrees"](), **node, claim__edges_per_unit=10)
+    stated = changed(stated, bound=[{"what": "degree", "source": "public"}])
+    (remark,) = (r for r in remarks(changed(stated, claim__epsilon=5.0)) if r.severity == "wrong")
+    assert remark.rule == "noise-scale"
+    assert "20 edges that change together" in remark.says
+    assert remarks(changed(stated, claim__epsilon=10.0)) == ()
+    twice = changed(stated, noise__times=2)
+    assert found(changed(twice, claim__epsilon=19.0), "wrong") == {"budget"}
+    assert remarks(changed(twice, claim__epsilon=20.0)) == ()
+    told = {"noise__epsilon": 0.5}  # of one edge, stated: the noise keeps it, the claim needs twenty of them
+    assert found(changed(stated, **told, claim__epsilon=5.0), "wrong") == {"budget"}
+    assert remarks(changed(stated, **told, claim__epsilon=10.0)) == ()
+
+
+def test_answers_about_edges_of_a_node_that_is_another_one():
+    node = {"claim__unit": "node", "claim__told": "node", "claim__adjacency": "replace", "noise__unit": "edge"}
+    stated = changed(RIGHT["edge_response"](0.2), **node, claim__edges_per_unit=3)
+    stated = changed(stated, bound=[{"what": "degree", "source": "public"}])
+    assert found(changed(stated, claim__epsilon=0.6), "wrong") == {"noise-scale"}
+    assert remarks(changed(stated, claim__epsilon=1.2)) == ()
+
+
+@pytest.mark.parametrize(("adjacency", "many"), [("add/remove", 10), ("replace", 20)])
+def test_gaussian_noise_for_the_edges_of_a_node_is_for_all_of_them_at_once(adjacency, many):
+    """At the claim's delta; a tenth of epsilon for one edge at that delta is not enough for ten."""
+    node = {"claim__unit": "node", "claim__told": "node", "noise__unit": "edge", "claim__adjacency": adjacency}
+    right = gaussian(4.0, 1e-5, 1.0, many / distance_of(4.0, 1e-5))
+    right = changed(right, **node, claim__edges_per_unit=10, bound=[{"what": "degree", "source": "public"}])
+    assert remarks(right) == ()
+    assert found(changed(right, noise__scale=1 / distance_of(4.0 / many, 1e-5)), "wrong") == {"noise-scale"}
+
+
+def test_repeated_edge_guarantees_add_up_for_all_edges_of_a_node():
+    stated = changed(RIGHT["degrees"](), claim__unit="node", claim__told="node", noise__unit="edge", noise__times=2)
+    stated = changed(stated, claim__edges_per_unit=10, bound=[{"what": "degree", "source": "public"}])
+    assert remarks(changed(stated, claim__epsilon=10.0)) == ()
+    assert found(changed(stated, claim__epsilon=9.5), "wrong") == {"budget"}
+    noisy = gaussian(1.0, 1e-5, 1.0, 10 * math.sqrt(2) / distance_of(1.0, 1e-5))
+    noisy = changed(noisy, claim__unit="node", claim__told="node", noise__unit="edge", noise__times=2)
+    noisy = changed(noisy, claim__edges_per_unit=10, claim__composition="gaussian", bound=stated["bound"])
+    assert remarks(noisy) == ()
+    assert found(changed(noisy, claim__epsilon=0.97), "wrong") == {"budget"}
+
+
+def test_sensitivity_in_l1_is_a_note_under_gaussian_noise():
+    right = gaussian(1.0, 1e-5, 2.0, 2.0 / distance_of(1.0, 1e-5))
+    (remark,) = remarks(changed(right, noise__norm="L1"))
+    assert (remark.rule, remark.severity) == ("norm", "note")
+
+
+def test_delta_that_is_used_up_is_a_doubt():
+    """Two hops at half of the delta each leave none for the training."""
+    assert "delta" in found(changed(RIGHT["gap"](), noise__delta=5e-7), "doubt")
+
+
+def test_numerical_composition_is_a_doubt_down_to_half():
+    stated = changed(RIGHT["gap"](), claim__composition="prv")
+    assert remarks(stated) == ()
+    assert found(changed(stated, claim__epsilon=4.5), "doubt") == {"budget"}
+    assert found(changed(stated, claim__epsilon=2.0), "wrong") == {"budget"}
+
+
+def test_node_of_a_graph_that_is_one_record_is_covered():
+    """A molecule's nodes read each other and no other molecule."""
+    nodes = changed(RIGHT["graphs"](), claim__unit="node", claim__told="node")
+    assert remarks(changed(nodes, inference={"reads": "nothing private"})) == ()
+
+
+def test_noise_for_a_node_may_spare_the_term_that_goes():
+    """One of 6 terms comes or goes and 5 change: 11 clips, if nothing takes its place."""
+    full = changed(RIGHT["dp_gnn"](), training__sampling="full batch", training__batch_size=10_000)
+    full = changed(full, training__noise_multiplier=20.0, training__sensitivity=11)
+    assert "message-passing" not in found(full, "wrong")
+    assert "message-passing" in found(changed(full, training__sensitivity=10.9), "wrong")
+    assert "message-passing" in found(changed(full, claim__adjacency="replace"), "wrong")
+
+
+epsilons = st.floats(0.05, 20)
+sensitivities = st.floats(1e-3, 1e3)
+
+
+@given(epsilon=epsilons, sensitivity=sensitivities, less=st.floats(0.011, 0.9))
+def test_laplace_scale_is_accepted_at_its_value_and_refused_below(epsilon, sensitivity, less):
+    right = laplace(epsilon, sensitivity)
+    assert remarks(right) == ()
+    small = changed(right, noise__scale=sensitivity / epsilon * (1 - less))
+    assert found(small, "wrong") == {"noise-scale"}
+
+
+@given(epsilon=epsilons, sensitivity=sensitivities, delta=st.floats(1e-12, 0.1), less=st.floats(0.011, 0.9))
+def test_gaussian_scale_is_accepted_at_its_value_and_refused_below(epsilon, sensitivity, delta, less):
+    scale = sensitivity / distance_of(epsilon, delta)
+    assert remarks(gaussian(epsilon, delta, sensitivity, scale)) == ()
+    assert found(gaussian(epsilon, delta, sensitivity, scale * (1 - less)), "wrong") == {"noise-scale"}
+
+
+@given(epsilon=epsilons, times=st.integers(2, 50))
+def test_budget_of_repeated_releases_is_their_sum(epsilon, times):
+    one = changed(laplace(epsilon / times, 1.0), claim__epsilon=epsilon, noise__times=times)
+    assert remarks(one) == ()
+    assert found(changed(one, claim__epsilon=epsilon * 0.98), "wrong") == {"budget"}
+
+
+@given(epsilon=st.floats(0.1, 8), delta=st.floats(1e-9, 1e-3), times=st.integers(2, 100))
+def test_repeated_gaussian_noise_adds_up_in_its_square(epsilon, delta, times):
+    """Together they are one Gaussian mechanism, whose distance grows with the root of their number."""
+    stated = gaussian(epsilon, delta, 1.0, math.sqrt(times) / distance_of(epsilon, delta))
+    stated = changed(stated, noise__times=times, claim__composition="gaussian")
+    assert remarks(stated) == ()
+    assert found(changed(stated, claim__epsilon=epsilon * 0.98), "wrong") == {"budget"}

@@ -1,0 +1,315 @@
+"""Audits that are killed, run side by side or on several machines come to the same ledger."""
+
+import json
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from joblib.externals.loky import get_reusable_executor
+
+from gaudit.audit.planning.grid import laid_out
+from gaudit.audit.planning.plan import Plan
+from gaudit.audit.results.assemble import read_audit
+from gaudit.audit.running.ledger import Ledger
+from gaudit.audit.running.runner import run_audit
+from support.places import SUPPORT
+
+SMALL = {
+    "name": "small",
+    "datasets": ["karate"],
+    "seeds": 4,
+    "target": [{"name": "classifier", "settings": {"recipe": {"hidden": 16, "epochs": 20}, "in_question": 1.0}}],
+    "defense": [{"name": "label-noise", "strengths": [1.0, 4.0]}],
+    "attack": [{"name": "loss"}, {"name": "lira", "settings": {"shadows": 4}}],
+}
+TRIALS = 25  # 4 seeds x (control, 2 strengths, 3 shares of labels) and the planted leak
+KILLS = 30
+
+OWN = '''
+import os, signal
+from gaudit.targets.classification.classifier import Classifier
+
+
+class Deadly(Classifier):
+    """A target that kills the process it runs in: with seed 0 the first time, with seed 1 always."""
+
+    name = "deadly"
+
+    def run(self, data, defense, seed, retain, progress=lambda *a: None):
+        index = seed.spawn_key[0]
+        mark = f"{__file__}.{index}.{defense.name}"
+        if index == 1 or index == 0 and not os.path.exists(mark):
+            open(mark, "w").close()
+            os.kill(os.getpid(), signal.SIGKILL)
+        return super().run(data, defense, seed, retain, progress)
+
+
+class Failing(Classifier):
+    """A target that fails with seed 1."""
+
+    name = "failing"
+
+    def run(self, data, defense, seed, retain, progress=lambda *a: None):
+        if seed.spawn_key[0] == 1:
+            raise RuntimeError("out of luck")
+        return super().run(data, defense, seed, retain, progress)
+'''
+
+
+def run(path: Path, content: dict = SMALL, then=lambda: None, **how):
+    """Runs a plan into a ledger, ``then`` after its first trial; returns the trials that were noted."""
+    plan = Plan.of(content, "test")
+    noted = []
+
+    def note(task, done):
+        noted.append(task.key)
+        if len(noted) == 1:
+            then()
+
+    with Ledger(path, write=True) as ledger:
+        run_audit(plan, laid_out(plan), ledger, note, **how)
+    return noted
+
+
+def rows(path: Path) -> dict[str, tuple]:
+    """What a ledger holds, without the time it took."""
+    with sqlite3.connect(path) as connection:
+        return {key: rest for key, *rest in connection.execute("SELECT key, result, reason FROM trials")}
+
+
+@pytest.fixture(scope="module")
+def undisturbed(tmp_path_factory) -> Path:
+    path = tmp_path_factory.mktemp("ledger") / "audit.db"
+    assert len(run(path, workers=1)) == TRIALS
+    return path
+
+
+def test_the_audit_is_whole_and_valid(undisturbed):
+    audit = read_audit(undisturbed)
+    assert audit.valid
+    assert not audit.missing
+    assert not audit.failures
+    labels = [o.label for o in audit.sections[0].outcomes]
+    assert labels[:3] == ["none", "label-noise, epsilon 1", "label-noise, epsilon 4"]
+
+
+def test_killed_thirty_times_it_comes_to_the_same(undisturbed, tmp_path):
+    plan, ledger = tmp_path / "plan.toml", tmp_path / "audit.db"
+    plan.write_text(_toml(SMALL))
+    script = SUPPORT / "crash.py"
+    done = subprocess.run(
+        [sys.executable, str(script), str(plan), str(ledger), str(KILLS), "0.5"],
+        capture_output=True,
+        text=True,
+        check=True,
+        env={**os.environ, "OMP_NUM_THREADS": "1"},
+    )
+    killed, whole = map(int, done.stdout.split()[-2:])
+    assert killed == KILLS
+    for number in range(1, whole + 1):
+        assert rows(tmp_path / f"audit.db.{number}") == rows(undisturbed)
+    before = rows(ledger) if ledger.exists() else {}
+    again = run(ledger, workers=1)
+    assert not set(again) & set(before)  # nothing runs twice
+    assert rows(ledger) == rows(undisturbed)
+    assert read_audit(ledger) is not None
+
+
+def test_nothing_runs_twice(undisturbed):
+    assert run(undisturbed, workers=1) == []
+
+
+@pytest.mark.parametrize("workers", [2, 4])
+def test_any_number_of_workers_comes_to_the_same(undisturbed, tmp_path, workers):
+    run(tmp_path / "audit.db", workers=workers)
+    assert rows(tmp_path / "audit.db") == rows(undisturbed)
+
+
+def test_a_plan_that_grows_keeps_its_trials(undisturbed, tmp_path):
+    path = tmp_path / "audit.db"
+    run(path, {**SMALL, "seeds": 2}, workers=1)
+    before = rows(path)
+    again = run(path, workers=1)
+    assert not set(again) & set(before)
+    assert rows(path) == rows(undisturbed)
+
+
+@pytest.fixture
+def own(tmp_path, monkeypatch) -> Iterator[Path]:
+    (tmp_path / "own_targets.py").write_text(OWN)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    get_reusable_executor().shutdown()  # workers from before know neither
+    sys.modules.pop("own_targets", None)
+    yield tmp_path
+    get_reusable_executor().shutdown()
+
+
+def _with(name: str) -> dict:
+    target = {"name": f"own_targets:{name}", "settings": SMALL["target"][0]["settings"]}
+    return {
+        **SMALL,
+        "target": [target],
+        "defense": [],
+        "seeds": 2,
+        "alternatives": False,
+        "attack": [{"name": "loss"}],
+    }
+
+
+def test_a_lost_worker_costs_no_trial_but_the_one_that_kills_it(own):
+    path = own / "audit.db"
+    run(path, _with("Deadly"), workers=2)
+    audit = read_audit(path)
+    assert [f.trial for f in audit.failures] == ["own_targets:Deadly on karate, none, seed 1"]
+    assert "worker process was killed" in audit.failures[0].reason
+    assert not audit.missing
+    assert audit.sections[0].seeds == (0,)
+
+
+def test_a_failing_trial_stops_no_other_and_runs_again_when_asked_to(own):
+    path = own / "audit.db"
+    run(path, _with("Failing"), workers=1)
+    audit = read_audit(path)
+    assert [(f.trial, f.reason) for f in audit.failures] == [
+        ("own_targets:Failing on karate, none, seed 1", "RuntimeError: out of luck")
+    ]
+    assert audit.sections[0].seeds == (0,)
+    assert run(path, _with("Failing"), workers=1) == []
+    assert len(run(path, _with("Failing"), workers=1, retry=True)) == 1
+
+
+def test_on_a_ray_cluster_of_which_one_node_dies(undisturbed, tmp_path):
+    ray = pytest.importorskip("ray", reason="Ray is not installed: pip install 'gaudit[ray]'")
+    from ray.cluster_utils import Cluster
+
+    try:
+        cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 1, "include_dashboard": False})
+        node = cluster.add_node(num_cpus=1)
+    except Exception as error:  # Ray gives up where its processes do not get going in time
+        pytest.skip(f"Ray did not start here: {str(error).splitlines()[0]}")
+    ray.init(address=cluster.address, logging_level="ERROR", log_to_driver=False)
+    try:
+        assert _wait_for(lambda: ray.cluster_resources().get("CPU") == 2, 30)
+        killer = threading.Timer(0.3, cluster.remove_node, (node,), {"allow_graceful": False})
+        noted = run(tmp_path / "audit.db", then=killer.start, workers=2, executor="ray")
+        killer.join()
+        assert len(noted) == TRIALS
+        assert _wait_for(lambda: sum(n["Alive"] for n in ray.nodes()) == 1, 30)
+    finally:
+        ray.shutdown()
+        cluster.shutdown()
+    assert rows(tmp_path / "audit.db") == rows(undisturbed)
+
+
+def test_workers_end_with_the_process_that_started_them(own, tmp_path):
+    """Killed in the midst, an audit leaves no process that goes on computing."""
+    plan = tmp_path / "plan.toml"
+    plan.write_text(_toml({**SMALL, "target": [{"name": "classifier", "settings": {"recipe": {"epochs": 50000}}}]}))
+    start = [sys.executable, "-c", "from gaudit.commands.main import main; main()"]
+    options = ["audit", str(plan), "--ledger", str(tmp_path / "a.db"), "--workers", "2"]
+    process = subprocess.Popen([*start, *options], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    try:
+        workers = _wait_for(lambda: _computing(process.pid), 60)
+        assert workers
+    finally:
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+    assert _wait_for(lambda: not any(map(_alive, workers)), 30)
+
+
+def _alive(pid: int) -> bool:
+    """Whether a process is there and is no zombie."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(") ")[2][0] != "Z"
+    except OSError:
+        return False
+
+
+def _computing(parent: int) -> list[int]:
+    """Children of a process that have used half a second of CPU time at least, and are two."""
+    found = []
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            fields = stat.read_text().rpartition(") ")[2].split()
+        except OSError:
+            continue
+        if int(fields[1]) == parent and int(fields[11]) > os.sysconf("SC_CLK_TCK") / 2:
+            found.append(int(stat.parent.name))
+    return found if len(found) >= 2 else []
+
+
+def _wait_for(condition, seconds: float):
+    import time
+
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        found = condition()
+        if found:
+            return found
+        time.sleep(0.2)
+    return condition()
+
+
+def _toml(content: dict) -> str:
+    """Tables of plain values as TOML; JSON's strings, numbers, lists and (inline) tables nearly are."""
+
+    def inline(value) -> str:
+        if isinstance(value, dict):
+            return "{ " + ", ".join(f"{k} = {inline(v)}" for k, v in value.items()) + " }"
+        return "[" + ", ".join(map(inline, value)) + "]" if isinstance(value, list) else json.dumps(value)
+
+    return "\n".join(f"{key} = {inline(value)}" for key, value in content.items())
+
+
+def test_what_a_target_does_to_its_graph_other_trials_do_not_see(own, tmp_path):
+    """With one worker all trials run in one process, on one graph."""
+    (own / "own_targets.py").write_text(
+        OWN
+        + """
+
+class Careless(Classifier):
+    name = "careless"
+
+    def run(self, data, defense, seed, retain, progress=lambda *a: None):
+        data.x.mul_(1.5)
+        return super().run(data, defense, seed, retain, progress)
+"""
+    )
+    for workers in (1, 2):
+        run(own / f"{workers}.db", _with("Careless"), workers=workers)
+    assert rows(own / "1.db") == rows(own / "2.db")
+
+
+def test_an_observer_who_holds_all_members_is_told_so(tmp_path):
+    target = {"name": "classifier", "settings": {**SMALL["target"][0]["settings"], "clients": 2, "rounds": 2}}
+    attacks = [{"name": "loss", "observers": ["public", "client:0+client:1", "client:7"]}]
+    run(tmp_path / "a.db", {**SMALL, "target": [target], "defense": [], "seeds": 1, "attack": attacks}, workers=1)
+    (section,) = read_audit(tmp_path / "a.db").sections
+    (outcome,) = section.outcomes
+    assert [a.plan.observer for a in outcome.attacks] == ["public"]
+    assert "holds all members" in outcome.refused["loss (observer client:0+client:1)"]
+    assert "loss (observer client:7)" in outcome.refused
+
+
+def test_attacks_that_differ_in_settings_are_told_apart(tmp_path):
+    attacks = [{"name": "lira", "settings": {"shadows": k}} for k in (4, 6)]
+    run(tmp_path / "a.db", {**SMALL, "defense": [], "seeds": 1, "attack": attacks}, workers=1)
+    places = read_audit(tmp_path / "a.db").findings()
+    assert [p.attack.variant for p in places] == ["shadows 4", "shadows 6"]
+
+
+def test_a_plan_that_is_only_tried_does_not_change_what_is_read(undisturbed, tmp_path):
+    path = tmp_path / "audit.db"
+    run(path, {**SMALL, "seeds": 1}, workers=1)
+    plan = Plan.of({**SMALL, "name": "another"}, "test")
+    grid = laid_out(plan)
+    with Ledger(path, write=True) as ledger:
+        run_audit(plan, grid, ledger, lambda task, done: None, workers=1, only=[grid.tasks[-1].key])
+    assert read_audit(path).plan.name == "small"

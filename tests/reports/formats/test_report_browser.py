@@ -1,0 +1,158 @@
+"""The report in a browser: it asks for nothing, runs nothing, can be read in both themes, and prints whole."""
+
+import shutil
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from gaudit.reports.formats.html import as_html
+from support.audits import simulated
+
+playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+
+CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+ARGUMENTS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update"]
+ARGUMENTS += ["--disable-sync", "--no-first-run"]
+EVIL = "<script>alert(1)</script>"
+
+pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on this machine")
+
+LOW_CONTRAST = """() => {
+  const share = c => c <= 0.04045 ? c / 12.92 : Math.pow((c + 0.055) / 1.055, 2.4);
+  const read = colour => colour.match(/[\\d.]+/g).map(Number);
+  const light = ([r, g, b]) => 0.2126 * share(r / 255) + 0.7152 * share(g / 255) + 0.0722 * share(b / 255);
+  const ground = element => {
+    for (let e = element; e; e = e.parentElement) {
+      const colour = read(getComputedStyle(e).backgroundColor);
+      if (colour.length < 4 || colour[3] > 0) return colour;
+    }
+    return [255, 255, 255];
+  };
+  const found = [];
+  for (const e of document.body.querySelectorAll('*')) {
+    const own = [...e.childNodes].some(n => n.nodeType === 3 && n.textContent.trim());
+    if (!own || ['SCRIPT', 'STYLE', 'title', 'desc'].includes(e.tagName)) continue;
+    const style = getComputedStyle(e);
+    const [a, b] = [light(read(e.closest('svg') ? style.fill : style.color)), light(ground(e))];
+    const ratio = (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
+    if (ratio < 4.5) found.push(e.tagName + ' ' + e.textContent.slice(0, 40) + ' ' + ratio.toFixed(2));
+  }
+  return found;
+}"""
+
+
+@pytest.fixture(scope="module")
+def report(tmp_path_factory) -> Path:
+    leaks = {("none", None): (1.0, 0.8), ("ldp", 1.0): (0.1, 0.5), ("ldp", 10.0): (0.5, 0.75)}
+    audit = simulated(leaks, datasets=("citations", EVIL), seeds=3)
+    audit = replace(audit, missing=2)  # so that the banner is there too
+    path = tmp_path_factory.mktemp("report") / "report.html"
+    path.write_text(as_html(audit), encoding="utf-8")
+    return path
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator:
+    with playwright.sync_playwright() as play:
+        made = play.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)  # with an empty profile of its own
+        yield made
+        made.close()
+
+
+@pytest.fixture
+def opened(browser, report):
+    """``opened(...)``: the page, with what it asked for and complained about; options are those of a new page."""
+    pages = []
+
+    def open_page(**options):
+        page = browser.new_page(**options)
+        pages.append(page)
+        heard = {"console": [], "requests": [], "dialogs": [], "errors": []}
+        page.on("console", lambda message: heard["console"].append(message.text))
+        page.on("request", lambda request: heard["requests"].append(request.url))
+        page.on("pageerror", lambda error: heard["errors"].append(str(error)))
+        page.on("dialog", lambda dialog: (heard["dialogs"].append(dialog.message), dialog.dismiss()))
+        page.goto(report.as_uri())
+        page.wait_for_load_state("networkidle")
+        return page, heard
+
+    yield open_page
+    for page in pages:
+        page.close()
+
+
+def test_the_page_asks_for_nothing_and_complains_about_nothing(opened, report):
+    _, heard = opened()
+    assert heard == {"console": [], "requests": [report.as_uri()], "dialogs": [], "errors": []}
+
+
+def test_headings_tables_and_figures_are_there(opened):
+    page, _ = opened()
+    assert page.locator("h1").count() == 1
+    assert page.locator("h2").count() == 11  # ten parts and the banner
+    assert page.locator("table").count() > 10
+    assert page.locator("figure svg[role=img]").count() == 6
+    assert page.locator("figure details table").count() == 6
+
+
+def test_a_name_that_is_a_script_stays_text(opened):
+    page, heard = opened()
+    assert page.get_by_text(EVIL).count() > 0
+    assert page.locator("body script:not([type='application/json'])").count() == 0
+    assert heard["dialogs"] == []
+    assert page.evaluate("JSON.parse(document.getElementById('audit-data').textContent).findings.length") == 6
+
+
+def test_light_and_dark_differ(opened):
+    grounds = []
+    for scheme in ("light", "dark"):
+        page, _ = opened(color_scheme=scheme)
+        grounds.append(page.evaluate("getComputedStyle(document.body).backgroundColor"))
+    assert len(set(grounds)) == 2
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_all_text_stands_out_from_its_ground(opened, scheme):
+    page, _ = opened(color_scheme=scheme)
+    page.evaluate("document.querySelectorAll('details').forEach(d => d.open = true)")
+    assert page.evaluate(LOW_CONTRAST) == []
+
+
+@pytest.mark.parametrize("width", [400, 1280])
+def test_the_page_is_no_wider_than_the_screen(opened, width):
+    page, _ = opened(viewport={"width": width, "height": 800})
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+def test_figures_cut_no_text_off(opened):
+    page, _ = opened()
+    cut = page.evaluate("""() => [...document.querySelectorAll('svg.chart')].flatMap(svg => {
+      const frame = svg.getBoundingClientRect();
+      return [...svg.querySelectorAll('text')].filter(t => {
+        const b = t.getBoundingClientRect();
+        const beside = b.left < frame.left - 1 || b.right > frame.right + 1;
+        return beside || b.top < frame.top - 1 || b.bottom > frame.bottom + 1;
+      }).map(t => t.textContent);
+    })""")
+    assert cut == []
+
+
+def test_what_is_folded_is_printed(opened):
+    page, _ = opened()
+    folded = "[...document.querySelectorAll('details:not([open]) table')]"
+    seen = "t.checkVisibility({contentVisibilityAuto: true})"
+    heights = f"{folded}.map(t => {seen} ? t.getBoundingClientRect().height : 0)"
+    assert set(page.evaluate(heights)) == {0}
+    page.emulate_media(media="print")
+    assert min(page.evaluate(heights)) > 20
+
+
+def test_it_prints_light_and_whole(opened):
+    page, _ = opened(color_scheme="dark")
+    printed = page.pdf(format="A4")
+    assert printed.startswith(b"%PDF-")
+    assert printed.rstrip().endswith(b"%%EOF")
+    page.emulate_media(media="print", color_scheme="dark")
+    assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"

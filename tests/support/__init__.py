@@ -1,0 +1,1 @@
+"""What tests share: small inputs, simulated audits, files that several tests read."""

@@ -1,0 +1,66 @@
+"""Networks with edges of several types, and how much they tell of the edges that an auditor may not see."""
+
+import numpy as np
+import torch
+
+from gaudit.attacks.attack import Knowledge
+from gaudit.attacks.links.link_noisy_or import LinkNoisyOr
+from gaudit.audit.statistics.metrics import auc
+from gaudit.graphs.network import Network
+from gaudit.graphs.pair_codes import codes
+from gaudit.targets.channel import Channel
+from gaudit.targets.games.links import GAME, Links
+from gaudit.targets.messages import PUBLISHED_KIND
+from gaudit.targets.publishing.published import tensors_of
+
+NODES = 120
+SEED = np.random.SeedSequence(0)
+
+
+def typed(n, seed, kinds=3, share=0.3, weighted=False):
+    rng = np.random.default_rng(seed)
+    drawn = [np.nonzero(np.triu(rng.random((n, n)) < share, 1)) for _ in range(kinds)]
+    types = np.repeat(np.arange(kinds), [len(one) for one, _ in drawn])
+    one, other = np.hstack(drawn)
+    return Network.of(n, one, other, rng.random(len(types)) if weighted else None, types)
+
+
+def friends(seed, copied=0.6):
+    """Sensitive links within groups of 12, and two other types of which the first goes with many of them."""
+    rng = np.random.default_rng(seed)
+    low, high = np.triu_indices(NODES, 1)
+    secret = rng.random(len(low)) < np.where(low // 12 == high // 12, 0.25, 0.003)
+    others = [
+        rng.random(len(low)) < np.where(secret, many, few) for many, few in ((copied, 0.01), (copied / 2, 0.03))
+    ]
+    parts = [codes(low, high, NODES)[part] for part in (secret, *others)]
+    every, types = np.concatenate(parts), np.repeat(np.arange(3), [len(part) for part in parts])
+    return Network.of(NODES, every // NODES, every % NODES, types=types)
+
+
+def leak(before, after, seed=0, known=0.3):
+    """AUC of the noisy-or on the sensitive pairs that it does not know."""
+    rng = np.random.default_rng(seed)
+    every = codes(*np.triu_indices(NODES, 1), NODES)
+    truth = np.isin(every, before.codes[before.types == 0])
+    told = rng.permutation(np.flatnonzero(truth))[: int(known * truth.sum())]
+    asked = np.setdiff1d(np.arange(len(every)), told)
+    none = torch.empty((2, 0), dtype=torch.long)
+    links = torch.from_numpy(np.stack([every[told] // NODES, every[told] % NODES]))
+    knowledge = Knowledge(
+        x=torch.ones(NODES, 1),
+        edges=none,
+        neighbours="none",
+        labels=torch.zeros(NODES, dtype=torch.long),
+        subjects=torch.from_numpy(every[asked]),
+        shadow=torch.empty(0, dtype=torch.long),
+        shadow_edges=none,
+        members=int(truth[asked].sum()),
+        classes=1,
+        game=GAME,
+        links=Links(torch.zeros(NODES, dtype=torch.long), torch.tensor([truth.sum()]), links, none),
+    )
+    channel = Channel()
+    channel.send(PUBLISHED_KIND, "server", "public", 1, tensors_of(after))
+    score = LinkNoisyOr()(channel.transcript.seen_by("public"), knowledge, SEED).score
+    return auc(truth[asked], score)

@@ -15,7 +15,7 @@ from ..settings import Configured
 from ..targets.games.identities import Background
 from ..targets.games.links import Links
 from ..targets.messages import Carrying, kinds_of
-from ..targets.models.recipe import Recipe
+from ..targets.models.training_config import TrainingConfig
 from ..targets.transcript import View
 
 Neighbours = Literal["true", "partial", "none", "apart"]
@@ -50,7 +50,7 @@ class Knowledge:
             models on the very nodes in question. Which of them are members it does not know.
         population: nodes of its own that no shadow model is trained on; never members, [z].
         all_edges: every edge, for an auditor; else none, [2, e].
-        coins: randomness that its attacks share, so that they share shadow models too.
+        seed: randomness that its attacks share, so that they share shadow models too.
         links: what it knows of links, in the game of links; subjects are codes of pairs then (`pair_codes.codes`).
         background: what it knows of people, in the game of identities; subjects are codes of pairs of a person and
             a published node then.
@@ -67,11 +67,11 @@ class Knowledge:
     classes: int
     knows_defense: bool = False
     game: str = "label-membership"
-    recipe: Recipe | None = None
+    recipe: TrainingConfig | None = None
     auditor: bool = False
     population: Tensor = field(default_factory=lambda: torch.empty(0, dtype=torch.long))
     all_edges: Tensor = field(default_factory=lambda: torch.empty((2, 0), dtype=torch.long))
-    coins: np.random.SeedSequence = field(default_factory=lambda: np.random.SeedSequence(0))
+    seed: np.random.SeedSequence = field(default_factory=lambda: np.random.SeedSequence(0))
     links: Links | None = None
     background: Background | None = None
 

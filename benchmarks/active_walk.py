@@ -146,7 +146,7 @@ def snap(name: str) -> Network:
     ids, ends = np.unique(rows, return_inverse=True)
     low, high = np.sort(ends.reshape(-1, 2), axis=1).T
     pairs = np.unique((low * len(ids) + high)[low != high])
-    return Network.of(len(ids), pairs // len(ids), pairs % len(ids))
+    return Network.from_edges(len(ids), pairs // len(ids), pairs % len(ids))
 
 
 def line(*cells: object) -> None:

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import click
 
-from gaudit.audit.claims.claims import check_claim
+from gaudit.audit.claims.claim_check import check_claim
 from gaudit.mechanisms.mechanism import Mechanism
 from gaudit.registry import find, registered
 

@@ -22,7 +22,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from gaudit.graphs.datasets.datasets import load_dataset
+from gaudit.graphs.datasets.loading import load_dataset
 from gaudit.registry import find
 from gaudit.targets.condensation.gradient_distance import StructureGenerator
 from gaudit.targets.condensation.matching import MatchingServer
@@ -142,7 +142,7 @@ def speed(dataset: str, methods: tuple[str, ...], rounds: int) -> None:
 def loops(method: str, data: Any, rounds: int) -> tuple[Callable[[int], float], Callable[[int], float]]:
     """One round of either loop; both start from the same features, structure and models."""
     from gaudit.targets.condensation.matching import ClassCells
-    from gaudit.targets.federated.exchange import exchange
+    from gaudit.targets.federated.neighbour_exchange import exchange
     from gaudit.targets.models.backbone import BACKBONES
     from gaudit.targets.partition import Partition
     from gaudit.targets.party import clients_of

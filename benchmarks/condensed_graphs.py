@@ -163,7 +163,7 @@ def run(
     """Run the trials that are not recorded yet, one after another on one thread."""
     from gaudit.audit.running.trial import use_one_thread
     from gaudit.errors import InputError
-    from gaudit.graphs.datasets.datasets import load_dataset
+    from gaudit.graphs.datasets.loading import load_dataset
 
     use_one_thread()
     data = load_dataset(dataset)

@@ -18,7 +18,7 @@ from rich.table import Table
 from torch import Tensor
 
 from gaudit.defenses.training.bottleneck import Encoder, compression
-from gaudit.graphs.datasets.datasets import load_dataset
+from gaudit.graphs.datasets.loading import load_dataset
 from gaudit.targets.condensation.fedgc import FedGC
 from gaudit.targets.condensation.gradient_distance import StructureGenerator
 from gaudit.targets.defense import Defense

@@ -43,7 +43,7 @@ def main() -> None:
 @click.option("--splits", default=100, show_default=True)
 def record(splits: int) -> None:
     """Train on every split twice, with many and with few members, and write the AUCs."""
-    from gaudit.graphs.datasets.datasets import load_dataset
+    from gaudit.graphs.datasets.loading import load_dataset
 
     data = load_dataset("Cora")
     content = {
@@ -74,7 +74,7 @@ def recorded(data: "Data", in_question: float, splits: int) -> dict[str, object]
 
 def attacked(data: "Data", in_question: float, split: int, training: int) -> tuple[float, int]:
     """The AUC of one training on one split, and the number of members."""
-    from gaudit.attacks.membership.threshold import Loss
+    from gaudit.attacks.membership.loss import Loss
     from gaudit.audit.games.knowledge import grant
     from gaudit.audit.games.referee import judge
     from gaudit.audit.statistics.metrics import auc

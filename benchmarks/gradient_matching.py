@@ -23,7 +23,7 @@ FIRST = 11
 def main(datasets: tuple[str, ...], partitions: tuple[str, ...], clients: int, seeds: int) -> None:
     """Print one table."""
     from gaudit.audit.running.trial import use_one_thread
-    from gaudit.graphs.datasets.datasets import load_dataset
+    from gaudit.graphs.datasets.loading import load_dataset
 
     use_one_thread()
     click.echo("| graph | clients | AUC | features | AP | features | precision at E | features | CPU s |")

@@ -77,14 +77,16 @@ class Victim:
     def trained(cls, data: Any, seed: int) -> "Victim":
         """16 hidden units, dropout .5, Adam .01, decay 5e-4, 200 epochs, best validation checkpoint, full graph."""
         from gaudit.randomness import branch
-        from gaudit.targets.models.recipe import Recipe, initial_weights
-        from gaudit.targets.models.shadow_models import train_models
-        from gaudit.targets.models.shadow_task import Query, Task
+        from gaudit.targets.models.model_ensemble import train_models
+        from gaudit.targets.models.training_config import TrainingConfig, initial_weights
+        from gaudit.targets.models.training_task import Query, TrainingTask
 
-        recipe = Recipe(hidden=16, epochs=200, lr=0.01, weight_decay=5e-4, dropout=0.5, init="pygcn", every=1)
+        recipe = TrainingConfig(
+            hidden=16, epochs=200, lr=0.01, weight_decay=5e-4, dropout=0.5, init="pygcn", every=1
+        )
         root, classes = np.random.SeedSequence(seed), int(data.y.max()) + 1
         first = initial_weights(recipe, data.num_features, classes, branch(root, "weights"))
-        task = Task(data, data.train_mask[None], recipe, classes, validation=data.val_mask)
+        task = TrainingTask(data, data.train_mask[None], recipe, classes, validation=data.val_mask)
         ask = Query(torch.arange(data.num_nodes), data.edge_index)
         found = train_models(task, [ask], root, first=[first], keep_weights=True)
         right = found.answers[0][0].argmax(1)[data.test_mask] == data.y[data.test_mask]
@@ -113,7 +115,7 @@ class Victim:
 @click.option("--iterations", default=100, show_default=True)
 def protocol(dataset: str, seeds: int, iterations: int) -> None:
     """GraphMI and what it is compared with, by the published and by the honest protocol."""
-    from gaudit.graphs.datasets.datasets import load_dataset
+    from gaudit.graphs.datasets.loading import load_dataset
 
     torch.set_num_threads(1)
     data = load_dataset(dataset)
@@ -370,7 +372,7 @@ class PlainDescent:
 def _some_nodes(nodes: int) -> Any:
     from torch_geometric.utils import subgraph
 
-    from gaudit.graphs.datasets.datasets import load_dataset
+    from gaudit.graphs.datasets.loading import load_dataset
 
     data = load_dataset("Cora" if nodes <= 2708 else "PubMed")
     if nodes == data.num_nodes:

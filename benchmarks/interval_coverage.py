@@ -23,7 +23,7 @@ from gaudit.audit.statistics.balanced_accuracy import (
     crossed_thresholds,
 )
 from gaudit.audit.statistics.finding import Finding
-from gaudit.audit.statistics.metrics import Judged, auc_finding, average_precision_finding
+from gaudit.audit.statistics.metrics import ScoredSubjects, auc_finding, average_precision_finding
 from gaudit.audit.statistics.rates import tpr_at_fpr_finding
 
 PERSISTENT = np.sqrt(0.5)
@@ -42,7 +42,7 @@ class World:
     subjects: str = "same"
     exposed: float = 0.0
 
-    def sample(self, rng: np.random.Generator) -> list[Judged]:
+    def sample(self, rng: np.random.Generator) -> list[ScoredSubjects]:
         size, out = self.members + self.others, []
         own = PERSISTENT * rng.normal(size=size)
         own += EXPOSED * (rng.random(size) < self.exposed) * (np.arange(size) < self.members)
@@ -53,7 +53,7 @@ class World:
             if self.subjects == "redrawn":
                 truth = rng.permutation(truth)
             noise = np.sqrt(1 - PERSISTENT**2) * rng.normal(size=size)
-            out.append(Judged(ids, own + noise + truth * (self.shift + self.drift * rng.normal()), truth))
+            out.append(ScoredSubjects(ids, own + noise + truth * (self.shift + self.drift * rng.normal()), truth))
         return out
 
     def auc(self) -> float:
@@ -73,11 +73,11 @@ class World:
 class Measure:
     """A finding and the truth that it is about; None: the mean of all estimates."""
 
-    find: Callable[[list[Judged]], Finding]
-    truth: Callable[[World, list[Judged]], float] | None = None
+    find: Callable[[list[ScoredSubjects]], Finding]
+    truth: Callable[[World, list[ScoredSubjects]], float] | None = None
 
 
-def advantage_at(world: World, runs: list[Judged], threshold: float | None = None) -> float:
+def advantage_at(world: World, runs: list[ScoredSubjects], threshold: float | None = None) -> float:
     """The population's advantage, at a threshold or at those that the halves of the subjects give."""
     cuts = crossed_thresholds(runs) if threshold is None else [np.full(len(run.truth), threshold) for run in runs]
     gains = []

@@ -53,7 +53,7 @@ def network(name: str, data: Path) -> Network:
     import igraph
 
     if name == "karate":
-        return Network.of(34, *np.array(igraph.Graph.Famous("Zachary").get_edgelist()).T)
+        return Network.from_edges(34, *np.array(igraph.Graph.Famous("Zachary").get_edgelist()).T)
     found: Network = run_path(str(Path(__file__).parents[1] / "tests/support/snap.py"))["snap"](data, name)
     return found
 

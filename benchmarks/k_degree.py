@@ -43,7 +43,7 @@ def main(
     names: tuple[str, ...], nodes: int, sizes: tuple[int, ...], variants: tuple[str, ...], repeats: int
 ) -> None:
     """CPU seconds, edges added and dropped, and whether every degree occurs k times."""
-    KDegree(k=2).on_graph(Network.of(4, [0, 0], [1, 2]), np.random.SeedSequence(0))  # imports
+    KDegree(k=2).on_graph(Network.from_edges(4, [0, 0], [1, 2]), np.random.SeedSequence(0))  # imports
     line("network", "k", "variant", "CPU s", "edges added", "edges dropped", "every degree k times")
     for name in names:
         network = DRAWN[name](nodes) if name in DRAWN else snap(name)
@@ -85,7 +85,7 @@ DRAWN = {"preferential": preferential, "configuration": configuration}
 def network_of(graph: igraph.Graph) -> Network:
     """Without loops and repeated edges."""
     graph.simplify()
-    return Network.of(graph.vcount(), *np.array(graph.get_edgelist()).T)
+    return Network.from_edges(graph.vcount(), *np.array(graph.get_edgelist()).T)
 
 
 def snap(name: str) -> Network:
@@ -97,7 +97,7 @@ def snap(name: str) -> Network:
     ids, ends = np.unique(rows, return_inverse=True)
     low, high = np.sort(ends.reshape(-1, 2), axis=1).T
     pairs = np.unique((low * len(ids) + high)[low != high])
-    return Network.of(len(ids), pairs // len(ids), pairs % len(ids))
+    return Network.from_edges(len(ids), pairs // len(ids), pairs % len(ids))
 
 
 def line(*cells: object) -> None:

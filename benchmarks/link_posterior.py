@@ -58,7 +58,7 @@ def main(datasets: tuple[str, ...], seeds: int, non_links: int) -> None:
     """Print one table for each dataset."""
     import torch
 
-    from gaudit.graphs.datasets.datasets import load_dataset
+    from gaudit.graphs.datasets.loading import load_dataset
 
     torch.set_num_threads(1)
     for name in datasets:
@@ -70,7 +70,7 @@ def main(datasets: tuple[str, ...], seeds: int, non_links: int) -> None:
 def _measured(data: Any, seed: np.random.SeedSequence, non_links: int) -> dict[str, Figures]:
     import torch
 
-    from gaudit.attacks.links.links import cosine_of_pairs
+    from gaudit.attacks.links.link_attack import cosine_of_pairs
     from gaudit.attacks.links.posterior_distances import MEASURES, distances
     from gaudit.randomness import branch
 
@@ -103,11 +103,11 @@ def _posteriors(data: Any, architecture: str, seed: np.random.SeedSequence) -> t
     """Of the epoch that is best on the other nine tenths, as the authors have it (there by early stopping)."""
     import torch
 
-    from gaudit.targets.models.shadow_models import train_models
-    from gaudit.targets.models.shadow_task import Query, Task
+    from gaudit.targets.models.model_ensemble import train_models
+    from gaudit.targets.models.training_task import Query, TrainingTask
 
     inside = torch.arange(data.num_nodes) < TENTH * data.num_nodes
-    task = Task(data, inside[None], _recipe(architecture), int(data.y.max()) + 1, validation=~inside)
+    task = TrainingTask(data, inside[None], _recipe(architecture), int(data.y.max()) + 1, validation=~inside)
     query = Query(torch.arange(data.num_nodes), data.edge_index)
     told = train_models(task, [query], seed).answers[0][0].softmax(1)
     right = (told.argmax(1) == data.y).double()
@@ -115,9 +115,9 @@ def _posteriors(data: Any, architecture: str, seed: np.random.SeedSequence) -> t
 
 
 def _recipe(architecture: str) -> Any:
-    from gaudit.targets.models.recipe import Recipe
+    from gaudit.targets.models.training_config import TrainingConfig
 
-    return Recipe(architecture=architecture, hidden=16, epochs=100, every=1)  # type: ignore[arg-type]
+    return TrainingConfig(architecture=architecture, hidden=16, epochs=100, every=1)  # type: ignore[arg-type]
 
 
 def _of_classifiers(data: Any, told: Any, seed: np.random.SeedSequence, non_links: int) -> dict[str, Figures]:

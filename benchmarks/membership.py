@@ -264,7 +264,7 @@ def null(repetitions: int, shadows: int) -> None:
     from gaudit.audit.running.trial import run_trial, use_one_thread
     from gaudit.audit.statistics.epsilon import epsilon_of_runs
     from gaudit.audit.statistics.metrics import auc_finding
-    from gaudit.graphs.datasets.datasets import load_dataset
+    from gaudit.graphs.datasets.loading import load_dataset
 
     use_one_thread()
     data = load_dataset("Cora")
@@ -292,12 +292,12 @@ def null(repetitions: int, shadows: int) -> None:
 def _two_graphs(dataset: str, seed: int) -> dict[str, float]:
     import torch
 
-    from gaudit.attacks.membership.shadow import ShadowMIA
+    from gaudit.attacks.membership.shadow_mia import ShadowMIA
     from gaudit.audit.statistics.metrics import auc
-    from gaudit.graphs.datasets.datasets import load_dataset
-    from gaudit.targets.models.recipe import Recipe
-    from gaudit.targets.models.shadow_models import train_models
-    from gaudit.targets.models.shadow_task import Query, Task
+    from gaudit.graphs.datasets.loading import load_dataset
+    from gaudit.targets.models.model_ensemble import train_models
+    from gaudit.targets.models.training_config import TrainingConfig
+    from gaudit.targets.models.training_task import Query, TrainingTask
 
     torch.set_num_threads(1)
     torch.manual_seed(seed)
@@ -307,10 +307,10 @@ def _two_graphs(dataset: str, seed: int) -> dict[str, float]:
     members = torch.zeros((2, data.num_nodes), dtype=torch.bool)
     members[0, target_in] = True
     members[1, shadow_in] = True
-    made = Recipe(hidden=256, epochs=300, lr=1e-4, weight_decay=0, dropout=0)
+    made = TrainingConfig(hidden=256, epochs=300, lr=1e-4, weight_decay=0, dropout=0)
     everybody = torch.arange(data.num_nodes)
     queries = [Query(everybody, data.edge_index, apart=True), Query(everybody, data.edge_index)]
-    task = Task(data, members, made, int(data.y.max()) + 1, induced=True)
+    task = TrainingTask(data, members, made, int(data.y.max()) + 1, induced=True)
     own, full = (a.softmax(-1) for a in train_models(task, queries, np.random.SeedSequence(seed)).answers)
     attack = ShadowMIA()
 
@@ -340,7 +340,7 @@ def _run(
 
     from gaudit.audit.planning.trial_plan import TrialPlan
     from gaudit.audit.running.trial import run_trial, use_one_thread
-    from gaudit.graphs.datasets.datasets import load_dataset
+    from gaudit.graphs.datasets.loading import load_dataset
 
     use_one_thread()
     data = load_dataset(dataset)
@@ -386,7 +386,7 @@ def show(folder: Path) -> None:
 
 
 def _table(trials: list[dict[str, Any]], published: dict[str, tuple[float, float]]) -> None:
-    from gaudit.audit.statistics.metrics import Judged, auc, auc_finding
+    from gaudit.audit.statistics.metrics import ScoredSubjects, auc, auc_finding
     from gaudit.audit.statistics.rates import tpr_at_fpr, tpr_at_fpr_finding
 
     click.echo("| attack | AUC % | sd | published | TPR % at 1 % FPR | sd | published | TPR % at 0.1 % FPR |")
@@ -395,7 +395,7 @@ def _table(trials: list[dict[str, Any]], published: dict[str, tuple[float, float
         if not all(attack in t["attacks"] for t in trials):
             continue
         runs = [
-            Judged(*(np.array(t["attacks"][attack][part]) for part in ("subjects", "score", "truth")))
+            ScoredSubjects(*(np.array(t["attacks"][attack][part]) for part in ("subjects", "score", "truth")))
             for t in trials
         ]
         areas = np.array([auc(r.truth, r.score) for r in runs])

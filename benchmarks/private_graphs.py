@@ -19,9 +19,9 @@ import numpy as np
 
 from gaudit.defenses.private_graphs.dp_1k import DP1K
 from gaudit.defenses.private_graphs.dp_2k import DP2K
+from gaudit.defenses.private_graphs.dp_graph import PrivateGraph
 from gaudit.defenses.private_graphs.joint_degree_graph import deviation
 from gaudit.defenses.private_graphs.ldpgen import LDPGen
-from gaudit.defenses.private_graphs.private_graphs import PrivateGraph
 from gaudit.graphs.files.network_file import read_network
 from gaudit.graphs.measures.communities import leiden
 from gaudit.graphs.network import Ints, Network
@@ -47,7 +47,9 @@ def main(files: tuple[Path, ...], epsilons: tuple[float, ...], seeds: int) -> No
         row(["---"] * (2 + len(TITLES)))
         row(["original", "", *told(measured(network, network, groups)), ""])
         for kind in DEFENSES:
-            kind(epsilon=1.0).on_graph(Network.of(20, [0, 2, 3], [1, 3, 4]), np.random.SeedSequence(0))  # imports
+            kind(epsilon=1.0).on_graph(
+                Network.from_edges(20, [0, 2, 3], [1, 3, 4]), np.random.SeedSequence(0)
+            )  # imports
             for epsilon in epsilons:
                 runs = [run(kind(epsilon=epsilon), network, groups, seed) for seed in range(seeds)]
                 row([kind.name, f"{epsilon:g}", *told(np.mean(runs, axis=0).tolist())])

@@ -55,7 +55,7 @@ def main() -> None:
 def run(dataset: str, methods: tuple[str, ...], seeds: int, records: TrialRecords) -> None:
     """Run the trials that are not recorded yet, one after another on one thread."""
     from gaudit.audit.running.trial import use_one_thread
-    from gaudit.graphs.datasets.datasets import load_dataset
+    from gaudit.graphs.datasets.loading import load_dataset
 
     use_one_thread()
     data = load_dataset(dataset)
@@ -179,10 +179,10 @@ def cost(steps: int) -> None:
     import torch
 
     from gaudit.audit.running.trial import use_one_thread
-    from gaudit.graphs.datasets.datasets import load_dataset
-    from gaudit.targets.models.recipe import Recipe
-    from gaudit.targets.models.shadow_models import train_models
-    from gaudit.targets.models.shadow_task import Task
+    from gaudit.graphs.datasets.loading import load_dataset
+    from gaudit.targets.models.model_ensemble import train_models
+    from gaudit.targets.models.training_config import TrainingConfig
+    from gaudit.targets.models.training_task import TrainingTask
 
     use_one_thread()
     click.echo(
@@ -193,8 +193,8 @@ def cost(steps: int) -> None:
     for dataset in ("Cora", "PubMed"):
         data = load_dataset(dataset)
         everybody = torch.ones((1, data.num_nodes), dtype=torch.bool)
-        recipe = Recipe(architecture="sage", hidden=16, epochs=steps, dropout=0.0)
-        task = Task(data, everybody, recipe, int(data.y.max()) + 1)
+        recipe = TrainingConfig(architecture="sage", hidden=16, epochs=steps, dropout=0.0)
+        task = TrainingTask(data, everybody, recipe, int(data.y.max()) + 1)
         train_models(task, [], np.random.SeedSequence(0))  # compiles
         plain = _seconds(partial(train_models, task, [], np.random.SeedSequence(0))) / steps
         for layers in (1, 2):

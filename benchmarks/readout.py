@@ -21,22 +21,22 @@ import torch
 from torch import Tensor
 from torch_geometric.data import Data
 
-from gaudit.attacks.gradients.readout import (
+from gaudit.attacks.gradients.gradient_inversion import (
     ReadRow,
     leading_row,
     partial_sums_of,
     read_class_gradients,
     read_partial_sums,
 )
+from gaudit.defenses.uploads.gaussian_uploads import GaussianUploads, NoiseInstead
 from gaudit.defenses.uploads.gradient_compression import QuantisedUploads, TopKUploads
-from gaudit.defenses.uploads.ldp import LaplaceLDP
-from gaudit.defenses.uploads.upload_noise import GaussianUploads, NoiseInstead
-from gaudit.graphs.datasets.datasets import load_dataset
+from gaudit.defenses.uploads.laplace_uploads import LaplaceLDP
+from gaudit.graphs.datasets.loading import load_dataset
 from gaudit.randomness import branch
 from gaudit.targets.channel import Channel, keep_kinds
 from gaudit.targets.condensation.fedgc import GRADIENT_KIND, MODEL_KIND, FedGC
 from gaudit.targets.defense import Defense
-from gaudit.targets.federated.exchange import exchange
+from gaudit.targets.federated.neighbour_exchange import exchange
 from gaudit.targets.models.backbone import GCN, BackboneName
 from gaudit.targets.partition import partition
 from gaudit.targets.party import Client, clients_of

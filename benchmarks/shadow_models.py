@@ -105,7 +105,7 @@ def _side(
 def _problem(dataset: str, count: int) -> tuple[Any, Any]:
     import torch
 
-    from gaudit.graphs.datasets.datasets import load_dataset
+    from gaudit.graphs.datasets.loading import load_dataset
 
     data = load_dataset(dataset)
     draw = torch.Generator().manual_seed(0)
@@ -120,18 +120,18 @@ def engine(dataset: str, hidden: int, count: int, threads: int, epochs: int, _: 
     """Our way; compilation is paid before the clock starts, set-up is not."""
     import torch
 
-    from gaudit.targets.models.recipe import Recipe
-    from gaudit.targets.models.shadow_models import train_models
-    from gaudit.targets.models.shadow_task import Query, Task
+    from gaudit.targets.models.model_ensemble import train_models
+    from gaudit.targets.models.training_config import TrainingConfig
+    from gaudit.targets.models.training_task import Query, TrainingTask
 
     torch.set_num_threads(1)
     data, members = _problem(dataset, count)
     classes = int(data.y.max()) + 1
     everybody = [Query(torch.arange(data.num_nodes), data.edge_index)]
 
-    def task(steps: int, some: Any) -> Task:
-        made = Recipe(hidden=hidden, epochs=steps, lr=LR, weight_decay=DECAY, dropout=DROPOUT)
-        return Task(data, some, made, classes)
+    def task(steps: int, some: Any) -> TrainingTask:
+        made = TrainingConfig(hidden=hidden, epochs=steps, lr=LR, weight_decay=DECAY, dropout=DROPOUT)
+        return TrainingTask(data, some, made, classes)
 
     train_models(task(1, members[:1]), everybody, np.random.SeedSequence(1))
     wall, cpu = time.perf_counter(), time.process_time()

@@ -101,7 +101,7 @@ def run(
 ) -> None:
     """Run the trials that are not recorded yet, one after another on one thread."""
     from gaudit.audit.running.trial import use_one_thread
-    from gaudit.graphs.datasets.datasets import load_dataset
+    from gaudit.graphs.datasets.loading import load_dataset
 
     use_one_thread()
     data = load_dataset(dataset)
@@ -160,7 +160,7 @@ def _metrics(judged: Any) -> dict[str, float]:
     edges, others = int(judged.truth.sum()), int((~judged.truth).sum())
     if not edges or not others:
         return {"auc": float("nan")}
-    even = replace(judged, stands_for=edges / others)
+    even = replace(judged, sampling_weight=edges / others)
     return {
         "auc": auc(judged.truth, judged.score),
         "ap_even": float(average_precision_finding([even]).estimate or 0),

@@ -57,7 +57,7 @@ def main() -> None:
 @click.option("--network", "names", multiple=True, default=("random", "email-Enron"), show_default=True)
 def speed(data: Path | None, names: tuple[str, ...]) -> None:
     start = process_time()
-    switch(Network.of(4, [0, 2], [1, 3]), np.random.default_rng(0), proposals=1)
+    switch(Network.from_edges(4, [0, 2], [1, 3]), np.random.default_rng(0), proposals=1)
     print(f"compiling, or loading what was compiled: {process_time() - start:.2f} s")
     for name in names:
         network = _random() if name == "random" else beside("snap").snap(data, name)
@@ -70,7 +70,7 @@ def _random() -> Network:
     ends = np.sort(np.random.default_rng(0).integers(20_000, size=(2, 101_000)), 0)
     pairs = np.unique((ends[0] * 20_000 + ends[1])[ends[0] != ends[1]])
     pairs = np.random.default_rng(1).permutation(pairs)[:100_000]
-    return Network.of(20_000, pairs // 20_000, pairs % 20_000)
+    return Network.from_edges(20_000, pairs // 20_000, pairs % 20_000)
 
 
 def _once(network: Network, rng: np.random.Generator, told: bool) -> float:

@@ -53,7 +53,7 @@ def run(dataset: str, defenses: tuple[str, ...], seeds: int, first_seed: int, in
     """Run the trials that the folder does not hold yet, one after another on one thread."""
     from gaudit.audit.planning.trial_plan import TrialPlan
     from gaudit.audit.running.trial import run_trial, use_one_thread
-    from gaudit.graphs.datasets.datasets import load_dataset
+    from gaudit.graphs.datasets.loading import load_dataset
     from gaudit.targets.condensation.fedgc import FedGC
 
     use_one_thread()
@@ -83,7 +83,7 @@ def likelihood(dataset: str, seeds: int, first_seed: int, shadows: int, folder: 
     """Attack the recorded releases with likelihood ratios too; the defenses of a seed share their shadow models."""
     from gaudit.audit.planning.trial_plan import AttackPlan
     from gaudit.audit.running.trial import use_one_thread
-    from gaudit.graphs.datasets.datasets import load_dataset
+    from gaudit.graphs.datasets.loading import load_dataset
 
     use_one_thread()
     data = load_dataset(dataset)
@@ -162,11 +162,11 @@ def _packed(result: Any) -> dict[str, Any]:
 def _unpacked(content: dict[str, Any], defense: str, index: int) -> Any:
     from gaudit.audit.planning.trial_plan import AttackPlan, TrialPlan
     from gaudit.audit.running.trial import Attacked, TrialResult
-    from gaudit.audit.statistics.metrics import Judged
+    from gaudit.audit.statistics.metrics import ScoredSubjects
     from gaudit.targets.target import Utility
 
-    def judged(a: dict[str, Any], key: str) -> Judged:
-        return Judged(np.array(a["subjects"]), np.array(a[key]), np.array(a["truth"]))
+    def judged(a: dict[str, Any], key: str) -> ScoredSubjects:
+        return ScoredSubjects(np.array(a["subjects"]), np.array(a[key]), np.array(a["truth"]))
 
     attacked = tuple(
         Attacked(
@@ -196,7 +196,7 @@ def _write(file: Path, content: dict[str, Any]) -> None:
 @click.option("--folder", type=click.Path(path_type=Path, exists=True), default=Path("results"))
 def show(folder: Path) -> None:
     """Print what the folder holds as Markdown, measured beside published."""
-    from gaudit.audit.results.results import outcomes
+    from gaudit.audit.results.outcomes import outcomes
 
     for dataset, published in PUBLISHED.items():
         for init in ("noise", "real"):

@@ -23,7 +23,7 @@ from trial_records import percent
 def main(dataset: str, seeds: int, held_out: float) -> None:
     """Accuracy of a linear classifier of features, of their transformed means, and of the draws that are used."""
     from gaudit.audit.running.trial import use_one_thread
-    from gaudit.graphs.datasets.datasets import load_dataset
+    from gaudit.graphs.datasets.loading import load_dataset
     from gaudit.targets.models.propagation import gcn_operator
 
     use_one_thread()

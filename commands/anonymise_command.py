@@ -139,8 +139,8 @@ def graph_defense(name: str, settings: dict[str, Any]) -> Defense:
         InputError: there is none of this name, or it acts elsewhere.
     """
     kind: type[Defense] = find("defenses", name)
-    if "on_graph" not in kind.sockets():
-        known = ", ".join(n for n in registered("defenses") if "on_graph" in find("defenses", n).sockets())
+    if "on_graph" not in kind.hooks():
+        known = ", ".join(n for n in registered("defenses") if "on_graph" in find("defenses", n).hooks())
         raise InputError(f"the defense '{name}' does not change a graph: these do: {known}")
     return kind(**settings)
 

@@ -10,10 +10,10 @@ from torch_geometric.data import Data
 
 from .. import __version__
 from ..attacks.attack import Attack, Neighbours
-from ..audit.planning.asked_for import graph_of, target_of
+from ..audit.planning.resolve import graph_of, target_of
 from ..audit.planning.trial_plan import AttackPlan, TrialPlan
 from ..audit.results.outcome import DefenseOutcome
-from ..audit.results.results import SCHEMA, outcomes
+from ..audit.results.outcomes import SCHEMA, outcomes
 from ..audit.running.recorded import attack_recorded
 from ..audit.running.trial import TrialResult, use_one_thread
 from ..audit.running.workers import run_trials

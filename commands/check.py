@@ -73,7 +73,7 @@ def check_command(
 
     Example: gaudit check audit.db --policy gaudit.toml --junit junit.xml
     """
-    from ..audit.checks.check_command import check_files, files_of
+    from ..audit.checks.check_files import check_files, files_of
 
     check_outputs([junit, sarif, summary], files_of(ledger, policy, baseline))
     report = check_files(ledger, policy, baseline, strict)
@@ -117,7 +117,7 @@ def update(ledger: Path | None, policy: Path, baseline: Path | None, reason: str
 
     Example: gaudit baseline update audit.db --reason "first audit"
     """
-    from ..audit.checks.check_command import RefusedBaselineError, update_baseline
+    from ..audit.checks.check_files import RefusedBaselineError, update_baseline
 
     try:
         written = update_baseline(ledger, reason, policy, baseline)

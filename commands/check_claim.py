@@ -39,7 +39,7 @@ def check_claim_command(
 
     Example: gaudit check-claim degree-sequence --epsilon 1
     """
-    from ..audit.claims.claims import asked_claim, check_claim
+    from ..audit.claims.claim_check import asked_claim, check_claim
     from ..reports.console.claim_console import claim_table
 
     check_outputs([json_file])

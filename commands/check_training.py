@@ -41,7 +41,7 @@ def check_training_command(
     Example: gaudit check-training dp-mlp --set epsilon=2
     """
     from ..audit.claims.one_run import check_training
-    from ..audit.planning.asked_for import graph_of, target_of
+    from ..audit.planning.resolve import graph_of, target_of
     from ..reports.console.claim_console import claim_table
 
     check_outputs([json_file])

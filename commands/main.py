@@ -130,7 +130,7 @@ def attack(**options: Any) -> None:
     request: AttackRequest = AttackRequest(**options)
     with progress() as report:
         audit = run_attack(request, report)
-    from ..reports.console.console import print_outcomes
+    from ..reports.console.outcome_console import print_outcomes
     from ..reports.text.sentences import last_line
 
     if json_file is not None:
@@ -161,7 +161,7 @@ def inspect(**options: Any) -> None:
 
     Example: gaudit inspect --target fedgc --observer server --observer client:3
     """
-    from ..reports.console.console import exposure_table
+    from ..reports.console.outcome_console import exposure_table
     from .inspect_command import run_inspection
 
     _one_graph(options)
@@ -181,7 +181,7 @@ def list_(what: str) -> None:
     Example: gaudit list attacks
     """
     if what == "datasets":
-        from ..graphs.datasets.datasets import dataset_names
+        from ..graphs.datasets.loading import dataset_names
 
         lines = dataset_names()
     else:

@@ -10,7 +10,7 @@ from ..output_files import check_outputs, write
 from .terminal import clear_errors
 
 if TYPE_CHECKING:
-    from ..audit.results.audited import Audit
+    from ..audit.results.audit_result import Audit
 
 FORMATS = ("html", "markdown", "json", "csv")
 

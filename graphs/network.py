@@ -37,11 +37,11 @@ class Network:
     counts: Ints | None = None
 
     @classmethod
-    def of(
+    def from_edges(
         cls,
         nodes: int,
-        one: Any,
-        other: Any,
+        source: Any,
+        target: Any,
         weights: Floats | None = None,
         types: Ints | None = None,
         groups: Ints | None = None,
@@ -51,8 +51,8 @@ class Network:
         Raises:
             ValueError: a loop, two edges of one type between the same nodes, or an end that is no node.
         """
-        one, other = np.asarray(one, dtype=np.int64), np.asarray(other, dtype=np.int64)
-        low, high = np.minimum(one, other), np.maximum(one, other)
+        source, target = np.asarray(source, dtype=np.int64), np.asarray(target, dtype=np.int64)
+        low, high = np.minimum(source, target), np.maximum(source, target)
         if len(low) and (low.min() < 0 or high.max() >= nodes):
             raise ValueError(f"an edge to a node outside 0..{nodes - 1}")
         kind = np.zeros(len(low), dtype=np.int64) if types is None else np.asarray(types, dtype=np.int64)
@@ -117,7 +117,9 @@ class Network:
         if self.groups is not None:
             groups = np.empty_like(self.groups)
             groups[new] = self.groups
-        moved = Network.of(self.nodes, new[self.edges[0]], new[self.edges[1]], self.weights, self.types, groups)
+        moved = Network.from_edges(
+            self.nodes, new[self.edges[0]], new[self.edges[1]], self.weights, self.types, groups
+        )
         return replace(moved, counts=self.counts)
 
     def with_edges(self, pairs: Ints, rng: np.random.Generator, nodes: int | None = None) -> "Network":
@@ -142,7 +144,7 @@ class Network:
             return None if values is None else np.concatenate([values[stays], values[like]])
 
         one, other = ends(new, count)
-        return Network.of(
+        return Network.from_edges(
             count,
             np.concatenate([self.edges[0][stays], one]),
             np.concatenate([self.edges[1][stays], other]),

@@ -43,4 +43,6 @@ def network_of_data(data: Data) -> Network:
         values: Tensor | None = getattr(data, name, None)
         return None if values is None else values.cpu().numpy()[once]
 
-    return Network.of(int(data.num_nodes or 0), row[once], col[once], told("edge_weight"), told("edge_type"))
+    return Network.from_edges(
+        int(data.num_nodes or 0), row[once], col[once], told("edge_weight"), told("edge_type")
+    )

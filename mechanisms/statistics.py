@@ -29,7 +29,7 @@ class Statistic(Mechanism):
 
     def inputs(self) -> tuple[Network, Network]:
         """Two nodes, apart and linked."""
-        return Network.of(2, *NOTHING), Network.of(2, [0], [1])
+        return Network.from_edges(2, *NOTHING), Network.from_edges(2, [0], [1])
 
     @abstractmethod
     def release(self, data: Network, rng: np.random.Generator) -> Released: ...
@@ -66,7 +66,7 @@ class Triangles(Statistic):
     name = "triangles"
 
     def inputs(self) -> tuple[Network, Network]:
-        return Network.of(3, [0, 1], [1, 2]), Network.of(3, [0, 1, 0], [1, 2, 2])
+        return Network.from_edges(3, [0, 1], [1, 2]), Network.from_edges(3, [0, 1, 0], [1, 2, 2])
 
     def release(self, data: Network, rng: np.random.Generator) -> Released:
         return triangles(data, self.settings.epsilon, rng)
@@ -113,7 +113,7 @@ class EdgeCount(Triangles):
     def inputs(self) -> tuple[Network, Network]:
         """Nodes that nothing links, and one node more that is linked to all of them."""
         bound = self.settings.bound
-        return Network.of(bound, *NOTHING), _star(bound + 1, bound)
+        return Network.from_edges(bound, *NOTHING), _star(bound + 1, bound)
 
     def release(self, data: Network, rng: np.random.Generator) -> Released:
         return edge_count(data, self.settings.epsilon, self.settings.bound, rng)
@@ -154,4 +154,4 @@ class Spectrum(Statistic):
 
 
 def _star(nodes: int, leaves: int) -> Network:
-    return Network.of(nodes, [0] * leaves, list(range(1, leaves + 1)))
+    return Network.from_edges(nodes, [0] * leaves, list(range(1, leaves + 1)))

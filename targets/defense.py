@@ -1,4 +1,4 @@
-"""The sockets that a target offers to defenses: the data, the training, the messages.
+"""The hooks that a target offers to defenses: the data, the training, the messages.
 
 A defense fills one or more of them; a target calls all of them at the same places whatever the defense is,
 so any defense can be put before any federated target.
@@ -38,7 +38,7 @@ class SharedModel:
     pseudo_labelled: dict[int, Tensor]
 
 
-SOCKETS = ("on_graph", "on_data", "on_training", "on_gradients", "on_message")
+HOOKS = ("on_graph", "on_data", "on_training", "on_gradients", "on_message")
 
 
 class Defense(Configured):
@@ -121,15 +121,15 @@ class Defense(Configured):
         return None
 
     @classmethod
-    def sockets(cls) -> tuple[str, ...]:
-        """The sockets that it fills."""
-        return tuple(s for s in SOCKETS if getattr(cls, s) is not getattr(Defense, s))
+    def hooks(cls) -> tuple[str, ...]:
+        """The hooks that it fills."""
+        return tuple(s for s in HOOKS if getattr(cls, s) is not getattr(Defense, s))
 
     def watched(self) -> "tuple[Defense, set[str]]":
-        """A copy of it, and the set of sockets that were called on that copy."""
+        """A copy of it, and the set of hooks that were called on that copy."""
         twin, called = copy(self), set[str]()
-        for socket in SOCKETS:
-            setattr(twin, socket, _noting(getattr(self, socket), socket, called))
+        for hook in HOOKS:
+            setattr(twin, hook, _noting(getattr(self, hook), hook, called))
         return twin, called
 
 

@@ -15,7 +15,7 @@ from ..mechanisms.guarantee import Guarantee
 from ..settings import Configured
 from .channel import Retention
 from .defense import Defense
-from .models.recipe import Recipe
+from .models.training_config import TrainingConfig
 from .transcript import Transcript
 from .undefended import graphs_changed, split_by_labels, undefended_answers, untouched
 
@@ -56,7 +56,7 @@ class Secrets:
         original: the network before it was published, of which adversaries know single facts.
         image: the published node of each of the N nodes, where a network is published under other ids; of
             identities that of each person, and behind them the nodes that stand for nobody.
-        stands_for: how many non-members each one in question stands for, where these are a sample of many.
+        sampling_weight: how many non-members each one in question stands for, where these are a sample of many.
         asked: subjects that the result is about, [s] bool; all of them where it is None.
         samples: other selections of subjects, reported beside it, [s] bool each.
     """
@@ -73,7 +73,7 @@ class Secrets:
     people: int | None = None
     original: Original | None = None
     image: np.ndarray | None = None
-    stands_for: float = 1.0
+    sampling_weight: float = 1.0
     asked: np.ndarray | None = None
     samples: dict[str, np.ndarray] = field(default_factory=dict)
 
@@ -114,7 +114,7 @@ class Run:
     transfer: dict[str, float] = field(default_factory=dict)
     kept: dict[str, float] = field(default_factory=dict)
     tested: int | None = None
-    recipe: Recipe | None = None
+    recipe: TrainingConfig | None = None
     promise: Guarantee | None = None
 
     @property
@@ -147,9 +147,9 @@ class Target(Configured, ABC):
 
     def why_not(self, defense: Defense) -> str | None:
         """Why a defense has no place in this pipeline, or None if it has one."""
-        if "on_graph" in defense.sockets():
+        if "on_graph" in defense.hooks():
             return f"it changes a graph that is published, and '{self.name}' publishes none"
-        if "on_gradients" in defense.sockets() and not self.matches_gradients:
+        if "on_gradients" in defense.hooks() and not self.matches_gradients:
             return f"it changes gradients that a condensed graph is fitted to, and '{self.name}' fits none"
         if defense.acts_on and not defense.acts_on.among(self.sends):
             return f"it changes {defense.acts_on}, and '{self.name}' never sends such a message"
@@ -207,7 +207,7 @@ class Target(Configured, ABC):
                 f"the target '{self.name}' sent {', '.join(sorted(unnamed))}, which its 'sends' does not name: "
                 "defenses are chosen by that"
             )
-        idle = [socket for socket in defense.sockets() if socket not in called]
+        idle = [hook for hook in defense.hooks() if hook not in called]
         if idle:
             raise InputError(
                 f"the target '{self.name}' never called {' and '.join(idle)} of the defense '{defense.name}': it "

@@ -93,7 +93,7 @@ def test_unknown_name_is_refused_with_the_nearest(group, wrong, right):
 
 
 OWN = """
-from gaudit.attacks.membership.threshold import Loss
+from gaudit.attacks.membership.loss import Loss
 from gaudit.attacks.attack import Attack
 from gaudit.mechanisms.statistics import DegreeSequence
 from gaudit.targets.classification.classifier import Classifier

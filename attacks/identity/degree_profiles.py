@@ -8,7 +8,7 @@ random graph matching via degree profiles").
 import numpy as np
 
 from ...graphs.network import Floats, Ints, Network
-from .identity import Candidates
+from .identity_attack import Candidates
 
 QUANTILES = 8
 """Points at which the neighbours' degrees are compared."""

@@ -7,7 +7,7 @@ from pydantic import Field
 
 from ...graphs.network import Ints, Network, Original
 from .colour_refinement import stable_colours, structure
-from .identity import Candidates, Facts, StructuralQuery, StructuralQuerySettings, shared
+from .identity_attack import Candidates, Facts, StructuralQuery, StructuralQuerySettings, shared
 
 SELF = -1
 """Distance of a hub to itself; 0 already says that a node is not within reach."""

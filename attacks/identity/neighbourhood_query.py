@@ -4,7 +4,7 @@ import numpy as np
 
 from ...graphs.neighbourhoods import digests
 from ...graphs.network import Ints, Network, Original
-from .identity import Candidates, Facts, StructuralQuery, shared
+from .identity_attack import Candidates, Facts, StructuralQuery, shared
 
 
 class NeighbourhoodQuery(StructuralQuery):

@@ -9,7 +9,7 @@ from pydantic import Field
 from ...errors import InputError
 from ...graphs.network import Ints, Network, Original
 from .active_walk import RecoverySettings, recovered, tolerant, victims
-from .identity import Candidates, Facts, IdentityAttack, shared
+from .identity_attack import Candidates, Facts, IdentityAttack, shared
 from .walk_recovery import Pattern, marks
 
 FIRST = 0.1

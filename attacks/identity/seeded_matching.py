@@ -8,7 +8,7 @@ from pydantic import Field
 from ...graphs.network import Ints, Network, Original
 from ...settings import Settings
 from .graph_matching import percolation, propagation
-from .identity import Candidates, Facts, IdentityAttack, shared
+from .identity_attack import Candidates, Facts, IdentityAttack, shared
 
 
 class AuxiliarySettings(Settings):
@@ -75,7 +75,7 @@ def auxiliary(original: Original, overlap: float, rng: np.random.Generator) -> F
 
 def auxiliary_network(facts: Facts) -> Network:
     """The network that `auxiliary` describes."""
-    return Network.of(int(facts["people"][0]), *facts["auxiliary"])
+    return Network.from_edges(int(facts["people"][0]), *facts["auxiliary"])
 
 
 def matched(image: Ints, nodes: int) -> Candidates:

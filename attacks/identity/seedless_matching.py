@@ -7,7 +7,7 @@ from pydantic import Field
 
 from ...graphs.network import Ints, Network, Original
 from .graph_matching import percolation
-from .identity import Candidates, Facts, IdentityAttack
+from .identity_attack import Candidates, Facts, IdentityAttack
 from .seeded_matching import AuxiliarySettings, auxiliary, auxiliary_network, known_network, matched
 
 

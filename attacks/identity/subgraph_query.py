@@ -10,7 +10,7 @@ from pydantic import Field
 from scipy.sparse import csr_array
 
 from ...graphs.network import Ints, Network, Original
-from .identity import Candidates, Facts, StructuralQuery, StructuralQuerySettings, shared
+from .identity_attack import Candidates, Facts, StructuralQuery, StructuralQuerySettings, shared
 from .rooted_search import MOST_EDGES, RootedSearch
 
 UNKNOWN = -1

@@ -14,10 +14,10 @@ from ...errors import InputError
 from ...settings import Settings
 from ...targets.messages import CONTROL_KIND, GLOBAL_KIND, GRADIENT_KIND, UPDATE_KIND, Carries, Carrying
 from ...targets.models.propagation import dense_gcn_operator
-from ...targets.models.recipe import Recipe, weight_shapes
+from ...targets.models.training_config import TrainingConfig, weight_shapes
 from ...targets.transcript import Message, View
 from ..attack import Knowledge
-from .links import LinkAttack, Part, cosine_of_pairs, of_client, parts_of
+from .link_attack import LinkAttack, Part, cosine_of_pairs, of_client, parts_of
 
 LARGEST = 3000
 """Nodes of a client, at most: the adjacency is dense (about 8 matrices of floats)."""
@@ -268,7 +268,7 @@ def _checked(message: Message, features: int, classes: int, device: torch.device
     """
     what = f"'{message.kind}' of {message.sender} in round {message.round}"
     width = message.tensors["b1"].numel() if "b1" in message.tensors else 1
-    shapes = weight_shapes(Recipe(hidden=max(width, 1)), features, classes)
+    shapes = weight_shapes(TrainingConfig(hidden=max(width, 1)), features, classes)
     if set(message.tensors) != set(shapes):
         raise InputError(f"{what} holds {', '.join(sorted(message.tensors))}: expected a GCN's w1, b1, w2 and b2")
     for name, shape in shapes.items():

@@ -10,11 +10,11 @@ from torch import Tensor
 from ...errors import InputError
 from ...settings import Settings
 from ...targets.messages import GLOBAL_KIND, UPDATE_KIND, Carries, Carrying
-from ...targets.models.recipe import Recipe, weight_shapes
+from ...targets.models.training_config import TrainingConfig, weight_shapes
 from ...targets.transcript import Message, View
 from ..attack import Knowledge
 from .adjacency_descent import AdjacencyDescent, refined
-from .links import LinkAttack, Part, cosine_of_pairs, of_client
+from .link_attack import LinkAttack, Part, cosine_of_pairs, of_client
 from .relaxed_model import ARCHITECTURES, RelaxedModel
 from .weighted_graph import WeightedGraph
 
@@ -115,7 +115,7 @@ def _of_part(view: View, part: Part) -> Message:
     return sent[-1]
 
 
-def _recognised(message: Message, part: Part) -> Recipe:
+def _recognised(message: Message, part: Part) -> TrainingConfig:
     """The recipe that the names of weights tell."""
     marks = {"r1": "sage", "from1": "gat", "w": "sgc"}
     told = next((architecture for mark, architecture in marks.items() if mark in message.tensors), "gcn")
@@ -123,10 +123,10 @@ def _recognised(message: Message, part: Part) -> Recipe:
         raise InputError(f"{_called(message, part)} cannot be attacked by graphmi: {_unreadable(told)}")
     w1 = message.tensors.get("w1")
     hidden = w1.shape[-1] if w1 is not None and w1.dim() else 1
-    return Recipe.checked("a recognised model", {"architecture": told, "hidden": hidden})
+    return TrainingConfig.checked("a recognised model", {"architecture": told, "hidden": hidden})
 
 
-def _checked(message: Message, recipe: Recipe, part: Part) -> Mapping[str, Tensor]:
+def _checked(message: Message, recipe: TrainingConfig, part: Part) -> Mapping[str, Tensor]:
     """A model's weights in float32, beside the features.
 
     Raises:

@@ -14,9 +14,9 @@ from ...settings import Settings
 from ...targets.messages import PUBLISHED_GRAPH, Carrying
 from ...targets.transcript import View
 from ..attack import Knowledge
+from .link_attack import LinkAttack, Part, cosine_of_pairs
 from .link_randomisation import published_network
 from .link_similarity import common_neighbours
-from .links import LinkAttack, Part, cosine_of_pairs
 from .noisy_or import fit
 
 LEAST_LINKS = 4
@@ -116,7 +116,7 @@ def background(nodes: int, network: Network | None, rng: np.random.Generator) ->
         others = codes(low, high, nodes)[low != high]
     others = others[~np.isin(others, edges)]
     strata = ((drawn, len(edges)), (others, every - len(edges)))
-    weights = [np.full(len(some), stands_for / max(len(some), 1)) for some, stands_for in strata]
+    weights = [np.full(len(some), sampling_weight / max(len(some), 1)) for some, sampling_weight in strata]
     pairs = np.concatenate([drawn, others])
     return np.stack([pairs // nodes, pairs % nodes], 1), np.concatenate(weights)
 
@@ -130,7 +130,7 @@ def observed(part: Part, network: Network | None, pairs: Ints) -> Observations:
 def beforehand(part: Part, pairs: Ints) -> Observations:
     """What is known of pairs [s, 2] without a release: cosines of features, and common known neighbours."""
     alike = cosine_of_pairs(part.x.cpu(), from_numpy(pairs)).double().numpy().clip(0)
-    known = Network.of(len(part.nodes), *np.unique(np.sort(part.known.cpu().numpy(), axis=0), axis=1))
+    known = Network.from_edges(len(part.nodes), *np.unique(np.sort(part.known.cpu().numpy(), axis=0), axis=1))
     return Observations.certain(alike, common_neighbours(known, pairs))
 
 

@@ -16,27 +16,27 @@ from torch_geometric.data import Data
 
 from ...errors import InputError
 from ...graphs.datasets.bundled import citations
-from ...graphs.datasets.datasets import load_dataset
+from ...graphs.datasets.loading import load_dataset
 from ...graphs.pair_codes import codes, ends
 from ...randomness import branch
 from ...settings import Settings
 from ...targets.messages import Carries, Carrying, posteriors_kind
-from ...targets.models.recipe import Recipe
-from ...targets.models.shadow_models import train_models
-from ...targets.models.shadow_task import Query, Task
+from ...targets.models.model_ensemble import train_models
+from ...targets.models.training_config import TrainingConfig
+from ...targets.models.training_task import Query, TrainingTask
 from ...targets.transcript import View
 from ..attack import Knowledge
-from ..membership.query import ModelSettings
+from ..membership.release_models import ModelSettings
 from ..membership.victim import victim
-from .links import LinkAttack, Part, cosine_of_pairs
+from .link_attack import LinkAttack, Part, cosine_of_pairs
 from .pair_columns import NodeRows, scaled_columns
 from .posterior_distances import Distance, distances
 
 KIND = posteriors_kind("full")
 FEATURES, SHADOW, LINKS = (2, 5, 6, 7), (1, 4, 5, 7), (3, 4, 6, 7)
 """Which attacks know node features, a shadow graph, a part of the links; as the authors' scripts are numbered."""
-PERCEPTRON = Recipe(architecture="mlp", hidden=16, epochs=100)
-PUBLISHED = Recipe(hidden=16, epochs=100)
+PERCEPTRON = TrainingConfig(architecture="mlp", hidden=16, epochs=100)
+PUBLISHED = TrainingConfig(hidden=16, epochs=100)
 """The GCN of the paper's code, for an adversary who does not know how the target is trained."""
 LEAST_LABELS = 5
 LEAST_LINKS = 4
@@ -153,7 +153,7 @@ class LinkPosterior(LinkAttack):
         share = self.settings.labelled
 
         def train() -> Tensor:
-            labels, seed = knowledge.labels.cpu(), branch(knowledge.coins, "link reference")
+            labels, seed = knowledge.labels.cpu(), branch(knowledge.seed, "link reference")
             data = Data(x=knowledge.x.cpu(), edge_index=torch.empty((2, 0), dtype=torch.long), y=labels)
             return trained(data, PERCEPTRON, knowledge.classes, share, seed)
 
@@ -165,7 +165,7 @@ class LinkPosterior(LinkAttack):
         s, featured = self.settings, self.settings.attack in FEATURES
 
         def make() -> Examples:
-            data, seed = self._shadow_graph(), branch(knowledge.coins, "link shadow")
+            data, seed = self._shadow_graph(), branch(knowledge.seed, "link shadow")
             classes = int(data.y.max()) + 1
             told = trained(data, knowledge.recipe or PUBLISHED, classes, s.labelled, branch(seed, "target"))
             reference = trained(data, PERCEPTRON, classes, s.labelled, branch(seed, "reference"))
@@ -197,7 +197,7 @@ def posteriors_of(view: View, knowledge: Knowledge, nodes: Tensor) -> Tensor:
     return told
 
 
-def trained(data: Data, recipe: Recipe, classes: int, share: float, seed: np.random.SeedSequence) -> Tensor:
+def trained(data: Data, recipe: TrainingConfig, classes: int, share: float, seed: np.random.SeedSequence) -> Tensor:
     """Posteriors [n, C] of all nodes from a model that trains on a random share of the known labels (not -1)."""
     known = (data.y >= 0).nonzero().flatten().numpy()
     if not len(known):
@@ -206,7 +206,7 @@ def trained(data: Data, recipe: Recipe, classes: int, share: float, seed: np.ran
     members = torch.zeros((1, data.num_nodes), dtype=torch.bool)
     members[0, torch.from_numpy(np.random.default_rng(branch(seed, "labels")).permutation(known)[:count])] = True
     own = Data(x=data.x.cpu(), edge_index=data.edge_index.cpu(), y=data.y.cpu().clamp_min(0))
-    task = Task(own, members, recipe, classes)
+    task = TrainingTask(own, members, recipe, classes)
     (logits,) = train_models(task, [Query(torch.arange(data.num_nodes), own.edge_index)], seed).answers
     return logits[0].softmax(1)
 
@@ -263,7 +263,7 @@ _MADE: WeakKeyDictionary[Knowledge, dict[tuple[object, ...], Any]] = WeakKeyDict
 
 
 def _remembered(knowledge: Knowledge, key: tuple[object, ...], make: Callable[[], T]) -> T:
-    """What attacks with the same knowledge make once; its randomness is that of ``knowledge.coins``."""
+    """What attacks with the same knowledge make once; its randomness is that of ``knowledge.seed``."""
     made = _MADE.setdefault(knowledge, {})
     if key not in made:
         made[key] = make()

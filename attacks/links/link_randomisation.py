@@ -19,7 +19,7 @@ from ...targets.messages import PUBLISHED_GRAPH, PUBLISHED_KIND, Carrying
 from ...targets.publishing.published import network_of
 from ...targets.transcript import View
 from ..attack import Knowledge
-from .links import LinkAttack, Part, cosine_of_pairs
+from .link_attack import LinkAttack, Part, cosine_of_pairs
 
 Change = Literal["switch", "edit"]
 
@@ -222,4 +222,4 @@ def perturbed(network: Network, settings: RandomisationSettings, rng: np.random.
         after = edited(network, share, rng)
     else:
         (after,) = switched(network, share, 1, 2.0, rng)
-    return Network.of(network.nodes, after // network.nodes, after % network.nodes)
+    return Network.from_edges(network.nodes, after // network.nodes, after % network.nodes)

@@ -10,8 +10,8 @@ from scipy.special import expit
 
 from ...graphs.network import Floats, Ints, Network
 from ...graphs.pair_codes import codes, ends, listed
+from .link_attack import Part
 from .link_randomisation import PublishedLinkAttack, RandomisationSettings, perturbed
-from .links import Part
 
 Likeness = Literal["common-neighbours", "adamic-adar", "katz"]
 DAMPING = 0.05
@@ -149,14 +149,14 @@ def similarity_posterior(
     told = [_simulated(network, likeness, settings, rng) for _ in range(settings.simulations)]
     after, alike, before, weights = (np.concatenate(part) for part in zip(*told, strict=True))
     kept = float(np.sum(after & before)) / settings.simulations  # true ones among as many published edges
-    sample, stands_for = _sample(network.codes, network.nodes, rng)
+    sample, sampling_weight = _sample(network.codes, network.nodes, rng)
     now, values = listed(sample, network.codes), likeness(network, _ends(sample, network.nodes))
     asked, found = listed(codes(pairs[:, 0], pairs[:, 1], network.nodes), network.codes), np.zeros(len(pairs))
     asked_values = likeness(network, pairs)
     for state, wanted in ((True, kept), (False, network.size - kept)):
         rows = after == state
         score = _logistic(alike[rows], before[rows], weights[rows])
-        shift = _shift(score(values[now == state]), stands_for[now == state], wanted)
+        shift = _shift(score(values[now == state]), sampling_weight[now == state], wanted)
         found[asked == state] = expit(score(asked_values[asked == state]) + shift)
     return found
 

@@ -4,9 +4,9 @@ import numpy as np
 
 from ...graphs.network import Floats, Ints, Network
 from ...graphs.pair_codes import codes, listed
+from .link_attack import Part
 from .link_randomisation import PublishedLinkAttack
 from .link_similarity import walk_sums
-from .links import Part
 
 
 class Plausibility(PublishedLinkAttack):

@@ -7,7 +7,7 @@ from torch import Tensor
 from ...targets.messages import Carrying
 from ...targets.transcript import View
 from ..attack import Knowledge
-from .shadow import ShadowMIA
+from .shadow_mia import ShadowMIA
 
 
 class Blind(ShadowMIA):

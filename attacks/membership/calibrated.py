@@ -12,9 +12,9 @@ from torch import Tensor
 
 from ...targets.transcript import View
 from ..attack import Knowledge
-from .adapted import adapted
-from .asking import Comparing, combined, query
-from .shadows import Shadows
+from .adaptive import adaptive_knowledge
+from .query_attack import ShadowModelAttack, combined, query
+from .shadow_models import ShadowModels
 from .signals import as_told, log_confidence, margin
 
 
@@ -65,7 +65,7 @@ class Evidence:
     rounds: np.ndarray
 
 
-class Calibrated(Comparing):
+class Calibrated(ShadowModelAttack):
     """Base of attacks that judge a node by what target and shadow models say of it. A subclass writes `judge`.
 
     Where several models answer (rounds of uploads, models trained on a release), each is judged by itself; scores
@@ -79,7 +79,7 @@ class Calibrated(Comparing):
         """One score per subject [s]."""
 
     def score(self, view: View, knowledge: Knowledge) -> Tensor:
-        knowledge = adapted(view, knowledge)
+        knowledge = adaptive_knowledge(view, knowledge)
         asked = self.victim(view, knowledge)
         nodes = knowledge.subjects
         if len(knowledge.population) and asked.covers(knowledge.population):
@@ -90,7 +90,7 @@ class Calibrated(Comparing):
     def blind_score(self, knowledge: Knowledge) -> Tensor:
         """The target is a model that was trained on other nodes drawn at random: it knows nothing of the truth."""
         nodes = torch.cat([knowledge.subjects, knowledge.population])
-        told = self.shadows(knowledge).ask_stranger(query(knowledge, nodes)).to(knowledge.x.device)
+        told = self.shadow_models(knowledge).ask_reference(query(knowledge, nodes)).to(knowledge.x.device)
         return torch.from_numpy(self._judged(knowledge, told, self.step())[0])
 
     def trains_apart(self, knowledge: Knowledge) -> bool:
@@ -106,7 +106,7 @@ class Calibrated(Comparing):
 
         The target's answers and the shadows' are read in the same steps.
         """
-        pool, count = self.shadows(knowledge), len(knowledge.subjects)
+        pool, count = self.shadow_models(knowledge), len(knowledge.subjects)
         told = as_told(told, step)
         subjects = self._references(knowledge, pool, knowledge.subjects, step)
         population = (
@@ -124,7 +124,7 @@ class Calibrated(Comparing):
         return np.stack(scores)
 
     @staticmethod
-    def _references(knowledge: Knowledge, pool: Shadows, nodes: Tensor, step: float) -> Answers:
+    def _references(knowledge: Knowledge, pool: ShadowModels, nodes: Tensor, step: float) -> Answers:
         """What the shadows say; the target's part is left empty."""
         told = pool.ask(query(knowledge, nodes)).to(nodes.device)
         told = as_told(told, step)

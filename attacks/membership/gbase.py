@@ -14,13 +14,13 @@ from torch import Tensor
 
 from ...randomness import branch
 from ...targets.messages import CONDENSED_KIND, RELEASED_GRAPH, Carries, Carrying
-from ...targets.models.recipe import Recipe
-from ...targets.models.shadow_task import Query
+from ...targets.models.training_config import TrainingConfig
+from ...targets.models.training_task import Query
 from ...targets.transcript import View
 from ..attack import Knowledge
-from .asking import Comparing, ComparingSettings, combined
-from .base import log_mean
-from .shadows import best_setting
+from .base_membership import log_mean
+from .query_attack import ShadowModelAttack, ShadowModelAttackSettings, combined
+from .shadow_models import best_setting
 from .signals import hardened, log_confidence
 from .victim import Artefact, weights_in
 
@@ -32,7 +32,7 @@ Ask = Callable[[Query], Tensor]
 """What answers with the logits [R, a, C] of R models."""
 
 
-class GBASESettings(ComparingSettings):
+class GBASESettings(ShadowModelAttackSettings):
     """Settings of `GBASE`."""
 
     alpha: float | None = Field(
@@ -56,7 +56,7 @@ class OfflineGBASESettings(GBASESettings):
     )
 
 
-class GBASE(Comparing):
+class GBASE(ShadowModelAttack):
     """How much likelier a node makes the labels around it, under the target and under all shadow models.
 
     For each of M guesses m at the members, drawn once for all nodes in question, G is the ball around node i in the
@@ -109,7 +109,7 @@ class GBASE(Comparing):
 
     def blind_score(self, knowledge: Knowledge) -> Tensor:
         """The target is a model that was trained on other nodes drawn at random: it knows nothing of the truth."""
-        return torch.from_numpy(self._guessed(knowledge, self.shadows(knowledge).ask_stranger, ("",)))
+        return torch.from_numpy(self._guessed(knowledge, self.shadow_models(knowledge).ask_reference, ("",)))
 
     def _artefact(self, view: View) -> Artefact | None:
         """What is asked and answers about any graph: weights, or models trained on a released graph."""
@@ -122,7 +122,7 @@ class GBASE(Comparing):
     def _guessed(self, knowledge: Knowledge, target: Ask, sources: tuple[str, ...]) -> np.ndarray:
         """Scores [s], after guesses at the members."""
         s, count = self.settings, len(knowledge.subjects)
-        coins = np.random.default_rng(branch(knowledge.coins, self.name, "masks"))
+        coins = np.random.default_rng(branch(knowledge.seed, self.name, "masks"))
         drawn = coins.random((s.masks, count))
         likely = np.full(count, self._prior(knowledge))
         if s.strategy == "mia":
@@ -136,7 +136,7 @@ class GBASE(Comparing):
         self, knowledge: Knowledge, masks: np.ndarray, target: Ask, sources: tuple[str, ...]
     ) -> np.ndarray:
         """Scores [s] given guesses at the members [M, s]."""
-        s, pool = self.settings, self.shadows(knowledge)
+        s, pool = self.settings, self.shadow_models(knowledge)
         recipe = self.recipe(knowledge)
         theirs, ours = differences(knowledge, recipe, masks, (target, pool.ask), s.radius, s.labels_only)
         inside = pool.inside[:, knowledge.subjects.cpu().numpy()]
@@ -174,12 +174,12 @@ def mean_log_odds(log_odds: np.ndarray) -> np.ndarray:
     return found
 
 
-def propagation_steps(recipe: Recipe) -> int:
+def propagation_steps(recipe: TrainingConfig) -> int:
     """How many times a model passes features along edges."""
     return {"mlp": 0, "sgc": recipe.hops}.get(recipe.architecture, 2)
 
 
-def hops_changed(recipe: Recipe) -> int:
+def hops_changed(recipe: TrainingConfig) -> int:
     """How far from a node that is removed answers can change.
 
     One hop more than there are steps where edges are weighted by the degrees at both ends (GCN, SGC): a
@@ -190,7 +190,7 @@ def hops_changed(recipe: Recipe) -> int:
 
 def differences(
     knowledge: Knowledge,
-    recipe: Recipe,
+    recipe: TrainingConfig,
     masks: np.ndarray,
     answering: tuple[Ask, ...],
     radius: int | None = None,

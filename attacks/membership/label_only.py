@@ -4,16 +4,16 @@ import torch
 from pydantic import Field
 from torch import Tensor
 
-from ...targets.models.shadow_task import Query
+from ...targets.models.training_task import Query
 from ...targets.transcript import View
 from ..attack import Knowledge
-from .adapted import adapted
-from .asking import Comparing, ComparingSettings, combined, query
-from .shadows import Shadows
+from .adaptive import adaptive_knowledge
+from .query_attack import ShadowModelAttack, ShadowModelAttackSettings, combined, query
+from .shadow_models import ShadowModels
 from .victim import Victim
 
 
-class LabelOnlySettings(ComparingSettings):
+class LabelOnlySettings(ShadowModelAttackSettings):
     """Settings of `LabelOnly`."""
 
     shakes: int = Field(16, ge=1, description="perturbed queries")
@@ -21,7 +21,7 @@ class LabelOnlySettings(ComparingSettings):
     lost_edges: float = Field(0.3, ge=0, lt=1, description="share of edges left out in each")
 
 
-class LabelOnly(Comparing):
+class LabelOnly(ShadowModelAttack):
     """Right answers to shaken queries, beyond those of models that never saw the node (Choquette-Choo et al. 2021).
 
     Each query loses some features and some neighbours at random; a label that was learned survives more of them.
@@ -34,8 +34,8 @@ class LabelOnly(Comparing):
     settings: LabelOnlySettings
 
     def score(self, view: View, knowledge: Knowledge) -> Tensor:
-        knowledge = adapted(view, knowledge)
-        asked, pool = self.victim(view, knowledge), self.shadows(knowledge)
+        knowledge = adaptive_knowledge(view, knowledge)
+        asked, pool = self.victim(view, knowledge), self.shadow_models(knowledge)
         shakes = range(self.settings.shakes)
         queries = [_plain(knowledge)] if asked.fixed else [self._shaken(knowledge) for _ in shakes]
         told = torch.stack([self._right(_asked(asked, q, knowledge), knowledge) for q in queries]).mean(0)
@@ -44,12 +44,12 @@ class LabelOnly(Comparing):
 
     def blind_score(self, knowledge: Knowledge) -> Tensor:
         """A model that was trained on other nodes drawn at random takes the target's place."""
-        pool = self.shadows(knowledge)
+        pool = self.shadow_models(knowledge)
         queries = [self._shaken(knowledge) for _ in range(self.settings.shakes)]
-        told = torch.stack([self._right(pool.ask_stranger(q), knowledge) for q in queries]).mean(0)[0]
+        told = torch.stack([self._right(pool.ask_reference(q), knowledge) for q in queries]).mean(0)[0]
         return told - self._usual(pool, knowledge, queries)
 
-    def _usual(self, pool: Shadows, knowledge: Knowledge, queries: list[Query]) -> Tensor:
+    def _usual(self, pool: ShadowModels, knowledge: Knowledge, queries: list[Query]) -> Tensor:
         """Share of right answers by shadow models that did not train on the node, [s]."""
         outside = torch.from_numpy(~pool.inside[:, knowledge.subjects.cpu().numpy()]).to(knowledge.x.device)
         right = torch.stack([self._right(pool.ask(q), knowledge) for q in queries]).mean(0)

@@ -6,13 +6,13 @@ import numpy as np
 from pydantic import Field
 from scipy.stats import norm
 
-from .asking import ComparingSettings
 from .calibrated import Calibrated, Evidence
+from .query_attack import ShadowModelAttackSettings
 
 SMALLEST_SPREAD = 1e-3
 
 
-class LiRASettings(ComparingSettings):
+class LiRASettings(ShadowModelAttackSettings):
     """Settings of `LiRA`."""
 
     variance: Literal["shrunk", "pooled", "record"] = Field(

@@ -18,7 +18,7 @@ from ...targets.messages import (
 )
 from ...targets.transcript import View, observer_members
 from ..attack import Attack, Knowledge
-from .adapted import adapted
+from .adaptive import adaptive_knowledge
 
 TOLD = (
     Carrying.any_of(Carries.CONDENSED, to="server"),
@@ -54,7 +54,7 @@ class Nearest(Attack):
     settings: NearestSettings
 
     def score(self, view: View, knowledge: Knowledge) -> Tensor:
-        x = adapted(view, knowledge).x
+        x = adaptive_knowledge(view, knowledge).x
         rows = _changes(view, x.shape[1]) if self.settings.compare == "changes" else _rows(view, x.shape[1])
         return largest_cosine(x[knowledge.subjects], rows)
 

@@ -6,15 +6,15 @@ import numpy as np
 from pydantic import Field
 from scipy.stats import rankdata
 
-from .asking import ComparingSettings
-from .base import log_mean
+from .base_membership import log_mean
 from .calibrated import Calibrated, Evidence
-from .shadows import best_setting
+from .query_attack import ShadowModelAttackSettings
+from .shadow_models import best_setting
 
 GRID = tuple(np.linspace(0, 1, 11).tolist())
 
 
-class RMIASettings(ComparingSettings):
+class RMIASettings(ShadowModelAttackSettings):
     """Settings of `RMIA`."""
 
     gamma: float = Field(1.0, gt=0, description="how many times a node must beat a population node")

@@ -24,13 +24,13 @@ from ...targets.messages import (
     labels_kind,
     posteriors_kind,
 )
+from ...targets.models.model_ensemble import ask_models
 from ...targets.models.propagation import gcn_operator, whole_graph
-from ...targets.models.recipe import Recipe, weight_shapes
-from ...targets.models.shadow_models import ask_models
-from ...targets.models.shadow_task import Query, Task
+from ...targets.models.training_config import TrainingConfig, weight_shapes
+from ...targets.models.training_task import Query, TrainingTask
 from ...targets.transcript import Message, View, observer_members
 from ..attack import Knowledge
-from .query import ModelSettings, asked, trained_on_release
+from .release_models import ModelSettings, asked, trained_on_release
 from .signals import hardened, resolution
 
 Artefact = Literal["auto", "model", "updates", "posteriors", "labels", "release", "releases"]
@@ -62,7 +62,7 @@ class Victim(ABC):
 class _Weights(Victim):
     """One model or several, by their weights."""
 
-    def __init__(self, messages: Iterable[Message], recipe: Recipe, knowledge: Knowledge) -> None:
+    def __init__(self, messages: Iterable[Message], recipe: TrainingConfig, knowledge: Knowledge) -> None:
         found = tuple(messages)
         self.recipe, self.classes = recipe, knowledge.classes
         self.sources = tuple(m.sender for m in found)
@@ -74,7 +74,7 @@ class _Weights(Victim):
     def ask(self, x: Tensor, edges: Tensor, nodes: Tensor) -> Tensor:
         everybody = torch.ones((len(self.sources), len(x)), dtype=torch.bool)
         data = Data(x=x.cpu(), edge_index=edges.cpu(), y=torch.zeros(len(x), dtype=torch.long))
-        task = Task(data, everybody, self.recipe, self.classes)
+        task = TrainingTask(data, everybody, self.recipe, self.classes)
         weights = {name: w.cpu() for name, w in self.weights.items()}
         (logits,) = ask_models(task, [Query(nodes.cpu(), edges.cpu())], weights, device=str(x.device))
         return logits.to(x.device)
@@ -118,7 +118,12 @@ class _Table(Victim):
 
 
 def victim(
-    view: View, knowledge: Knowledge, artefact: Artefact, recipe: Recipe, settings: ModelSettings, models: int
+    view: View,
+    knowledge: Knowledge,
+    artefact: Artefact,
+    recipe: TrainingConfig,
+    settings: ModelSettings,
+    models: int,
 ) -> Victim:
     """What answers in a view: the artefact that is named, or the one that says most.
 

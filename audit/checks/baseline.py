@@ -13,7 +13,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from ...errors import InputError
-from ..results.audited import Audit, Place
+from ..results.audit_result import AttackFinding, Audit
 from .policy import features
 
 SCHEMA = 1
@@ -112,7 +112,7 @@ class Baseline(_Strict):
         content = {"schema": SCHEMA, **self.model_dump(mode="json")}
         return json.dumps(content, indent=1, sort_keys=True, ensure_ascii=False) + "\n"
 
-    def state(self, place: Place) -> str:
+    def state(self, place: AttackFinding) -> str:
         """``new``, ``unchanged`` or ``updated``: how a finding stands to what was accepted."""
         old = self.findings.get(key_of(place))
         if old is None:
@@ -120,7 +120,7 @@ class Baseline(_Strict):
         return "unchanged" if old.same_numbers(_accepted(place, "")) else "updated"
 
 
-def key_of(place: Place) -> str:
+def key_of(place: AttackFinding) -> str:
     """What tells a finding from all others of an audit, readable, and the same in each run of the plan."""
     attack = place.attack
     settings = [place.section.target_settings, place.outcome.settings, attack.plan.settings]
@@ -134,7 +134,7 @@ def rounded(values: Mapping[str, float]) -> dict[str, float]:
     return {name: round(float(value), DIGITS) for name, value in values.items()}
 
 
-def _accepted(place: Place, reason: str) -> Accepted:
+def _accepted(place: AttackFinding, reason: str) -> Accepted:
     auc = place.attack.auc
     return Accepted(
         where=features(place),

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from ...errors import unknown_name
-from ..results.audited import Audit, Place
+from ..results.audit_result import AttackFinding, Audit
 from ..results.verdict import Verdict
 from .gate import Decision, Status
 from .policy import Check
@@ -32,7 +32,7 @@ class CheckResult:
     line: int
     decision: Decision
     parts: Mapping[str, Decision] = field(default_factory=dict)
-    place: Place | None = None
+    place: AttackFinding | None = None
     verdict: Verdict | None = None
     state: str | None = None
 

@@ -16,7 +16,7 @@ from ...registry import registered
 from ...settings import Settings
 from ...targets.transcript import observer_members
 from ..planning.plan import Plan, is_file
-from ..results.audited import Place
+from ..results.audit_result import AttackFinding
 from ..statistics.severity import Level, Scale
 
 LARGEST_POLICY = 2**20
@@ -78,7 +78,7 @@ class Check(Settings):
             return "epsilon is one bound over all seeds: give a 'budget', no 'margin'"
         return None
 
-    def matches(self, place: Place) -> bool:
+    def matches(self, place: AttackFinding) -> bool:
         """Whether a finding is the one that is meant, as far as the check says."""
         return self.means(features(place), place.outcome.defense, place.outcome.label)
 
@@ -202,7 +202,7 @@ class PolicyFile:
         return self.path.parent / name
 
 
-def features(place: Place) -> dict[str, str | float | None]:
+def features(place: AttackFinding) -> dict[str, str | float | None]:
     """By what a check can pick a finding. A graph file goes by its name, wherever it lies."""
     attack, dataset = place.attack, place.section.dataset
     return {
@@ -217,7 +217,7 @@ def features(place: Place) -> dict[str, str | float | None]:
     }
 
 
-def misspelt(check: Check, places: Iterable[Place]) -> InputError | None:
+def misspelt(check: Check, places: Iterable[AttackFinding]) -> InputError | None:
     """Why a check that means no finding was meant to: without one selector, which is nearly right, it means some.
 
     A policy may speak of graphs and defenses that an audit has not; a wrong letter must not switch a check off.
@@ -247,7 +247,7 @@ def planned(check: Check, plan: Plan) -> bool:
     return all(name is None or name in known for name, known in named)
 
 
-def told_apart(places: Iterable[Place]) -> dict[str, list[str]]:
+def told_apart(places: Iterable[AttackFinding]) -> dict[str, list[str]]:
     """By which selectors findings differ, with the values that there are."""
     have = [features(place) for place in places]
     values = {name: sorted({f"{found[name]!r}" for found in have if found[name] is not None}) for name in SELECTORS}

@@ -79,7 +79,7 @@ class Gaudit:
     @cached_property
     def report(self) -> "GateReport":
         """What became of all checks; read once."""
-        from .check_command import POLICY, check_files
+        from .check_files import POLICY, check_files
 
         return check_files(self.ledger, self.policy or POLICY, self.baseline)
 
@@ -113,7 +113,7 @@ class Gaudit:
     def _skip_without_ledger(self) -> None:
         """Whoever names no ledger may not have run an audit; one that is named must be there."""
         from ...errors import InputError
-        from .check_command import POLICY, ledger_of
+        from .check_files import POLICY, ledger_of
         from .policy import Policy
 
         if self.ledger is not None:

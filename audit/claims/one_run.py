@@ -14,7 +14,7 @@ from ...targets.messages import posteriors_kind
 from ...targets.splits import split_of_all
 from ...targets.target import Progress, Run, Target, no_progress
 from ..statistics.epsilon import one_run_ceiling, one_run_epsilon
-from .claims import ClaimCheck
+from .claim_check import ClaimCheck
 
 SHARES = (0.6, 0.2)
 """Of all nodes, for training and validation."""

@@ -34,7 +34,7 @@ from torch_geometric.data import Data
 from ...graphs.pair_codes import ends
 from ...randomness import branch
 from ...targets.target import Secrets
-from ..statistics.metrics import Floats, Judged
+from ..statistics.metrics import Floats, ScoredSubjects
 from ..statistics.pairs import pair_columns
 
 FOLDS, FEW_FOLDS = 5, 3  # odd
@@ -45,7 +45,7 @@ SPARSE = 0.1  # share of non-zero features below which a sparse matrix is the fa
 PENALTY = 100.0  # of squared weights: a rank needs a direction only, which few members fix poorly
 
 
-def blind_baselines(data: Data, secrets: Secrets, seed: np.random.SeedSequence) -> dict[str, Judged]:
+def blind_baselines(data: Data, secrets: Secrets, seed: np.random.SeedSequence) -> dict[str, ScoredSubjects]:
     """Scores subjects without the release: ``degree``, ``label``, ``features``, ``all``, ``homophily`` of nodes.
 
     Args:
@@ -73,12 +73,12 @@ def blind_baselines(data: Data, secrets: Secrets, seed: np.random.SeedSequence) 
     else:
         of_subjects = pair_columns(data, *ends(subjects, secrets.nodes))
     return {
-        name: Judged(
+        name: ScoredSubjects(
             subjects,
             _scores(columns, truth, np.random.default_rng(branch(seed, name))),
             truth,
             secrets.nodes,
-            secrets.stands_for,
+            secrets.sampling_weight,
         )
         for name, columns in of_subjects.items()
     }

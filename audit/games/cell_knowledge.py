@@ -25,7 +25,7 @@ def grant_cells(data: Data, secrets: Secrets, knows_defense: bool, seed: np.rand
         classes=int(secrets.cells or 0),
         knows_defense=knows_defense,
         game=secrets.game,
-        coins=without_ancestry(branch(seed, "coins")),
+        seed=without_ancestry(branch(seed, "coins")),
     )
     return CellGrant(knowledge, np.arange(data.num_nodes))
 

@@ -7,7 +7,7 @@ import torch
 from torch_geometric.data import Data
 
 from ...attacks.attack import Knowledge
-from ...attacks.identity.identity import IdentityAttack, Of
+from ...attacks.identity.identity_attack import IdentityAttack, Of
 from ...errors import InputError
 from ...graphs.network import Original
 from ...randomness import branch
@@ -69,7 +69,7 @@ def grant_identities(
         classes=0,
         knows_defense=knows_defense,
         game=secrets.game,
-        coins=without_ancestry(branch(seed, "coins")),
+        seed=without_ancestry(branch(seed, "coins")),
         background=Background(people, nodes, facts, seeds, _sentence(attack, known, people, members)),
     )
     return IdentityGrant(knowledge, ours, image), left

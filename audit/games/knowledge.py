@@ -11,7 +11,7 @@ from ...attacks.attack import Knowledge, Neighbours
 from ...errors import InputError
 from ...randomness import branch
 from ...targets.messages import ANSWERS
-from ...targets.models.recipe import Recipe
+from ...targets.models.training_config import TrainingConfig
 from ...targets.target import Secrets
 from ...targets.transcript import Message, View
 
@@ -66,7 +66,7 @@ def grant(
     seed: np.random.SeedSequence,
     *,
     auditor: bool = False,
-    recipe: Recipe | None = None,
+    recipe: TrainingConfig | None = None,
 ) -> Grant:
     """The prior knowledge of the shadow-model adversary (FedGC, appendix E), or of an auditor.
 
@@ -106,7 +106,7 @@ def grant(
         auditor=auditor,
         population=torch.from_numpy(population),
         all_edges=edges if auditor else edges[:, :0],
-        coins=without_ancestry(branch(seed, "coins")),
+        seed=without_ancestry(branch(seed, "coins")),
     )
     return Grant(knowledge, ours)
 

@@ -12,7 +12,7 @@ from ...graphs.pair_codes import codes, ends
 from ...randomness import branch
 from ...targets.games.links import Links
 from ...targets.messages import PUBLISHED_KIND
-from ...targets.models.recipe import Recipe
+from ...targets.models.training_config import TrainingConfig
 from ...targets.publishing.published import network_of, tensors_of
 from ...targets.target import Secrets
 from ...targets.transcript import Message, View
@@ -56,7 +56,7 @@ def grant_links(
     knows_defense: bool,
     seed: np.random.SeedSequence,
     *,
-    recipe: Recipe | None = None,
+    recipe: TrainingConfig | None = None,
 ) -> tuple[LinkGrant, np.ndarray]:
     """Prior knowledge of a curious server (Zhang et al., AsiaCCS 2023, section 3.2), and the subjects it covers.
 
@@ -103,7 +103,7 @@ def grant_links(
         knows_defense=knows_defense,
         game=secrets.game,
         recipe=recipe,
-        coins=without_ancestry(branch(seed, "coins")),
+        seed=without_ancestry(branch(seed, "coins")),
         links=links,
     )
     return LinkGrant(knowledge, ours, secrets.image), told
@@ -130,7 +130,7 @@ def without(secrets: Secrets, told: np.ndarray) -> Secrets:
         owners=None if secrets.owners is None else secrets.owners[left],
         asked=None if secrets.asked is None else secrets.asked[left],
         samples={name: mask[left] for name, mask in secrets.samples.items()},
-        stands_for=secrets.stands_for * _thinned(secrets, left),
+        sampling_weight=secrets.sampling_weight * _thinned(secrets, left),
     )
 
 

@@ -7,13 +7,13 @@ import numpy as np
 from ...attacks.attack import Scores
 from ...targets.target import Secrets
 from ...targets.transcript import View, observer_members
-from ..statistics.metrics import Judged
+from ..statistics.metrics import ScoredSubjects
 from .knowledge import Grant
 
 HEARD = "nodes of clients that it heard from"
 
 
-def judge(scores: Scores, grant: Grant, secrets: Secrets) -> Judged:
+def judge(scores: Scores, grant: Grant, secrets: Secrets) -> ScoredSubjects:
     """An attack's scores with the truth, in ascending order of subject id.
 
     Raises:
@@ -24,7 +24,7 @@ def judge(scores: Scores, grant: Grant, secrets: Secrets) -> Judged:
     if not np.array_equal(ids[order], np.sort(secrets.subjects)):
         raise ValueError("the scores are for other subjects than those of the game")
     truth = secrets.truth[np.argsort(secrets.subjects)]
-    return Judged(ids[order], scores.score[order], truth, secrets.nodes, secrets.stands_for)
+    return ScoredSubjects(ids[order], scores.score[order], truth, secrets.nodes, secrets.sampling_weight)
 
 
 def in_order(secrets: Secrets, mask: np.ndarray) -> np.ndarray:

@@ -20,15 +20,15 @@ from ...attacks.attack import Attack
 from ...registry import find
 from ...targets.defense import Defense
 from ...targets.target import Target
-from .asked_for import graph_of, target_of
 from .plan import Plan, PlannedTarget, is_file
+from .resolve import graph_of, target_of
 from .trial_plan import AttackPlan, TrialPlan
 
 LIBRARIES = ("gaudit", "torch", "numpy", "scipy", "scikit-learn", "torch-geometric", "numba")
 
 
 @dataclass(frozen=True)
-class Task:
+class PlannedTrial:
     """One trial of an audit.
 
     Attributes:
@@ -80,7 +80,7 @@ class Grid:
     """
 
     cells: tuple[Cell, ...]
-    tasks: tuple[Task, ...]
+    tasks: tuple[PlannedTrial, ...]
     graphs: dict[str, Data]
     fingerprint: str
 
@@ -95,7 +95,7 @@ def laid_out(plan: Plan) -> Grid:
     graphs = {name: graph_of(name, is_file(name), plain=plain) for name in plan.datasets}
     digests = {name: digest_of(data) for name, data in graphs.items()}
     cells: list[Cell] = []
-    tasks: list[Task] = []
+    tasks: list[PlannedTrial] = []
     targets: list[Target] = []
     attacks = tuple(_attack_plans(plan))
     for planned in plan.target:
@@ -104,14 +104,14 @@ def laid_out(plan: Plan) -> Grid:
             targets.append(target)
             refused: dict[str, str] = {}
             for trial in _trials(planned, target, plan, attacks, refused):
-                tasks.append(Task(_key(trial, digests[dataset]), len(cells), dataset, trial))
+                tasks.append(PlannedTrial(_key(trial, digests[dataset]), len(cells), dataset, trial))
             settings = target.settings.model_dump(mode="json")
             cells.append(Cell(target.name, settings, dataset, target.release_phrase, refused))
     for trial, dataset in _planted(plan, targets, attacks):
         if dataset not in graphs:
             graphs[dataset] = graph_of(dataset, file=False)
             digests[dataset] = digest_of(graphs[dataset])
-        tasks.append(Task(_key(trial, digests[dataset]), -1, dataset, trial))
+        tasks.append(PlannedTrial(_key(trial, digests[dataset]), -1, dataset, trial))
     in_order = sorted(tasks, key=lambda task: task.cell)
     tasks = list({(task.cell, task.key): task for task in in_order}.values())
     return Grid(tuple(cells), tuple(tasks), graphs, _fingerprint(tasks, digests))
@@ -192,7 +192,7 @@ def described(trial: TrialPlan) -> dict[str, Any]:
     }
 
 
-def _fingerprint(tasks: list[Task], digests: dict[str, str]) -> str:
+def _fingerprint(tasks: list[PlannedTrial], digests: dict[str, str]) -> str:
     rows = [{"graph": digests[t.dataset], "trial": described(t.plan)} for t in tasks if t.cell >= 0]
     return hashlib.sha256(json.dumps(rows, sort_keys=True).encode()).hexdigest()[:16]
 

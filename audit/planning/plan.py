@@ -8,7 +8,7 @@ from pydantic import Field, field_validator
 
 from ...attacks.attack import Attack, Neighbours
 from ...errors import InputError, unknown_name
-from ...graphs.datasets.datasets import dataset_names
+from ...graphs.datasets.loading import dataset_names
 from ...graphs.files.network_file import TEXTS
 from ...registry import find
 from ...settings import Settings

@@ -11,9 +11,9 @@ from ..running.ledger import Content, Ledger
 from ..running.trial import TrialResult
 from ..statistics.finding import Finding
 from ..statistics.severity import Scale
-from .audited import Audit, Control, Failure, Point, Section
+from .audit_result import Audit, AuditControl, Failure, Point, Section
 from .outcome import AttackOutcome, DefenseOutcome
-from .results import differing, outcomes
+from .outcomes import differing, outcomes
 from .verdict import Verdict, verdict
 
 PLANTED = "planted leak"
@@ -38,7 +38,7 @@ def assemble(content: Content) -> Audit:
     """The audit of a plan from what has run so far."""
     plan, grid, results, failures = content.plan, content.grid, content.results, content.failures
     sections: list[Section] = []
-    controls: list[Control] = []
+    controls: list[AuditControl] = []
     for index, cell in enumerate(grid.cells):
         done = [results[t.key] for t in grid.tasks if t.cell == index and t.key in results]
         if done:
@@ -85,7 +85,7 @@ def _measured(sections: Sequence[Section]) -> set[tuple[str, ...]]:
 
 def _planted(
     grid: Grid, results: Mapping[str, TrialResult], failures: Mapping[str, str], measured: set[tuple[str, ...]]
-) -> Iterator[Control]:
+) -> Iterator[AuditControl]:
     """Every attack of the plan must find the leak that was planted for it.
 
     One that found nothing there because it was never tried may find nothing elsewhere either: where it was
@@ -95,7 +95,7 @@ def _planted(
         if task.cell >= 0:
             continue
         if task.key in failures:
-            yield Control(PLANTED, task.title, False, f"it could not be tried: {failures[task.key]}")
+            yield AuditControl(PLANTED, task.title, False, f"it could not be tried: {failures[task.key]}")
         if task.key not in results:
             continue
         tried = set()
@@ -104,26 +104,26 @@ def _planted(
                 tried.add(attack.plan.identity)
                 found = (attack.auc.estimate or 0) >= PLANTED_AUC and (attack.auc.low or 0) > 0.5
                 detail = f"AUC {attack.auc.text(2)} where every member is learned by heart"
-                yield Control(PLANTED, named(attack), found, detail)
+                yield AuditControl(PLANTED, named(attack), found, detail)
         for plan in task.plan.attacks:
             if plan.identity in measured - tried:
                 why = [r for title, r in results[task.key].refused.items() if title.partition(" (")[0] == plan.name]
-                yield Control(PLANTED, _called(plan), False, f"it could not be tried: {'; '.join(why)}")
+                yield AuditControl(PLANTED, _called(plan), False, f"it could not be tried: {'; '.join(why)}")
 
 
-def _checks(section: Section) -> Iterator[Control]:
+def _checks(section: Section) -> Iterator[AuditControl]:
     for outcome in section.outcomes:
         for attack in outcome.attacks:
             about = f"{named(attack)}, {section.title}, {outcome.label}"
-            yield Control("null", about, attack.valid, f"AUC {attack.null.text(2)} with the truth permuted")
+            yield AuditControl("null", about, attack.valid, f"AUC {attack.null.text(2)} with the truth permuted")
             if outcome.defense == CONTROL and attack.accuracies is not None:
                 yield _shadow_accuracy(about, *attack.accuracies)
 
 
-def _shadow_accuracy(about: str, target: float, shadow: float) -> Control:
+def _shadow_accuracy(about: str, target: float, shadow: float) -> AuditControl:
     """Defended targets may well be worse than models trained without the defense: only the control is checked."""
     near = abs(target - shadow) <= SHADOW_GAP
-    return Control(
+    return AuditControl(
         "shadow accuracy", about, near, f"shadow models {shadow:.1%}, target {target:.1%} on the same nodes"
     )
 

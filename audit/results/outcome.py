@@ -13,7 +13,7 @@ from ..statistics.vulnerability import Vulnerability
 
 
 @dataclass(frozen=True)
-class Baseline:
+class BlindBaseline:
     """What the public graph alone tells of membership by one kind of column, and what an attack adds to it."""
 
     auc: Finding
@@ -62,7 +62,7 @@ class AttackOutcome:
     groups: dict[str, Finding]
     game: str = "label-membership"
     more: dict[str, Finding] = field(default_factory=dict)
-    baselines: dict[str, Baseline] = field(default_factory=dict)
+    baselines: dict[str, BlindBaseline] = field(default_factory=dict)
     risk: dict[str, dict[str, Finding]] = field(default_factory=dict)
     roc: Roc | None = None
     exposed: tuple[Vulnerability, ...] = ()
@@ -77,14 +77,14 @@ class AttackOutcome:
         return self.null.low is not None and self.null.high is not None and self.null.low <= 0.5 <= self.null.high
 
     @property
-    def public(self) -> dict[str, Baseline]:
+    def public(self) -> dict[str, BlindBaseline]:
         """The baselines that know what an adversary knows too."""
         return {name: b for name, b in self.baselines.items() if name != PRIVATE}
 
     @property
-    def without_release(self) -> tuple[Baseline, ...]:
+    def without_release(self) -> tuple[BlindBaseline, ...]:
         """What is told without the release, by the same attack and by the public graph."""
-        return Baseline(self.blind, self.beyond_blind), *self.public.values()
+        return BlindBaseline(self.blind, self.beyond_blind), *self.public.values()
 
     @property
     def explained(self) -> bool:

@@ -17,7 +17,7 @@ from typing import Self
 from ...errors import InputError
 from ..planning.grid import Grid
 from ..planning.plan import Plan
-from .storing import packed_plan, unpacked, unpacked_plan
+from .serialization import dumps_plan, loads, loads_plan
 from .trial import TrialResult
 
 APPLICATION = 0x67617564
@@ -119,7 +119,7 @@ class Ledger:
 
     def begin(self, plan: Plan, grid: Grid) -> None:
         """Notes what is to run; reports and checks read the plan that was noted last."""
-        content = packed_plan(plan, grid)
+        content = dumps_plan(plan, grid)
         with self._clearly(), self._db:
             last = self._db.execute("SELECT content FROM plans ORDER BY place DESC LIMIT 1").fetchone()
             if last is None or last[0] != content:
@@ -157,7 +157,7 @@ class Ledger:
         if row is None:
             raise InputError(f"the ledger {self.path} holds no plan yet")
         try:
-            plan, grid, versions = unpacked_plan(row[0])
+            plan, grid, versions = loads_plan(row[0])
         except InputError as error:
             raise InputError(f"the ledger {self.path} is damaged: {error}") from error
         with self._clearly():  # all at once: while rows are read, nobody can begin to write
@@ -178,7 +178,7 @@ class Ledger:
 
     def _read(self, key: str, content: bytes) -> TrialResult:
         try:
-            return unpacked(content)
+            return loads(content)
         except InputError as error:
             raise InputError(f"the ledger {self.path} is damaged at trial {key[:12]}: {error}") from error
 

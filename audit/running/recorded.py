@@ -4,7 +4,7 @@ import numpy as np
 from torch_geometric.data import Data
 
 from ...errors import InputError
-from ...targets.models.recipe import Recipe
+from ...targets.models.training_config import TrainingConfig
 from ...targets.target import UNITS, Run, Secrets, Target, Utility
 from ...targets.transcript import Transcript
 from ..planning.trial_plan import AttackPlan, TrialPlan
@@ -32,7 +32,7 @@ def attack_recorded(
         raise InputError(f"the transcript {path} holds no released message: record the run with its release")
     nothing = Utility(max(rounds), float("nan"), float("nan"), float("nan"))
     recipe = getattr(target.settings, "recipe", None)
-    if not isinstance(recipe, Recipe):
+    if not isinstance(recipe, TrainingConfig):
         recipe = None
     run = Run(transcript, {game: secrets}, (nothing,), 0, recipe=recipe)
     plan = TrialPlan(target.name, {}, "none", {}, attacks, seed, 0)

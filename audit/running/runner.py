@@ -20,14 +20,14 @@ from joblib.parallel import get_active_backend
 from torch_geometric.data import Data
 
 from ...errors import InputError
-from ..planning.grid import Grid, Task
+from ..planning.grid import Grid, PlannedTrial
 from ..planning.plan import Plan
 from .ledger import Ledger
-from .storing import packed
+from .serialization import dumps
 from .trial import Grants, run_trial, use_one_thread
 
 Executor = Literal["local", "ray"]
-Noted = Callable[[Task, "Done"], None]
+Noted = Callable[[PlannedTrial, "Done"], None]
 CRASHES = 2
 """Lost workers in a row without a trial finished before trials run one by one, to find the one that is to blame."""
 ELSEWHERE = 0
@@ -93,7 +93,7 @@ def run_audit(
 
 
 def _run_all(
-    todo: dict[str, Task],
+    todo: dict[str, PlannedTrial],
     grid: Grid,
     room: Callable[[], int],
     note: Callable[[Done], None],
@@ -115,7 +115,7 @@ def _run_all(
 
 
 def _one_by_one(
-    suspects: list[Task], grid: Grid, note: Callable[[Done], None], lost: tuple[type[Exception], ...]
+    suspects: list[PlannedTrial], grid: Grid, note: Callable[[Done], None], lost: tuple[type[Exception], ...]
 ) -> None:
     """Trials that may have killed their worker, each in a worker of its own: who is to blame is noted as failed."""
     for task in suspects:
@@ -128,13 +128,13 @@ def _one_by_one(
             note(Done(task.key, None, LOST, 0.0))
 
 
-def _dispatched(batch: Sequence[Task], grid: Grid, workers: int) -> Iterator[Done]:
+def _dispatched(batch: Sequence[PlannedTrial], grid: Grid, workers: int) -> Iterator[Done]:
     """Trials as they end; where a backend gives results by the list only, wave by wave."""
     with parallel_config(backend="sequential") if workers == 1 else nullcontext():
         backend, _ = get_active_backend()
         owner = os.getpid() if backend.supports_return_generator else ELSEWHERE
 
-        def calls(tasks: Sequence[Task]) -> Iterator[Any]:
+        def calls(tasks: Sequence[PlannedTrial]) -> Iterator[Any]:
             return (delayed(attempt)(t, grid.graphs[t.dataset], grid.fingerprint, owner) for t in tasks)
 
         if backend.supports_return_generator:
@@ -152,9 +152,9 @@ def _dispatched(batch: Sequence[Task], grid: Grid, workers: int) -> Iterator[Don
                 yield from pool(calls(batch[start : start + WAVE * workers]))
 
 
-def _interleaved(tasks: list[Task], workers: int) -> list[Task]:
+def _interleaved(tasks: list[PlannedTrial], workers: int) -> list[PlannedTrial]:
     """As many groups at a time as there are workers: trials of a group share shadow models within a worker."""
-    groups: dict[tuple[object, ...], list[Task]] = {}
+    groups: dict[tuple[object, ...], list[PlannedTrial]] = {}
     for task in tasks:
         groups.setdefault(task.shares, []).append(task)
     lists = list(groups.values())
@@ -194,7 +194,7 @@ _SHARED: dict[tuple[object, ...], Grants] = {}
 """In each worker the last group's knowledge with its shadow models."""
 
 
-def attempt(task: Task, data: Data, audit: str, owner: int) -> Done:
+def attempt(task: PlannedTrial, data: Data, audit: str, owner: int) -> Done:
     """Runs one trial; whatever goes wrong in it is its result.
 
     Args:
@@ -209,7 +209,7 @@ def attempt(task: Task, data: Data, audit: str, owner: int) -> Done:
     start = time.process_time()
     try:
         result = run_trial(task.plan, data, grants=_shared(task, data, audit))
-        return Done(task.key, packed(result), None, time.process_time() - start)
+        return Done(task.key, dumps(result), None, time.process_time() - start)
     except InputError as error:
         reason = str(error)
     except Exception as error:  # a trial that fails does not stop the others
@@ -217,7 +217,7 @@ def attempt(task: Task, data: Data, audit: str, owner: int) -> Done:
     return Done(task.key, None, reason, time.process_time() - start)
 
 
-def _shared(task: Task, data: Data, audit: str) -> Grants:
+def _shared(task: PlannedTrial, data: Data, audit: str) -> Grants:
     key = (audit, *task.shares)
     if key not in _SHARED:
         _SHARED.clear()

@@ -9,7 +9,7 @@ import torch
 from torch_geometric.data import Data
 
 from ...attacks.attack import Attack, Knowledge
-from ...attacks.identity.identity import IdentityAttack
+from ...attacks.identity.identity_attack import IdentityAttack
 from ...errors import InputError
 from ...randomness import branch
 from ...targets.channel import StoppedError
@@ -23,7 +23,7 @@ from ..games.link_knowledge import grant_links, without
 from ..games.referee import in_order, in_question, judge, reported_groups
 from ..games.subjects import attributes
 from ..planning.trial_plan import AttackPlan, TrialPlan
-from ..statistics.metrics import Judged
+from ..statistics.metrics import ScoredSubjects
 
 
 @dataclass(frozen=True)
@@ -46,15 +46,15 @@ class Attacked:
 
     plan: AttackPlan
     round: int
-    judged: Judged
-    blind: Judged
+    judged: ScoredSubjects
+    blind: ScoredSubjects
     groups: dict[str, np.ndarray]
     knowledge: str
     game: str = "label-membership"
-    baselines: dict[str, Judged] = field(default_factory=dict)
+    baselines: dict[str, ScoredSubjects] = field(default_factory=dict)
     attributes: dict[str, np.ndarray] = field(default_factory=dict)
     accuracies: tuple[float, float] | None = None
-    samples: dict[str, Judged] = field(default_factory=dict)
+    samples: dict[str, ScoredSubjects] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -158,14 +158,14 @@ class Grants:
     seed: np.random.SeedSequence
     device: str
     made: dict[tuple[object, ...], tuple[Grant, Knowledge, Narrowed]] = field(default_factory=dict)
-    blind: dict[tuple[object, ...], dict[str, Judged]] = field(default_factory=dict)
+    blind: dict[tuple[object, ...], dict[str, ScoredSubjects]] = field(default_factory=dict)
 
     @classmethod
     def of(cls, plan: TrialPlan, data: Data) -> "Grants":
         """For the trials of a target on a graph: features as the target preprocesses them are public."""
         return cls(plan.make_target().prepared(data), plan.root(), plan.device)
 
-    def baselines(self, secrets: Secrets) -> dict[str, Judged]:
+    def baselines(self, secrets: Secrets) -> dict[str, ScoredSubjects]:
         """What the public graph alone tells, once per game; trials with the same members get the same."""
         if secrets.cells is not None or secrets.people is not None:  # it says neither who uploads nor who is who
             return {}
@@ -269,7 +269,7 @@ def _attacked(attack: Attack, plan: AttackPlan, run: Run, round_: int, grants: G
         {name: baseline.where(of_main) for name, baseline in grants.baselines(secrets).items()},
         {name: labels[asked] for name, labels in attributes(grants.data, secrets).items()},
         scores.accuracies,
-        {name: replace(judged.where(mask), stands_for=1.0) for name, mask in samples.items()},
+        {name: replace(judged.where(mask), sampling_weight=1.0) for name, mask in samples.items()},
     )
 
 

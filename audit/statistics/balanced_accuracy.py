@@ -7,13 +7,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .finding import Finding
-from .metrics import Floats, Judged, auc_finding, checked_runs, columns_of, counts_of, share_interval
+from .metrics import Floats, ScoredSubjects, auc_finding, checked_runs, columns_of, counts_of, share_interval
 
 FEW_FLAGS = 10  # fewer flagged (or not flagged) members or non-members than this: no normal approximation
 
 
 def balanced_accuracy_finding(
-    runs: Sequence[Judged], threshold: float | None = None, level: float = 0.95, seed: int = 0
+    runs: Sequence[ScoredSubjects], threshold: float | None = None, level: float = 0.95, seed: int = 0
 ) -> Finding:
     """Mean over seeds of (TPR + TNR) / 2, when scores >= threshold are flagged; 0.5 is chance.
 
@@ -41,7 +41,7 @@ def balanced_accuracy_finding(
 
 
 def advantage_finding(
-    runs: Sequence[Judged], threshold: float | None = None, level: float = 0.95, seed: int = 0
+    runs: Sequence[ScoredSubjects], threshold: float | None = None, level: float = 0.95, seed: int = 0
 ) -> Finding:
     """Mean over seeds of TPR - FPR (Yeom et al., CSF 2018, definition 4), when scores >= threshold are flagged.
 
@@ -52,7 +52,7 @@ def advantage_finding(
     return replace(found, metric="advantage", estimate=estimate, low=low, high=high)
 
 
-def crossed_thresholds(runs: Sequence[Judged], seed: int = 0) -> list[Floats] | None:
+def crossed_thresholds(runs: Sequence[ScoredSubjects], seed: int = 0) -> list[Floats] | None:
     """For each row of each run [s] the best threshold of the half of the subjects that the row is not in.
 
     None where a half of a run lacks members or non-members.
@@ -69,7 +69,7 @@ def crossed_thresholds(runs: Sequence[Judged], seed: int = 0) -> list[Floats] | 
     return out
 
 
-def halves(runs: Sequence[Judged], seed: int) -> list[NDArray[np.bool_]]:
+def halves(runs: Sequence[ScoredSubjects], seed: int) -> list[NDArray[np.bool_]]:
     """A random half of the subjects, as one mask [s] per run; all rows of a subject are on one side.
 
     Subjects that are members where they first appear are halved, and so are the others.
@@ -84,7 +84,7 @@ def halves(runs: Sequence[Judged], seed: int) -> list[NDArray[np.bool_]]:
     return [side[column] for column in columns]
 
 
-def _widened(found: Finding, guesses: Sequence[Judged]) -> Finding:
+def _widened(found: Finding, guesses: Sequence[ScoredSubjects]) -> Finding:
     """Balanced accuracy with a wider interval where too few guesses are right, or wrong, to be called normal."""
     sides, few = [], False
     for kind in (True, False):

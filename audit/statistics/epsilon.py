@@ -24,7 +24,7 @@ from scipy.stats import binom
 from ...mechanisms.gaussian import epsilon_of
 from .balanced_accuracy import halves
 from .finding import Finding
-from .metrics import Floats, Judged, checked
+from .metrics import Floats, ScoredSubjects, checked
 
 Validity: TypeAlias = Literal["valid", "heuristic", "indicative"]
 METRIC = "epsilon"
@@ -68,13 +68,13 @@ def epsilon_lower_bound(
     """
     parts = [np.asarray(part, dtype=float).ravel() for part in (inside, outside)]
     truth, score = checked(np.repeat([True, False], [len(part) for part in parts]), np.concatenate(parts))
-    pool = Judged(np.arange(len(truth)), score, truth)
+    pool = ScoredSubjects(np.arange(len(truth)), score, truth)
     runs = len(truth) if validity == "valid" else 1
     return _lower_bound(pool, runs, delta, level, validity, threshold, seed)
 
 
 def epsilon_of_runs(
-    runs: Sequence[Judged],
+    runs: Sequence[ScoredSubjects],
     *,
     delta: float = 0.0,
     level: float = 0.95,
@@ -95,11 +95,11 @@ def epsilon_of_runs(
         raise ValueError("many rows of one run are not independent trials: 'valid' needs one row per run")
     truth, score = checked(*(np.concatenate([getattr(run, part) for run in runs]) for part in ("truth", "score")))
     ids = np.arange(len(truth)) if validity == "valid" else np.concatenate([run.subjects for run in runs])
-    pool = Judged(ids, score, truth)
+    pool = ScoredSubjects(ids, score, truth)
     return _lower_bound(pool, len(runs), delta, level, validity, threshold, seed, _share_of_trials(pool))
 
 
-def _share_of_trials(pool: Judged) -> float:
+def _share_of_trials(pool: ScoredSubjects) -> float:
     """Subjects by rows, where nobody is a member in some runs and none in others; else each row is a trial."""
     subjects, place = np.unique(pool.subjects, return_inverse=True)
     member, other = (np.bincount(place[side], minlength=len(subjects)) > 0 for side in (pool.truth, ~pool.truth))
@@ -203,7 +203,7 @@ def one_run_p_value(correct: int, guesses: int, canaries: int, epsilon: float, d
 
 
 def _lower_bound(
-    pool: Judged,
+    pool: ScoredSubjects,
     runs: int,
     delta: float,
     level: float,
@@ -250,7 +250,7 @@ def _largest_rejected(correct: int, guesses: int, canaries: int, delta: float, l
     return low
 
 
-def _best_rule(pool: Judged, delta: float) -> tuple[float, bool]:
+def _best_rule(pool: ScoredSubjects, delta: float) -> tuple[float, bool]:
     """The threshold, and whether scores from it on (or those below it) are flagged, of the largest bound.
 
     Where no rule shows anything, that of the largest advantage.

@@ -10,7 +10,7 @@ from dataclasses import replace
 import numpy as np
 
 from .finding import Finding
-from .metrics import Floats, Judged, accuracy_finding, checked_runs, counts_of
+from .metrics import Floats, ScoredSubjects, accuracy_finding, checked_runs, counts_of
 
 NAMED = "re-identified"
 """The finding that tells how many persons are named."""
@@ -26,7 +26,7 @@ CROWDS = {
 """Sizes of candidate sets as Hay et al. (2008, figure 2) draw them."""
 
 
-def identity_findings(runs: Sequence[Judged]) -> dict[str, Finding]:
+def identity_findings(runs: Sequence[ScoredSubjects]) -> dict[str, Finding]:
     """Re-identification, sizes of the candidate sets that hold the person's node, those that miss it, entropy.
 
     Shares of persons have the interval of an accuracy on as many persons; entropy, in bits, has none.
@@ -48,7 +48,7 @@ def _of_size(least: float, most: float) -> Callable[[Floats], Floats]:
     return share
 
 
-def _share(metric: str, runs: Sequence[Judged], value: Callable[[Floats], Floats]) -> Finding:
+def _share(metric: str, runs: Sequence[ScoredSubjects], value: Callable[[Floats], Floats]) -> Finding:
     """Mean over persons of a value in [0, 1], of which the variance is that of a share at most."""
     values = [float(value(run.score[run.truth]).mean()) for run in runs]
     persons = min(int(run.truth.sum()) for run in runs)
@@ -57,7 +57,7 @@ def _share(metric: str, runs: Sequence[Judged], value: Callable[[Floats], Floats
     return replace(found, metric=metric, validity="heuristic", members=counts[0], non_members=counts[1])
 
 
-def _entropy(runs: Sequence[Judged]) -> Finding:
+def _entropy(runs: Sequence[ScoredSubjects]) -> Finding:
     """Mean over persons and seeds of the bits that are left where the candidate set holds the person."""
     bits = [-np.log2(p[p >= NONE]) for p in (run.score[run.truth] for run in runs)]
     every = np.concatenate(bits)

@@ -34,7 +34,7 @@ from .finding import Finding
 
 Counts: TypeAlias = tuple[int, int, int]  # distinct members, distinct non-members, seeds
 Floats: TypeAlias = NDArray[np.float64]
-Components: TypeAlias = Callable[["Judged"], tuple[Floats, Floats]]  # members', non-members'
+Components: TypeAlias = Callable[["ScoredSubjects"], tuple[Floats, Floats]]  # members', non-members'
 
 ONE_SEED = "one seed: training randomness not covered"
 FEW_ERRORS = 5.0  # fewer effective errors than this: no normal approximation
@@ -44,31 +44,31 @@ FEW_FOR_PRECISION = 50  # the same for average precision, of members
 
 
 @dataclass(frozen=True, eq=False)
-class Judged:
+class ScoredSubjects:
     """One attack's guesses of one run with the truth beside them.
 
     ``subjects`` holds ids [s], equal ids in different runs being the same subject; ``score`` is float64 [s],
     higher = likelier a member; ``truth`` is bool [s]. Raises ValueError where the shapes differ. Where subjects are
-    pairs of nodes, ``nodes`` is N and an id is ``low * N + high``; each non-member ``stands_for`` as many as it was
-    drawn from.
+    pairs of nodes, ``nodes`` is N and an id is ``low * N + high``; ``sampling_weight`` tells how many non-members
+    each one here was drawn from.
     """
 
     subjects: NDArray[np.generic]
     score: Floats
     truth: NDArray[np.bool_]
     nodes: int | None = None
-    stands_for: float = 1.0
+    sampling_weight: float = 1.0
 
     def __post_init__(self) -> None:
         shapes = {np.shape(self.subjects), np.shape(self.score), np.shape(self.truth)}
         if len(shapes) != 1 or len(next(iter(shapes))) != 1:
             raise ValueError(f"subjects, score and truth must be vectors of one length, not {sorted(shapes)}")
 
-    def where(self, keep: NDArray[np.bool_]) -> "Judged":
+    def where(self, keep: NDArray[np.bool_]) -> "ScoredSubjects":
         """The rows that a mask or an index array [k] keeps."""
         return replace(self, subjects=self.subjects[keep], score=self.score[keep], truth=self.truth[keep])
 
-    def scrambled(self, rng: np.random.Generator) -> "Judged":
+    def scrambled(self, rng: np.random.Generator) -> "ScoredSubjects":
         """The null control: the same guesses with the truth permuted."""
         return replace(self, truth=rng.permutation(self.truth))
 
@@ -78,7 +78,7 @@ def auc(truth: ArrayLike, score: ArrayLike) -> float:
     return float(_placed(*checked(truth, score))[0].mean())
 
 
-def auc_finding(runs: Sequence[Judged], level: float = 0.95) -> Finding:
+def auc_finding(runs: Sequence[ScoredSubjects], level: float = 0.95) -> Finding:
     """Mean AUC over seeds.
 
     DeLong structural components per run (DeLong et al., Biometrics 1988), combined per subject over the runs;
@@ -97,10 +97,10 @@ def average_precision(truth: ArrayLike, score: ArrayLike) -> float:
     members among 1140: 0.128 instead of 0.123).
     """
     labels, values = checked(truth, score)
-    return float(_precisions(Judged(np.arange(len(labels)), values, labels))[0].mean())
+    return float(_precisions(ScoredSubjects(np.arange(len(labels)), values, labels))[0].mean())
 
 
-def average_precision_finding(runs: Sequence[Judged], level: float = 0.95) -> Finding:
+def average_precision_finding(runs: Sequence[ScoredSubjects], level: float = 0.95) -> Finding:
     """Mean average precision over seeds, at each run's own share of members.
 
     The target is what samples of this size give on average: average precision counts a member among those
@@ -120,18 +120,18 @@ def average_precision_finding(runs: Sequence[Judged], level: float = 0.95) -> Fi
     return replace(found, validity=validity, note="; ".join(filter(None, (prior, found.note))))
 
 
-def _prevalence(run: Judged) -> float:
+def _prevalence(run: ScoredSubjects) -> float:
     """The share of members among all that the subjects stand for."""
     members = int(run.truth.sum())
-    return members / (members + run.stands_for * (len(run.truth) - members))
+    return members / (members + run.sampling_weight * (len(run.truth) - members))
 
 
-def precision_at_members(run: Judged) -> float:
+def precision_at_members(run: ScoredSubjects) -> float:
     """Precision of as many guesses as there are members, the highest scores first; ties by their expectation.
 
     Each non-member counts as many times as it stands for.
     """
-    truth, each = run.truth, run.stands_for
+    truth, each = run.truth, run.sampling_weight
     level = np.unique(-run.score, return_inverse=True)[1]
     own = np.bincount(level[truth], minlength=level.max() + 1)
     mass = own + each * np.bincount(level[~truth], minlength=len(own))
@@ -140,7 +140,7 @@ def precision_at_members(run: Judged) -> float:
     return float((taken * own).sum() / total)
 
 
-def precision_finding(runs: Sequence[Judged], level: float = 0.95) -> Finding:
+def precision_finding(runs: Sequence[ScoredSubjects], level: float = 0.95) -> Finding:
     """Mean over seeds of `precision_at_members`; interval as for an accuracy with as many trials as members."""
     runs = checked_runs(runs)
     counts = counts_of([runs])
@@ -159,7 +159,10 @@ def precision_finding(runs: Sequence[Judged], level: float = 0.95) -> Finding:
 
 
 def auc_difference(
-    runs: Sequence[Judged], others: Sequence[Judged], level: float = 0.95, metric: str = "auc difference"
+    runs: Sequence[ScoredSubjects],
+    others: Sequence[ScoredSubjects],
+    level: float = 0.95,
+    metric: str = "auc difference",
 ) -> Finding:
     """Mean over seeds of AUC(runs[k]) - AUC(others[k]): attack minus blind baseline, or two defenses.
 
@@ -240,7 +243,7 @@ def checked(truth: ArrayLike, score: ArrayLike) -> tuple[NDArray[np.bool_], Floa
     return labels, values
 
 
-def checked_runs(runs: Sequence[Judged]) -> list[Judged]:
+def checked_runs(runs: Sequence[ScoredSubjects]) -> list[ScoredSubjects]:
     """Every run `checked`; ValueError if there is none."""
     if not len(runs):
         raise ValueError("at least one run is needed")
@@ -251,11 +254,11 @@ def checked_runs(runs: Sequence[Judged]) -> list[Judged]:
     ]
 
 
-def _fewest(runs: Iterable[Judged]) -> int:
+def _fewest(runs: Iterable[ScoredSubjects]) -> int:
     return min(int(min(run.truth.sum(), (~run.truth).sum())) for run in runs)
 
 
-def _placements(run: Judged) -> tuple[Floats, Floats]:
+def _placements(run: ScoredSubjects) -> tuple[Floats, Floats]:
     return _placed(run.truth, run.score)
 
 
@@ -266,12 +269,12 @@ def _placed(truth: NDArray[np.bool_], score: Floats) -> tuple[Floats, Floats]:
     return (ranks[truth] - rankdata(members)) / len(others), 1 - beaten
 
 
-def _precisions(run: Judged) -> tuple[Floats, Floats]:
+def _precisions(run: ScoredSubjects) -> tuple[Floats, Floats]:
     """The derivatives of average precision by the weight of each member and of each non-member.
 
     Times the number of the class, and shifted so that the members' mean is average precision itself.
     """
-    truth, each = run.truth, run.stands_for
+    truth, each = run.truth, run.sampling_weight
     level = np.unique(-run.score, return_inverse=True)[1]  # 0 is the highest score
     own = np.bincount(level[truth], minlength=level.max() + 1)
     true, false = np.cumsum(own), each * np.cumsum(np.bincount(level[~truth], minlength=len(own)))
@@ -283,7 +286,7 @@ def _precisions(run: Judged) -> tuple[Floats, Floats]:
     return precision + gained - gained.mean(), -each * loss[level[~truth]] * len(level[~truth]) / len(gained)
 
 
-def _few_errors(runs: Sequence[Judged]) -> bool:
+def _few_errors(runs: Sequence[ScoredSubjects]) -> bool:
     """Whether too few subjects carry the errors, or differ from the others at all.
 
     Kish's effective number per class, mean over the runs. Where nearly all scores are tied a sample may hold none
@@ -304,7 +307,7 @@ def _commonest(values: Floats) -> float:
 
 
 def _logit_finding(
-    metric: str, runs: Sequence[Judged], components: Components, level: float, method: str
+    metric: str, runs: Sequence[ScoredSubjects], components: Components, level: float, method: str
 ) -> Finding:
     """Mean over seeds of a number between 0 and 1, with Student's t interval on the logit scale."""
     runs = checked_runs(runs)
@@ -320,7 +323,7 @@ def _logit_finding(
 
 
 def _spread(
-    sides: Sequence[Sequence[Judged]], components: Components, level: float
+    sides: Sequence[Sequence[ScoredSubjects]], components: Components, level: float
 ) -> tuple[Floats, float, Counts]:
     """Per-seed values (first side minus second), the half-width of their mean's t interval, and the counts."""
     where = columns_of([run.subjects for runs in sides for run in runs])
@@ -338,7 +341,9 @@ def _spread(
     return estimates, reach_of(estimates, covariance, freedom, level), counts
 
 
-def _through_subjects(influence: Floats, sides: Sequence[Sequence[Judged]], counts: Counts) -> tuple[Floats, float]:
+def _through_subjects(
+    influence: Floats, sides: Sequence[Sequence[ScoredSubjects]], counts: Counts
+) -> tuple[Floats, float]:
     """Covariance [seeds, seeds] of the per-seed values through their subjects, and its degrees of freedom.
 
     Args:
@@ -411,7 +416,7 @@ def columns_of(ids: Iterable[NDArray[np.generic]]) -> list[NDArray[np.intp]]:
     return np.split(inverse, np.cumsum([len(part) for part in parts])[:-1])
 
 
-def counts_of(sides: Sequence[Sequence[Judged]]) -> Counts:
+def counts_of(sides: Sequence[Sequence[ScoredSubjects]]) -> Counts:
     """Distinct members and distinct non-members of all runs, and the number of seeds."""
     runs = [run for side in sides for run in side]
     members = np.unique(np.concatenate([run.subjects[run.truth] for run in runs]))

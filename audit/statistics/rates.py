@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from .finding import Finding
 from .metrics import (
     Floats,
-    Judged,
+    ScoredSubjects,
     checked,
     checked_runs,
     columns_of,
@@ -44,7 +44,7 @@ def tpr_at_fpr(truth: ArrayLike, score: ArrayLike, fpr: float) -> float | None:
 
 
 def tpr_at_fpr_finding(
-    runs: Sequence[Judged], fpr: float, level: float = 0.95, resamples: int = 1000, seed: int = 0
+    runs: Sequence[ScoredSubjects], fpr: float, level: float = 0.95, resamples: int = 1000, seed: int = 0
 ) -> Finding:
     """TPR@FPR over all runs. The target is the population TPR at the population threshold.
 
@@ -79,7 +79,7 @@ def tpr_at_fpr_finding(
     return replace(found, validity="heuristic", note="; ".join(filter(None, notes)))
 
 
-def rate_finding(runs: Sequence[Judged], fpr: float, level: float = 0.95) -> Finding:
+def rate_finding(runs: Sequence[ScoredSubjects], fpr: float, level: float = 0.95) -> Finding:
     """TPR@FPR as `tpr_at_fpr_finding` has it, or at random where ties leave no threshold near the FPR.
 
     With few different scores the largest FPR that can be had may be far below the one in question, or 0, and
@@ -93,14 +93,14 @@ def rate_finding(runs: Sequence[Judged], fpr: float, level: float = 0.95) -> Fin
     return replace(by_lot, note="; ".join(filter(None, (by_lot.note, BY_LOT))))
 
 
-def rate_of_run(run: Judged, fpr: float) -> float | None:
+def rate_of_run(run: ScoredSubjects, fpr: float) -> float | None:
     """`tpr_at_fpr` of one run, by lot where ties leave no threshold near the FPR."""
     if _resolves(int((~run.truth).sum()), fpr) and _tied([run], fpr):
         (run,) = _by_lot([run])
     return tpr_at_fpr(run.truth, run.score, fpr)
 
 
-def _by_lot(runs: Sequence[Judged]) -> list[Judged]:
+def _by_lot(runs: Sequence[ScoredSubjects]) -> list[ScoredSubjects]:
     """The runs with ranks in place of scores, equal ones in a random order that does not depend on the truth."""
     pool = np.concatenate([run.score for run in runs])
     rank = np.empty(len(pool))
@@ -123,7 +123,7 @@ def _needed(non_members: Sequence[int], fpr: float) -> str:
     )
 
 
-def pooled(runs: Sequence[Judged]) -> Judged:
+def pooled(runs: Sequence[ScoredSubjects]) -> ScoredSubjects:
     """Rows of all runs as those of one."""
     return replace(
         runs[0],
@@ -134,14 +134,14 @@ def pooled(runs: Sequence[Judged]) -> Judged:
 
 
 def _one_by_one(
-    runs: Sequence[Judged], fpr: float, resamples: int, rng: np.random.Generator
+    runs: Sequence[ScoredSubjects], fpr: float, resamples: int, rng: np.random.Generator
 ) -> tuple[float, Floats, Floats]:
     """Mean TPR@FPR, that of each run, and their covariance through their subjects."""
     values = np.array([_flagged_share(run.truth, run.score, fpr) for run in runs])
     return float(values.mean()), values, _covariance(runs, fpr, resamples, rng)
 
 
-def _covariance(runs: Sequence[Judged], fpr: float, resamples: int, rng: np.random.Generator) -> Floats:
+def _covariance(runs: Sequence[ScoredSubjects], fpr: float, resamples: int, rng: np.random.Generator) -> Floats:
     """Covariance of the runs' TPR@FPR through their subjects.
 
     Pairs of nodes are reweighted by the product of their ends' weights, which counts what each pair has of its
@@ -155,7 +155,7 @@ def _covariance(runs: Sequence[Judged], fpr: float, resamples: int, rng: np.rand
 
 
 def _together(
-    runs: Sequence[Judged], fpr: float, resamples: int, rng: np.random.Generator
+    runs: Sequence[ScoredSubjects], fpr: float, resamples: int, rng: np.random.Generator
 ) -> tuple[float, Floats, Floats]:
     """TPR at the FPR of all runs, pseudo-values of the runs, and their covariance through their subjects.
 
@@ -189,7 +189,7 @@ def _above(truth: NDArray[np.bool_], score: Floats) -> tuple[NDArray[np.intp], N
     return np.searchsorted(-others[order], -score[truth], side="right"), order
 
 
-def _tied(runs: Sequence[Judged], fpr: float) -> str:
+def _tied(runs: Sequence[ScoredSubjects], fpr: float) -> str:
     """What ties have done to the flags."""
     if all((run.score == run.score[0]).all() for run in runs):
         return f"{TIED}: all scores equal, nobody is flagged"
@@ -197,7 +197,7 @@ def _tied(runs: Sequence[Judged], fpr: float) -> str:
     return f"{TIED}: achieved FPR only {achieved:.4g}" if achieved < 0.9 * fpr else ""
 
 
-def _achieved_fpr(run: Judged, fpr: float) -> float:
+def _achieved_fpr(run: ScoredSubjects, fpr: float) -> float:
     """The largest achievable FPR <= ``fpr``: thresholds are the non-members' own scores."""
     others = np.sort(-run.score[~run.truth])
     above = np.searchsorted(others, others, side="left")
@@ -205,7 +205,7 @@ def _achieved_fpr(run: Judged, fpr: float) -> float:
 
 
 def _reweighted_tpr(
-    runs: Sequence[Judged], fpr: float, resamples: int, rng: np.random.Generator, nodes: int | None = None
+    runs: Sequence[ScoredSubjects], fpr: float, resamples: int, rng: np.random.Generator, nodes: int | None = None
 ) -> Floats:
     """TPR@FPR [runs, resamples] under exponential weights of the subjects, or of ``nodes`` whose pairs they are."""
     where = columns_of([run.subjects for run in runs])
@@ -223,7 +223,7 @@ def _reweighted_tpr(
     return out
 
 
-def _flagged_mass(run: Judged, columns: NDArray[np.intp], weights: Floats, fpr: float) -> Floats:
+def _flagged_mass(run: ScoredSubjects, columns: NDArray[np.intp], weights: Floats, fpr: float) -> Floats:
     """The weighted share of members above the weighted threshold, one for each row of ``weights`` [w, subjects].
 
     Only the highest non-members are looked at, as many as hold more than ``fpr`` of the weight in every row.
@@ -262,7 +262,7 @@ class Roc:
     non_members: int
 
 
-def roc(runs: Sequence[Judged]) -> Roc:
+def roc(runs: Sequence[ScoredSubjects]) -> Roc:
     """The ROC curve of the pooled scores of all runs, thinned for logarithmic axes.
 
     ``members`` and ``non_members`` count rows of all runs.

@@ -3,7 +3,7 @@
 import numpy as np
 
 from ...graphs.network import Ints, Network
-from .living_neighbourhoods import LivingNeighbourhoods
+from .dynamic_neighbourhoods import DynamicNeighbourhoods
 from .neighbourhood_alignment import aligned
 
 WINDOW = 4
@@ -22,7 +22,7 @@ def grown(network: Network, k: int, most: int, rng: np.random.Generator) -> Ints
     Returns:
         The edges that there were and those added; None if it gave up.
     """
-    living = LivingNeighbourhoods(network, k, rng)
+    living = DynamicNeighbourhoods(network, k, rng)
     while living.open:
         _make_alike(living, _members(living), most)
         if living.links > most:
@@ -31,7 +31,7 @@ def grown(network: Network, k: int, most: int, rng: np.random.Generator) -> Ints
     return living.pairs()
 
 
-def _members(living: LivingNeighbourhoods) -> list[int]:
+def _members(living: DynamicNeighbourhoods) -> list[int]:
     """The open node with most neighbours and k - 1 that are nearly like it; all open ones if few are left."""
     k, (degree, edges, seed) = living.k, living.open[-1]
     if len(living.open) < 2 * k:
@@ -42,7 +42,7 @@ def _members(living: LivingNeighbourhoods) -> list[int]:
     return [seed, *(node for _, _, node in near[: k - 1])]
 
 
-def _done(living: LivingNeighbourhoods, members: list[int], missing: int) -> list[int]:
+def _done(living: DynamicNeighbourhoods, members: list[int], missing: int) -> list[int]:
     """Nodes of one class with nearly as many neighbours: so many that k stay behind, or the whole class."""
     if missing <= 0:
         return []
@@ -53,7 +53,7 @@ def _done(living: LivingNeighbourhoods, members: list[int], missing: int) -> lis
     return alike[:missing] if len(alike) - missing >= living.k else alike
 
 
-def _make_alike(living: LivingNeighbourhoods, members: list[int], most: int) -> None:
+def _make_alike(living: DynamicNeighbourhoods, members: list[int], most: int) -> None:
     """Adds edges until the neighbourhoods of all members are isomorphic, or there are too many."""
     _level(living, members)
     slots = aligned([living.around(node) for node in members])
@@ -67,7 +67,7 @@ def _make_alike(living: LivingNeighbourhoods, members: list[int], most: int) -> 
                 slot[other] = number
 
 
-def _level(living: LivingNeighbourhoods, members: list[int]) -> None:
+def _level(living: DynamicNeighbourhoods, members: list[int]) -> None:
     """Links members that lack neighbours until all have as many; a link between two of them counts for both."""
     while len({len(living.near[node]) for node in members}) > 1:
         degree = max(len(living.near[node]) for node in members)
@@ -76,7 +76,7 @@ def _level(living: LivingNeighbourhoods, members: list[int]) -> None:
                 living.link(node, other)
 
 
-def _strangers(living: LivingNeighbourhoods, node: int, members: list[int], count: int) -> list[int]:
+def _strangers(living: DynamicNeighbourhoods, node: int, members: list[int], count: int) -> list[int]:
     """Nodes to link a member to, of the smallest degrees.
 
     Best are those that no member knows, that share no neighbour with it, so that nothing else in its neighbourhood
@@ -96,7 +96,7 @@ def _strangers(living: LivingNeighbourhoods, node: int, members: list[int], coun
     return [*best, *good, *poor][:count]
 
 
-def _merge(living: LivingNeighbourhoods, slots: list[dict[int, int]]) -> None:
+def _merge(living: DynamicNeighbourhoods, slots: list[dict[int, int]]) -> None:
     """Links neighbours wherever those of any member in the same slots are linked."""
     wanted = {
         (slot[one], slot[other])

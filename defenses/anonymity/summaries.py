@@ -146,7 +146,9 @@ def sampled(counts: Ints, groups: Ints, rng: np.random.Generator, typed: bool = 
     j[within] = ((1 + np.sqrt(1 + 8 * slot[within])) / 2).astype(np.int64)  # exact for groups of 10^7 nodes
     i[within] = slot[within] - j[within] * (j[within] - 1) // 2
     types = counts[row, 2] if typed else None
-    return Network.of(len(groups), order[first[one] + i], order[first[other] + j], types=types, groups=groups)
+    return Network.from_edges(
+        len(groups), order[first[one] + i], order[first[other] + j], types=types, groups=groups
+    )
 
 
 def distinct_slots(room: Ints, number: Ints, rng: np.random.Generator) -> tuple[Ints, Ints]:

@@ -10,7 +10,7 @@ from ...mechanisms.public_inputs import drawable_epsilon
 from ...randomness import branch
 from ..anonymity.degree_realisation import constructed
 from ..randomisation.switching_chain import switch
-from .private_graphs import PrivateGraph
+from .dp_graph import PrivateGraph
 
 MIXING = 20
 """Proposed switches for each edge."""

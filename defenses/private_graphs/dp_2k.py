@@ -12,9 +12,9 @@ from ...mechanisms.guarantee import Guarantee
 from ...mechanisms.joint_degrees import joint_degree_counts, joint_degree_counts_sensitivity, joint_degrees
 from ...mechanisms.public_inputs import drawable_epsilon, laplace_scale
 from ...randomness import branch
+from .dp_graph import PrivateGraph, PrivateGraphSettings
 from .joint_degree_graph import deviation, with_joint_degrees
 from .joint_degree_target import fitting
-from .private_graphs import PrivateGraph, PrivateGraphSettings
 
 DEGREES = Fraction(1, 2)
 """Part of epsilon that is for the sorted degrees; the rest is for numbers of edges between degrees."""

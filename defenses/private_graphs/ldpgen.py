@@ -13,8 +13,8 @@ from ...mechanisms.group_reports import group_report, report_guarantee, report_s
 from ...mechanisms.guarantee import Guarantee
 from ...mechanisms.public_inputs import drawable_epsilon
 from ...randomness import branch, integer
+from .dp_graph import PrivateGraph, PrivateGraphSettings
 from .group_edges import Pairs, edges_between, edges_within
-from .private_graphs import PrivateGraph, PrivateGraphSettings
 
 STARTS = 3
 """Times that k-means begins anew."""

@@ -12,9 +12,9 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from ...graphs.network import Floats, Network
+from .edge_mcmc import Chain, Edits, Ends, Switches
 from .features import Feature, Features, features
-from .moving_edges import Chain, Edits, Ends, Switches
-from .switching_chain import ENDLESS, Tally
+from .switching_chain import ENDLESS, SwitchCounts
 
 DRIFT = 0.01
 """Sum of first-order changes of an eigenvalue, relative, after which its vector is stale and a block ends."""
@@ -50,7 +50,7 @@ def constrained_switches(
     *,
     proposals: int,
     successes: int = ENDLESS,
-) -> tuple[Network, Tally]:
+) -> tuple[Network, SwitchCounts]:
     """Switches random pairs of a connected network's edges within constraints; degrees and connectedness stay.
 
     Args:
@@ -64,14 +64,14 @@ def constrained_switches(
         The switched network and how often what happened. Fewer than asked for mean that the chain gave up.
     """
     if core.size < 2:
-        return core, Tally(proposals, 0)  # every step stays
+        return core, SwitchCounts(proposals, 0)  # every step stays
     chain = Switches(core, constraints.turned, "transitivity" in constraints.names, rng)
     return _run(chain, core, constraints, proposals, successes)
 
 
 def constrained_edits(
     core: Network, constraints: Constraints, rng: np.random.Generator, *, proposals: int, successes: int
-) -> tuple[Network, Tally]:
+) -> tuple[Network, SwitchCounts]:
     """Deletes random edges of a connected network and adds others within constraints; connectedness stays.
 
     Only edges that were there at first are deleted, and none of them returns.
@@ -87,13 +87,13 @@ def constrained_edits(
         As `constrained_switches`.
     """
     if core.size < 2:
-        return core, Tally(0, 0)
+        return core, SwitchCounts(0, 0)
     return _run(Edits(core, constraints.turned, rng), core, constraints, proposals, successes)
 
 
 def _run(
     chain: Chain, core: Network, constraints: Constraints, proposals: int, successes: int
-) -> tuple[Network, Tally]:
+) -> tuple[Network, SwitchCounts]:
     watch = Watch(core, constraints)
     state, proposed, accepted, undone = watch.target, 0, 0, 0
     pace, most = 1, max(core.size // 10, LEAST)
@@ -110,7 +110,7 @@ def _run(
         else:
             chain.restore(saved)
             undone, pace = undone + (pace == 1), max(pace // 2, 1)
-    return Network.of(core.nodes, chain.ends[::2], chain.ends[1::2]), Tally(proposed, accepted)
+    return Network.from_edges(core.nodes, chain.ends[::2], chain.ends[1::2]), SwitchCounts(proposed, accepted)
 
 
 class Watch:

@@ -11,7 +11,7 @@ eigenvalues, whose eigenvectors are the columns of ``vectors`` [n, 2], the third
 import numpy as np
 
 from ...graphs.edge_set import below, bits_at, code_of, compiled, contains
-from .living_graph import common, joined, linked, move
+from .dynamic_graph import common, joined, linked, move
 from .switching_kernel import drawn_switch
 
 

@@ -10,7 +10,7 @@ from ...targets.defense import Defense
 from .constrained_chain import Constraints, constrained_switches
 from .features import Feature, both, verify_features
 from .largest_component import apart, together
-from .switching_chain import Tally, switch, verify_degrees_kept
+from .switching_chain import SwitchCounts, switch, verify_degrees_kept
 
 
 class FeatureSwitchSettings(Settings):
@@ -53,7 +53,7 @@ class FeatureSwitch(Defense):
     def on_graph(self, network: Network, seed: np.random.SeedSequence) -> Network:
         return self.switched(network, seed)[0]
 
-    def switched(self, network: Network, seed: np.random.SeedSequence) -> tuple[Network, Tally]:
+    def switched(self, network: Network, seed: np.random.SeedSequence) -> tuple[Network, SwitchCounts]:
         """The switched network, and how many steps of the chain changed it.
 
         Raises:

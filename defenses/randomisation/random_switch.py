@@ -7,7 +7,7 @@ from ...errors import InputError
 from ...graphs.network import Network, Verified
 from ...settings import Settings
 from ...targets.defense import Defense
-from .switching_chain import Tally, switch, verify_degrees_kept
+from .switching_chain import SwitchCounts, switch, verify_degrees_kept
 
 PATIENCE = 100
 """Proposals for each switch that is wanted; hubs make most proposals illegal, but not this many."""
@@ -45,7 +45,7 @@ class RandomSwitch(Defense):
     def on_graph(self, network: Network, seed: np.random.SeedSequence) -> Network:
         return self.switched(network, seed)[0]
 
-    def switched(self, network: Network, seed: np.random.SeedSequence) -> tuple[Network, Tally]:
+    def switched(self, network: Network, seed: np.random.SeedSequence) -> tuple[Network, SwitchCounts]:
         """The switched network, and how many proposals it took.
 
         Raises:

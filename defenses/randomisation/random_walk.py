@@ -54,7 +54,7 @@ class RandomWalkMod(Defense):
             return network.with_edges(pairs, rng)
         one, other = walk_multigraph(network, chosen.steps, chosen.alpha, rng)
         pairs, times = np.unique(codes(one, other, network.nodes)[one != other], return_counts=True)
-        return Network.of(network.nodes, *ends(pairs, network.nodes), weights=times.astype(np.float64))
+        return Network.from_edges(network.nodes, *ends(pairs, network.nodes), weights=times.astype(np.float64))
 
 
 def walk_multigraph(network: Network, steps: int, alpha: float, rng: np.random.Generator) -> Ints:

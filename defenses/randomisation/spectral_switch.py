@@ -11,7 +11,7 @@ from .constrained_chain import Constraints, constrained_switches
 from .features import SPECTRUM, both, verify_spectrum
 from .largest_component import apart, together
 from .random_switch import LEAST, PATIENCE
-from .switching_chain import Tally, switch, verify_degrees_kept
+from .switching_chain import SwitchCounts, switch, verify_degrees_kept
 
 RARE = 50
 """Times as many proposals as random switching may need: few switches help both eigenvalues."""
@@ -57,7 +57,7 @@ class SpectralSwitch(Defense):
     def on_graph(self, network: Network, seed: np.random.SeedSequence) -> Network:
         return self.switched(network, seed)[0]
 
-    def switched(self, network: Network, seed: np.random.SeedSequence) -> tuple[Network, Tally]:
+    def switched(self, network: Network, seed: np.random.SeedSequence) -> tuple[Network, SwitchCounts]:
         """The switched network, and how many proposals it took.
 
         Raises:

@@ -11,7 +11,7 @@ ENDLESS = 2**62
 
 
 @dataclass(frozen=True)
-class Tally:
+class SwitchCounts:
     """What a chain did: how many changes were proposed, and how many of them were made."""
 
     proposed: int
@@ -22,13 +22,13 @@ class Tally:
         """Proposals that left the network as it was."""
         return self.proposed - self.accepted
 
-    def __add__(self, other: "Tally") -> "Tally":
-        return Tally(self.proposed + other.proposed, self.accepted + other.accepted)
+    def __add__(self, other: "SwitchCounts") -> "SwitchCounts":
+        return SwitchCounts(self.proposed + other.proposed, self.accepted + other.accepted)
 
 
 def switch(
     network: Network, rng: np.random.Generator, *, proposals: int | None = None, successes: int | None = None
-) -> tuple[Network, Tally]:
+) -> tuple[Network, SwitchCounts]:
     """Switches random pairs of edges: (t, w), (u, v) become (t, v), (u, w).
 
     Each step draws an ordered pair of different edges and one of the two ways to switch them, uniformly. If the
@@ -56,7 +56,7 @@ def switch(
     if (proposals is None and successes is None) or min(limits) < 0:
         raise ValueError("a chain needs a number of proposals or of successes, not negative")
     flat = np.ascontiguousarray(network.plain().edges.T, dtype=np.int32).ravel()
-    tally = Tally(*run_switches(flat, network.nodes, *limits, np.uint64(rng.integers(2**63))))
+    tally = SwitchCounts(*run_switches(flat, network.nodes, *limits, np.uint64(rng.integers(2**63))))
     return network.with_edges(codes(flat[::2], flat[1::2], network.nodes), rng), tally
 
 

@@ -11,7 +11,7 @@ from ...mechanisms.float_noise import Generators
 from ...settings import Settings
 from ...targets.channel import Mod
 from ...targets.defense import Defense
-from .uploads import UPLOADS, Change, on_uploads
+from .upload_changes import UPLOADS, Change, on_uploads
 
 
 class QuantisationSettings(Settings):

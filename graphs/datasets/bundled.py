@@ -215,7 +215,7 @@ def planted_network(seed: int = 0) -> Data:
     nodes, size = 120, 560
     ends = (nodes * np.random.default_rng(seed).random((2, size)) ** 2).astype(np.int64)
     one, other = np.unique(np.sort(ends[:, ends[0] != ends[1]], axis=0), axis=1)
-    return data_of(Network.of(nodes, one, other))
+    return data_of(Network.from_edges(nodes, one, other))
 
 
 def planted_links(seed: int = 0) -> Data:

@@ -21,7 +21,7 @@ Values = tuple[Any, ...]
 """A value before and after, the score, and where there are any: standard errors and the method."""
 
 
-class Comparison:
+class NetworkComparison:
     """Both networks without weights and types, and what several measures need of them, computed once.
 
     Everything random is drawn alike for both, so that a network loses nothing against itself. What one measure
@@ -72,7 +72,7 @@ def _close(before: float, after: float, *further: Any) -> Values:
     return before, after, closeness(before, after), *further
 
 
-def degree_distribution(c: Comparison) -> Values:
+def degree_distribution(c: NetworkComparison) -> Values:
     """Mean degrees, and the Kolmogorov-Smirnov distance of the distributions."""
     most = int(max(c.before.degrees.max(), c.after.degrees.max()))
     below, other = (np.cumsum(np.bincount(g.degrees, minlength=most + 1)) / g.nodes for g in (c.before, c.after))
@@ -80,7 +80,7 @@ def degree_distribution(c: Comparison) -> Values:
     return *means, 1 - float(np.abs(below - other).max())
 
 
-def joint_degree(c: Comparison) -> Values:
+def joint_degree(c: NetworkComparison) -> Values:
     """The part of the edges, counted by the degrees of their ends, that both have in common."""
     pairs = [np.sort(g.degrees[g.edges], axis=0) for g in (c.before, c.after)]
     width = int(max(p.max(initial=0) for p in pairs)) + 1
@@ -91,50 +91,50 @@ def joint_degree(c: Comparison) -> Values:
     return 1.0, same, same
 
 
-def average_clustering(c: Comparison) -> Values:
+def average_clustering(c: NetworkComparison) -> Values:
     """Mean local clustering."""
     return _close(*(float(g.igraph().transitivity_avglocal_undirected(mode="zero")) for g in (c.before, c.after)))
 
 
-def transitivity(c: Comparison) -> Values:
+def transitivity(c: NetworkComparison) -> Values:
     """Share of closed triples."""
     return _close(*(float(g.igraph().transitivity_undirected(mode="zero")) for g in (c.before, c.after)))
 
 
-def harmonic_distance(c: Comparison) -> Values:
+def harmonic_distance(c: NetworkComparison) -> Values:
     """Harmonic mean distance."""
     (one, error), (other, other_error) = (d.harmonic for d in c.distances)
     return _close(one, other, (error, other_error), _searches(c))
 
 
-def effective_diameter(c: Comparison) -> Values:
+def effective_diameter(c: NetworkComparison) -> Values:
     """Distance of 90 % of connected pairs."""
     (one, error), (other, other_error) = (d.effective_diameter for d in c.distances)
     return _close(one, other, (error, other_error), _searches(c))
 
 
-def _searches(c: Comparison) -> str:
+def _searches(c: NetworkComparison) -> str:
     return f"breadth-first from {len(c.distances[0].reached)} nodes"
 
 
-def spectral_radius(c: Comparison) -> Values:
+def spectral_radius(c: NetworkComparison) -> Values:
     """lambda_1."""
     one, other = (adjacency_radius(part, c.rng("spectrum")) for part in c.components)
     return _close(one.value, other.value, (0.0, 0.0), f"{one.method}, {other.method}")
 
 
-def connectivity(c: Comparison) -> Values:
+def connectivity(c: NetworkComparison) -> Values:
     """mu_2."""
     one, other = (algebraic_connectivity(part, c.rng("spectrum")) for part in c.components)
     return _close(one.value, other.value, (0.0, 0.0), f"{one.method}, {other.method}")
 
 
-def modularity(c: Comparison) -> Values:
+def modularity(c: NetworkComparison) -> Values:
     """Modularity of each network's own communities."""
     return _close(c.communities[0][1], c.communities[1][1])
 
 
-def communities(c: Comparison) -> Values:
+def communities(c: NetworkComparison) -> Values:
     """Agreement with communities of the original, of a second run on it and of the published network's."""
     found, published = c.communities[0][0], c.communities[1][0][: c.before.nodes]
     again, _ = leiden(c.before, c.rng("other communities"))
@@ -147,7 +147,7 @@ def communities(c: Comparison) -> Values:
     )
 
 
-def pagerank_top(c: Comparison) -> Values:
+def pagerank_top(c: NetworkComparison) -> Values:
     """The part of the nodes of highest PageRank that both have in common."""
     count, priority = _few(c), _priority(c)
     ranks = (np.round(np.array(g.igraph().pagerank()) * g.nodes, 9) for g in (c.before, c.after))
@@ -156,7 +156,7 @@ def pagerank_top(c: Comparison) -> Values:
     return 1.0, same, same
 
 
-def influence(c: Comparison) -> Values:
+def influence(c: NetworkComparison) -> Values:
     """Cascades on the original from the nodes of highest degree of each."""
     count, priority = min(MOST_SEEDS, _few(c)), _priority(c)
     one, other = (highest(g.degrees, count, priority) for g in (c.before, c.after))
@@ -166,11 +166,11 @@ def influence(c: Comparison) -> Values:
     return mean, other_mean, min(1.0, other_mean / mean), (error, other_error), f"{reached.shape[1]} cascades"
 
 
-def _few(c: Comparison) -> int:
+def _few(c: NetworkComparison) -> int:
     """One in a hundred of the original's nodes, at least one."""
     return int(np.ceil(TOP * c.before.nodes))
 
 
-def _priority(c: Comparison) -> Floats:
+def _priority(c: NetworkComparison) -> Floats:
     """Random numbers that decide between equal nodes; those of the original's nodes do not depend on added ones."""
     return c.rng("priority").random(max(c.before.nodes, c.after.nodes))

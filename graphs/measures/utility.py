@@ -8,7 +8,7 @@ import numpy as np
 from ...errors import InputError, unknown_name
 from ..network import Network
 from .comparison import (
-    Comparison,
+    NetworkComparison,
     Values,
     average_clustering,
     communities,
@@ -59,7 +59,7 @@ class Measure:
 
     name: str
     definition: str
-    compare: Callable[[Comparison], Values]
+    compare: Callable[[NetworkComparison], Values]
     by_node: bool = False
 
     def __call__(self, before: Network, after: Network, rng: np.random.Generator) -> Kept:
@@ -98,7 +98,7 @@ def utility_of(
         raise InputError(
             f"the published network lacks {missing} nodes of the original, which {by_node[0]} asks for"
         )
-    comparison = Comparison(before, after, rng)
+    comparison = NetworkComparison(before, after, rng)
     return tuple(Kept(measure.name, *measure.compare(comparison)) for measure in asked)
 
 

@@ -8,7 +8,7 @@ from rich.console import Console
 from rich.table import Table
 
 from ...audit.planning.grid import Grid
-from ...audit.results.audited import Audit, Place
+from ...audit.results.audit_result import AttackFinding, Audit
 from ...audit.statistics.severity import Scale
 from ..text.answers import rate_at
 
@@ -117,14 +117,14 @@ def _findings(audit: Audit) -> Table:
     return table
 
 
-def _head(place: Place, before: tuple[str, str] | None) -> tuple[str, ...]:
+def _head(place: AttackFinding, before: tuple[str, str] | None) -> tuple[str, ...]:
     title, label = place.section.title, place.outcome.label
     if before == (title, label):
         return "", "", ""
     return "" if before is not None and before[0] == title else title, label, place.outcome.accuracy.text(1, True)
 
 
-def _cells(place: Place, fpr: float) -> tuple[str, ...]:
+def _cells(place: AttackFinding, fpr: float) -> tuple[str, ...]:
     from ...audit.results.assemble import named
 
     a = place.attack

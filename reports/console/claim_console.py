@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from ...audit.claims.claims import ClaimCheck
+from ...audit.claims.claim_check import ClaimCheck
 from ...audit.lint.claim_remark import Lint
 
 if TYPE_CHECKING:

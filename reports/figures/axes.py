@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from .scales import Scale
+from .scales import AxisScale
 from .svg import Place, element, line, text
 
 WIDTH = 520.0
@@ -16,8 +16,8 @@ BELOW = 48.0
 class Axes:
     """Two scales with their titles; ``y`` starts at the bottom."""
 
-    x: Scale
-    y: Scale
+    x: AxisScale
+    y: AxisScale
     x_title: str
     y_title: str
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from markupsafe import Markup
 
 from ...audit.results.assemble import curve, named
-from ...audit.results.audited import Section
+from ...audit.results.audit_result import Section
 from ...audit.results.outcome import AttackOutcome, DefenseOutcome
 from ...audit.statistics.finding import Finding
 from ..text.answers import rate_of

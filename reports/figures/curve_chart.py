@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from markupsafe import Markup
 
-from ...audit.results.audited import Point
+from ...audit.results.audit_result import Point
 from ...audit.statistics.finding import Finding
 from ..text.words import gain
 from .axes import LEFT, RIGHT, TOP, WIDTH, Axes

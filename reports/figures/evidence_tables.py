@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 
 from ...audit.games.subjects import THIRDS
-from ...audit.results.audited import Point
+from ...audit.results.audit_result import Point
 from ...audit.results.outcome import AttackOutcome, DefenseOutcome
 from ...audit.statistics.finding import Finding
 from ...audit.statistics.identity_metrics import CROWDS, NAMED

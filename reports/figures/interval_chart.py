@@ -7,7 +7,7 @@ from markupsafe import Markup
 from ...audit.statistics.finding import Finding
 from .axes import RIGHT, WIDTH, Axes
 from .marks import Mark
-from .scales import Scale, linear
+from .scales import AxisScale, linear
 from .svg import drawing, line, text
 
 ROW, GAP = 19.0, 8.0
@@ -22,7 +22,7 @@ def interval_chart(
     titles, rows, bottom = _laid_out(groups)
     known = [v for _, f, _ in rows for v in (f.estimate, f.low, f.high) if v is not None]
     x = linear([chance, *known], NAMES, WIDTH - RIGHT, lambda v: f"{v:.4g}")
-    axes = Axes(x, Scale(0, 1, bottom, 4.0, ()), "told apart (AUC; 0.5 is guessing)", "")
+    axes = Axes(x, AxisScale(0, 1, bottom, 4.0, ()), "told apart (AUC; 0.5 is guessing)", "")
     parts = [axes.frame(), line((x(chance), bottom), (x(chance), 4.0), "chance")]
     parts += [text((0.0, y + 4), _short(about), "group") for about, y in titles]
     for label, finding, y in rows:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from markupsafe import Markup
 
 from ...audit.results.assemble import CONTROL
-from ...audit.results.audited import Section
+from ...audit.results.audit_result import Section
 from .svg import Place, element, number
 
 SHAPES = {

@@ -9,7 +9,7 @@ FINEST = 1e-6
 
 
 @dataclass(frozen=True)
-class Scale:
+class AxisScale:
     """Maps ``low`` to ``start`` and ``high`` to ``end``; values outside are put on the border.
 
     Attributes:
@@ -37,7 +37,7 @@ class Scale:
 
 def linear(
     values: Iterable[float], start: float, end: float, label: Callable[[float], str], least: float = 0.02
-) -> Scale:
+) -> AxisScale:
     """Equal steps over all values, shares between 0 and 1, with round numbers at both ends; ``least`` wide."""
     known = list(values) or [0.0, 1.0]
     low, high = min(known), max(known)
@@ -45,14 +45,14 @@ def linear(
     step = _round_step((high - low + 2 * room) / 5)
     first, last = math.floor((low - room) / step + 1e-9), math.ceil((high + room) / step - 1e-9)
     marked = [value for k in range(first, last + 1) if 0 <= (value := round(k * step, 10)) <= 1]
-    return Scale(marked[0], marked[-1], start, end, tuple((v, label(v)) for v in marked))
+    return AxisScale(marked[0], marked[-1], start, end, tuple((v, label(v)) for v in marked))
 
 
-def logarithmic(lowest: float, start: float, end: float) -> Scale:
+def logarithmic(lowest: float, start: float, end: float) -> AxisScale:
     """Powers of ten from at or below ``lowest`` up to 1, as shares in percent."""
     least = min(math.floor(math.log10(max(lowest, FINEST)) + 1e-9), -1)
     marked = [10.0**k for k in range(least, 1)]
-    return Scale(marked[0], 1.0, start, end, tuple((v, percent(v)) for v in marked), True)
+    return AxisScale(marked[0], 1.0, start, end, tuple((v, percent(v)) for v in marked), True)
 
 
 def percent(value: float) -> str:

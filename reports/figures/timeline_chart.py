@@ -8,7 +8,7 @@ from markupsafe import Markup
 from ...audit.statistics.finding import Finding
 from .axes import LEFT, RIGHT, TOP, WIDTH, Axes
 from .marks import Mark
-from .scales import Scale, linear
+from .scales import AxisScale, linear
 from .svg import drawing, element, line, polyline
 
 HEIGHT = 210.0
@@ -48,7 +48,7 @@ def _axes(courses: Sequence[Course], y_title: str, chance: float | None, share: 
     known = [v for c in courses for f in c.findings.values() for v in (f.estimate, f.low, f.high) if v is not None]
     marked = rounds[:: -(-len(rounds) // MOST_TICKS)]
     ends = (rounds[0], rounds[-1]) if len(rounds) > 1 else (rounds[0] - 1, rounds[0] + 1)
-    x = Scale(*ends, LEFT + 12, WIDTH - RIGHT - 8, tuple((float(r), str(r)) for r in marked))
+    x = AxisScale(*ends, LEFT + 12, WIDTH - RIGHT - 8, tuple((float(r), str(r)) for r in marked))
     values = known if chance is None else [*known, chance]
     y = linear(values, TOP + HEIGHT, TOP, lambda v: f"{100 * v:.4g} %" if share else f"{v:.4g}")
     return Axes(x, y, "round", y_title)

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from ...audit.results.audited import Audit, Place, Section
+from ...audit.results.audit_result import AttackFinding, Audit, Section
 from ...audit.results.outcome import AttackOutcome
 from ...audit.statistics.finding import Finding
 from ...audit.statistics.vulnerability import as_csv
@@ -97,7 +97,7 @@ def as_table(audit: Audit) -> str:
     return out.getvalue()
 
 
-def _row(place: Place, audit: Audit) -> Iterator[object]:
+def _row(place: AttackFinding, audit: Audit) -> Iterator[object]:
     section, outcome, attack, verdict = place.section, place.outcome, place.attack, place.verdict
     yield from (section.target, section.dataset, outcome.defense, outcome.strength)
     yield from (attack.plan.name, attack.plan.observer, attack.plan.neighbours)
@@ -170,7 +170,7 @@ def data_block(audit: Audit) -> str:
     return text.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")
 
 
-def _short(place: Place, audit: Audit) -> dict[str, Any]:
+def _short(place: AttackFinding, audit: Audit) -> dict[str, Any]:
     attack, outcome = place.attack, place.outcome
     judged = place.verdict if audit.valid else None
     return {

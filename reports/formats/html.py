@@ -12,7 +12,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from ...audit.results.assemble import CONTROL
-from ...audit.results.audited import Audit, Section
+from ...audit.results.audit_result import Audit, Section
 from ...audit.statistics.severity import Level
 from ..figures.charts import (
     Figure,
@@ -42,7 +42,7 @@ OPEN = 12
 
 
 @dataclass(frozen=True)
-class Evidence:
+class EvidenceSection:
     """What was measured of one attack."""
 
     title: str
@@ -65,7 +65,7 @@ class Part:
     remarks: tuple[str, ...]
     claims: Table
     exposure: Table | None
-    evidence: tuple[Evidence, ...]
+    evidence: tuple[EvidenceSection, ...]
 
 
 def as_html(audit: Audit) -> str:
@@ -132,7 +132,7 @@ def _part(index: int, section: Section, audit: Audit) -> Part:
     )
 
 
-def _evidence(name: str, section: Section, identity: Identity, audit: Audit) -> Evidence:
+def _evidence(name: str, section: Section, identity: Identity, audit: Audit) -> EvidenceSection:
     drawn = [
         roc_figure(f"{name}-roc", section, identity, audit.plan.severity.fpr),
         risk_figure(f"{name}-risk", section, identity),
@@ -140,7 +140,7 @@ def _evidence(name: str, section: Section, identity: Identity, audit: Audit) -> 
     ]
     measured = [(outcome.label, attack) for outcome, attack in of_identity(section, identity)]
     title = attack_title(section, identity)
-    return Evidence(
+    return EvidenceSection(
         title,
         tuple(figure for figure in drawn if figure is not None),
         rates_table(f"Measured of {title}, under each defense", measured),

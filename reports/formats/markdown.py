@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from ...audit.results.assemble import curve
-from ...audit.results.audited import Audit, Section
+from ...audit.results.audit_result import Audit, Section
 from ..figures.charts import attack_title, identities
 from ..figures.evidence_tables import points_table
 from ..text.answers import answers, invalidity, question, warnings

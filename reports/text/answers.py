@@ -4,7 +4,7 @@ A *person* is a node of the graph, whatever it stands for.
 """
 
 from ...audit.results.assemble import CONTROL, PLANTED
-from ...audit.results.audited import Audit, Place
+from ...audit.results.audit_result import AttackFinding, Audit
 from ...audit.results.outcome import AttackOutcome
 from ...audit.statistics.finding import Finding
 from ...audit.statistics.severity import Level, Scale
@@ -21,7 +21,7 @@ def question(game: str) -> str:
     return words(game).question
 
 
-def answers(audit: Audit) -> list[tuple[Place, str]]:
+def answers(audit: Audit) -> list[tuple[AttackFinding, str]]:
     """For each section and question the strongest finding on the undefended pipeline, in a sentence.
 
     An invalid audit answers nothing.
@@ -39,14 +39,14 @@ def answers(audit: Audit) -> list[tuple[Place, str]]:
     return found
 
 
-def _different(places: list[Place]) -> int:
+def _different(places: list[AttackFinding]) -> int:
     """How many attacks these are; two that rank people alike are one."""
     names = {p.attack.plan.name for p in places}
     alike = sum(find("attacks", p.attack.plan.name).ranks_as in names for p in places)
     return len(places) - alike
 
 
-def _strength(place: Place) -> tuple[int, bool, float, float]:
+def _strength(place: AttackFinding) -> tuple[int, bool, float, float]:
     """What is open is worse than what is shown to be small; of that the one that may be largest is told."""
     judged = place.verdict
     assert judged is not None
@@ -55,7 +55,7 @@ def _strength(place: Place) -> tuple[int, bool, float, float]:
     return judged.level.severity, not small, size or 0.0, place.attack.auc.estimate or 0.0
 
 
-def answer(place: Place, scale: Scale, of: int = 1) -> str:
+def answer(place: AttackFinding, scale: Scale, of: int = 1) -> str:
     """One finding in people: who names how many, at how many false accusations, and what guessing would name."""
     judged, attack = place.verdict, place.attack
     assert judged is not None

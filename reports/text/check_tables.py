@@ -1,7 +1,7 @@
 """Tables of promises beside measurements, and of the checks of an audit itself."""
 
 from ...audit.results.assemble import named
-from ...audit.results.audited import Audit, Section
+from ...audit.results.audit_result import Audit, Section
 from ...audit.results.outcome import DefenseOutcome
 from .tables import Table
 

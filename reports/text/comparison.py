@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from ...audit.results.assemble import curve
-from ...audit.results.audited import Place, Point, Section
+from ...audit.results.audit_result import AttackFinding, Point, Section
 from ...audit.results.outcome import DefenseOutcome
 from ...audit.statistics.finding import Finding
 from ...audit.statistics.severity import Scale
@@ -63,7 +63,7 @@ def _safest(points: Sequence[Point]) -> Point:
     return min(points, key=lambda p: (p.leak.turned.estimate or 0.0, -(p.utility.estimate or 0.0)))
 
 
-def help_for(place: Place, scale: Scale) -> str:
+def help_for(place: AttackFinding, scale: Scale) -> str:
     """What is left of a finding by the cheapest defense, and trivial alternative, that are shown to help.
 
     Empty where nothing is to mend.
@@ -83,7 +83,7 @@ def help_for(place: Place, scale: Scale) -> str:
     return f"{said} A trivial alternative is shown to help: {_leaves(place, _cheapest(alternatives), scale)}."
 
 
-def _leaves(place: Place, point: Point, scale: Scale) -> str:
+def _leaves(place: AttackFinding, point: Point, scale: Scale) -> str:
     outcome = next(o for o in place.section.outcomes if o.label == point.label)
     same = next(a for a in outcome.attacks if a.plan.identity == place.attack.plan.identity)
     left = rate_at(same, scale.fpr)

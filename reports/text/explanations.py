@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from ...audit.results.audited import Audit, Section
+from ...audit.results.audit_result import Audit, Section
 from .answers import question
 
 APART = (

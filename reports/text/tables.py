@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from ...attacks.attack import QUERIES
 from ...audit.results.assemble import named
-from ...audit.results.audited import Audit, Place
+from ...audit.results.audit_result import AttackFinding, Audit
 from ...audit.statistics.severity import Level
 from ...targets.transcript import Exposure
 from .answers import base_for, question, size
@@ -39,7 +39,7 @@ class Table:
             raise ValueError(f"table '{self.caption}': each row needs {len(self.columns)} cells")
 
 
-def findings_table(caption: str, places: Sequence[Place], audit: Audit) -> Table:
+def findings_table(caption: str, places: Sequence[AttackFinding], audit: Audit) -> Table:
     """What each attack found, the most severe first; without levels where the audit is invalid."""
     base = base_for(0.0, audit.plan.severity.fpr)
     columns = (
@@ -54,7 +54,7 @@ def findings_table(caption: str, places: Sequence[Place], audit: Audit) -> Table
     return Table(caption, columns, tuple(_finding(place, audit) for place in order), (3, 4, 5))
 
 
-def _finding(place: Place, audit: Audit) -> tuple[str, ...]:
+def _finding(place: AttackFinding, audit: Audit) -> tuple[str, ...]:
     attack = place.attack
     return (
         named(attack),
@@ -66,7 +66,7 @@ def _finding(place: Place, audit: Audit) -> tuple[str, ...]:
     )
 
 
-def level_of(place: Place, audit: Audit) -> str:
+def level_of(place: AttackFinding, audit: Audit) -> str:
     """The level, or why there is none."""
     if place.verdict is None:
         return BASELINE

@@ -2,11 +2,11 @@
 
 from dataclasses import dataclass
 
-from ...audit.results.results import UTILITY
+from ...audit.results.outcomes import UTILITY
 from ...audit.statistics.finding import Finding
-from ...targets.games.cells import GAME as CELLS
 from ...targets.games.identities import GAME as IDENTITIES
 from ...targets.games.links import GAME as LINKS
+from ...targets.games.lone_node import GAME as CELLS
 
 
 @dataclass(frozen=True)

@@ -16,9 +16,9 @@ from ..channel import Channel, Retention
 from ..defense import Defense
 from ..device import usable_device
 from ..messages import GLOBAL_KIND, MODEL_KIND, QUERY_NAMES, TABLE_KINDS, UPDATE_KIND, labels_kind, posteriors_kind
-from ..models.recipe import Recipe, initial_weights
-from ..models.shadow_models import ask_models, train_models
-from ..models.shadow_task import Query, Task
+from ..models.model_ensemble import ask_models, train_models
+from ..models.training_config import TrainingConfig, initial_weights
+from ..models.training_task import Query, TrainingTask
 from ..partition import Partition
 from ..party import clients_of
 from ..target import UNITS, Progress, Run, Secrets, Target, Utility, no_progress
@@ -34,7 +34,7 @@ TUNED: dict[str, dict[str, Any]] = {  # Lassila et al. 2025, released configurat
 class ClassifierSettings(FeatureSettings):
     """Settings of `Classifier`."""
 
-    recipe: Recipe = Recipe()
+    recipe: TrainingConfig = TrainingConfig()
     game: Literal["label-membership", "node-presence"] = Field(
         "label-membership", description="what is secret: a label trained on, or the node with its edges"
     )
@@ -114,7 +114,7 @@ class Classifier(Target):
         members = torch.zeros(data.num_nodes, dtype=torch.bool)
         members[torch.from_numpy(secrets.subjects[secrets.truth])] = True
         classes = int(data.y.max()) + 1
-        task = Task(data.cpu(), members[None], s.recipe, classes, s.game == "node-presence")
+        task = TrainingTask(data.cpu(), members[None], s.recipe, classes, s.game == "node-presence")
         defended = _defended(task, defense, branch(seed, "defense"), channel)
         weights = self._trained(defended, secrets, channel, branch(seed, "training"), progress)
         answers = self._publish(task, weights, channel)
@@ -154,7 +154,7 @@ class Classifier(Target):
 
     def _trained(
         self,
-        task: Task,
+        task: TrainingTask,
         secrets: Secrets,
         channel: Channel,
         seed: np.random.SeedSequence,
@@ -168,7 +168,12 @@ class Classifier(Target):
         return {name: weight[0] for name, weight in trained.weights.items()}
 
     def _averaged(
-        self, task: Task, secrets: Secrets, channel: Channel, seed: np.random.SeedSequence, progress: Progress
+        self,
+        task: TrainingTask,
+        secrets: Secrets,
+        channel: Channel,
+        seed: np.random.SeedSequence,
+        progress: Progress,
     ) -> dict[str, Tensor]:
         """Federated averaging (McMahan et al. 2017): local Adam from the common weights, then the weighted mean."""
         s, owner = self.settings, np.full(task.data.num_nodes, -1)
@@ -177,7 +182,7 @@ class Classifier(Target):
         if not bool(local.any(1).all()):
             raise InputError(f"a client has no label left to train on: use fewer clients than {s.clients}")
         recipe = s.recipe.model_copy(update={"epochs": max(1, s.recipe.epochs // s.rounds)})
-        ours = Task(task.data, local, recipe, task.classes, task.induced)
+        ours = TrainingTask(task.data, local, recipe, task.classes, task.induced)
         share = local.sum(1) / local.sum()
         common = initial_weights(recipe, task.data.num_features, task.classes, branch(seed, "weights"))
         for round_ in range(s.rounds):
@@ -191,7 +196,7 @@ class Classifier(Target):
         channel.send(GLOBAL_KIND, "server", "clients", s.rounds, common)
         return common
 
-    def _publish(self, task: Task, weights: dict[str, Tensor], channel: Channel) -> dict[str, Tensor]:
+    def _publish(self, task: TrainingTask, weights: dict[str, Tensor], channel: Channel) -> dict[str, Tensor]:
         """Sends what the settings say; returns the logits of all nodes for each way to ask."""
         s, everybody = self.settings, torch.arange(task.data.num_nodes)
         round_ = s.rounds if s.clients > 1 else 1
@@ -216,7 +221,7 @@ class Classifier(Target):
         return answers
 
 
-def _defended(task: Task, defense: Defense, seed: np.random.SeedSequence, channel: Channel) -> Task:
+def _defended(task: TrainingTask, defense: Defense, seed: np.random.SeedSequence, channel: Channel) -> TrainingTask:
     """What is trained on after the defense had its hand on the data; the members are one party's to it."""
     data = task.data.clone()
     data.train_mask = task.members[0]
@@ -225,4 +230,4 @@ def _defended(task: Task, defense: Defense, seed: np.random.SeedSequence, channe
     (party,) = clients_of(data, Partition.undivided(data.num_nodes))
     party = defense.on_data(party, None, seed, channel.holder(party.name))
     trained_on = Data(x=party.x, edge_index=party.edges, y=party.y_train)
-    return Task(trained_on, party.train[None], task.recipe, task.classes, task.induced)
+    return TrainingTask(trained_on, party.train[None], task.recipe, task.classes, task.induced)

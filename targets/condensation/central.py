@@ -15,7 +15,7 @@ from ...randomness import branch
 from ..channel import Channel, Retention
 from ..defense import Defense, GradientChange, LossTerm
 from ..device import usable_device
-from ..federated.exchange import exchange
+from ..federated.neighbour_exchange import exchange
 from ..games.membership import GAME, channels_of_leakage, label_membership
 from ..messages import CONDENSED_KIND
 from ..models.propagation import Neighbourhood
@@ -23,7 +23,7 @@ from ..partition import Partition
 from ..party import Client, clients_of
 from ..target import Progress, Run, Target, no_progress
 from .condensed import CondensedGraph
-from .evaluation import Bench, TestPhase
+from .evaluation import EvaluationSettings, UtilityEvaluator
 from .gradient_distance import RatioOf, allocate_labels, condensed_size
 from .released import transferred, utilities
 
@@ -33,7 +33,7 @@ PUBLISHED_RATIO = {"cora": 0.026, "citeseer": 0.018, "pubmed": 0.0015}
 0.3 %). Features are scaled there."""
 
 
-class CentralTestPhase(TestPhase):
+class CentralTestPhase(EvaluationSettings):
     """GCond's test phase: trained on the condensed graph, chosen on validation nodes, tested on the whole graph."""
 
     lr: float = Field(0.01, gt=0)
@@ -87,7 +87,7 @@ class CentralCondensation(Target):
     def why_not(self, defense: Defense) -> str | None:
         if defense.needs_shared_model:
             return "it needs a model that clients trained together before"
-        if "on_training" in defense.sockets() and not self.trains:
+        if "on_training" in defense.hooks() and not self.trains:
             return "it adds a term to the loss, and this target trains nothing"
         return super().why_not(defense)
 
@@ -115,7 +115,7 @@ class CentralCondensation(Target):
             for round_, release in self.releases(graph, branch(seed, "condense")):
                 sent = channel.send(CONDENSED_KIND, graph.owner.name, "public", round_, release.tensors())
                 released.append((round_, CondensedGraph.from_tensors(sent)))
-        bench = Bench([graph.owner], [graph.near], EVALUATED_WITH, s.test)
+        bench = UtilityEvaluator([graph.owner], [graph.near], EVALUATED_WITH, s.test)
         worth, chosen = utilities(bench, released, branch(seed, "evaluate"), progress)
         best = released[chosen][1]
         told = (

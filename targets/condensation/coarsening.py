@@ -70,7 +70,7 @@ def _groups(edges: np.ndarray, nodes: int, count: int, seed: np.random.SeedSeque
     if count > nodes:
         raise InputError(f"a graph of {nodes} nodes cannot be coarsened to {count}: lower the ratio")
     low, high = edges[:, edges[0] < edges[1]]
-    near = Network.of(nodes, low, high).adjacency
+    near = Network.from_edges(nodes, low, high).adjacency
     options = pymetis.Options(seed=integer(seed) % 2**31)
     _, parts = pymetis.part_graph(count, xadj=near.indptr, adjncy=near.indices, options=options)
     found: np.ndarray = np.unique(np.asarray(parts, dtype=np.int64), return_inverse=True)[1]

@@ -16,7 +16,7 @@ from torch_geometric.nn import APPNP, ChebConv, GATConv, GCNConv, SAGEConv, SGCo
 from ...randomness import branch, seeded
 from ..models.training import fit
 from .condensed import CondensedGraph
-from .evaluation import TestPhase
+from .evaluation import EvaluationSettings
 
 HEADS = 8
 STRONG_LINK = 0.5
@@ -25,7 +25,7 @@ Answers = tuple[Tensor, Tensor]
 
 
 @dataclass(frozen=True)
-class Links:
+class GraphEdges:
     """A graph's edges [2, e] with weights [e]."""
 
     edges: Tensor
@@ -48,13 +48,13 @@ class Downstream(nn.Module):
         super().__init__()
         self.first, self.second, self.weighted, self.dropout = first, second, weighted, dropout
 
-    def forward(self, x: Tensor, links: Links) -> Tensor:
+    def forward(self, x: Tensor, links: GraphEdges) -> Tensor:
         """Logits of all nodes, [n, C]."""
         if self.first is not None:
             x = F.dropout(torch.relu(self._apply_layer(self.first, x, links)), self.dropout, self.training)
         return self._apply_layer(self.second, x, links)
 
-    def _apply_layer(self, layer: nn.Module, x: Tensor, links: Links) -> Tensor:
+    def _apply_layer(self, layer: nn.Module, x: Tensor, links: GraphEdges) -> Tensor:
         if isinstance(layer, nn.Linear):
             out: Tensor = layer(x)
         elif self.weighted:
@@ -90,11 +90,11 @@ ARCHITECTURES: dict[str, Callable[[int, int, int], Downstream]] = {
 }
 
 
-def links_of(release: CondensedGraph, weighted: bool) -> Links:
+def links_of(release: CondensedGraph, weighted: bool) -> GraphEdges:
     """A condensed graph's links: all with their weights, or the strong ones for layers that know no weights."""
     kept = release.adjacency if weighted else (release.adjacency > STRONG_LINK).float()
     edges = kept.nonzero().t().contiguous()
-    return Links(edges, kept[edges[0], edges[1]])
+    return GraphEdges(edges, kept[edges[0], edges[1]])
 
 
 @dataclass(frozen=True)
@@ -116,7 +116,7 @@ class WholeGraph:
 
     def logits(self, model: Downstream) -> Tensor:
         """Logits of all nodes, [N, C]."""
-        out: Tensor = model(self.x, Links(self.edges, torch.ones(self.edges.shape[1]).to(self.x)))
+        out: Tensor = model(self.x, GraphEdges(self.edges, torch.ones(self.edges.shape[1]).to(self.x)))
         return out
 
     def right(self, model: Downstream, asked: Iterable[Answers]) -> int:
@@ -130,7 +130,7 @@ def transfer(
     release: CondensedGraph,
     graph: WholeGraph,
     classes: int,
-    phase: TestPhase,
+    phase: EvaluationSettings,
     seed: np.random.SeedSequence,
     progress: Callable[[int], None],
 ) -> dict[str, float]:
@@ -151,7 +151,9 @@ def transfer(
     return found
 
 
-def _right_after_training(model: Downstream, release: CondensedGraph, graph: WholeGraph, phase: TestPhase) -> int:
+def _right_after_training(
+    model: Downstream, release: CondensedGraph, graph: WholeGraph, phase: EvaluationSettings
+) -> int:
     """Right answers at test nodes of a model trained on a release."""
     links = links_of(release, model.weighted)
     fit(
@@ -168,7 +170,7 @@ def _right_after_training(model: Downstream, release: CondensedGraph, graph: Who
     return graph.right(model, (share.test for share in graph.shares))
 
 
-def _tuned(model: Downstream, share: Share, graph: WholeGraph, phase: TestPhase) -> int:
+def _tuned(model: Downstream, share: Share, graph: WholeGraph, phase: EvaluationSettings) -> int:
     """Right answers at a holder's test nodes by a copy of the model that the holder tuned."""
     own, (nodes, y) = deepcopy(model), share.train
     fit(

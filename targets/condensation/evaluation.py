@@ -19,7 +19,7 @@ from ..target import Utility
 from .condensed import CondensedGraph
 
 
-class TestPhase(Settings):
+class EvaluationSettings(Settings):
     """The test phase of FedGC (paper section 3.1 and E; numbers from the released code)."""
 
     __test__ = False  # for test collectors: this is not a test class
@@ -56,7 +56,7 @@ class Labelled:
 def train_on(
     release: CondensedGraph,
     backbone: type[Backbone],
-    phase: TestPhase,
+    phase: EvaluationSettings,
     classes: int,
     check: Callable[[Backbone], float] | None = None,
 ) -> Backbone:
@@ -78,10 +78,12 @@ def train_on(
     return model
 
 
-class Bench:
+class UtilityEvaluator:
     """Measures releases for a fixed set of clients. Validation selects; test nodes are only counted."""
 
-    def __init__(self, clients: list[Client], near: list[Neighbourhood], backbone: str, phase: TestPhase) -> None:
+    def __init__(
+        self, clients: list[Client], near: list[Neighbourhood], backbone: str, phase: EvaluationSettings
+    ) -> None:
         self.backbone, self.phase, self.classes = BACKBONES[backbone], phase, clients[0].classes
         pairs = list(zip(clients, near, strict=True))
         self.train = [Labelled.of(n, c.train, c.y_train) for c, n in pairs]

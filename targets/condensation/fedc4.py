@@ -12,9 +12,9 @@ from torch_geometric.data import Data
 
 from ...errors import InputError, unknown_name
 from ...randomness import branch
-from ..federated.exchange import exchange
-from ..federated.federated import Federated, FederatedRun, FederatedSettings
+from ..federated.federated_averaging import Federated, FederatedRun, FederatedSettings
 from ..federated.local_training import Aggregated, LocalTask, OptimiserName
+from ..federated.neighbour_exchange import exchange
 from ..games.membership import channels_of_leakage, label_membership
 from ..messages import CONDENSED_ROWS_KIND, EMBEDDINGS_KIND, STATISTICS_KIND
 from ..models.propagation import Factor, dense_gcn_operator

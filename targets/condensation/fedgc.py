@@ -15,10 +15,10 @@ from ...randomness import branch
 from ..channel import Channel, Retention
 from ..defense import Defense, LossTerm, SharedModel
 from ..device import usable_device
-from ..federated.exchange import EXCHANGED_KINDS, exchange
+from ..federated.neighbour_exchange import EXCHANGED_KINDS, exchange
 from ..federated.self_training import label_the_rest, train_together
-from ..games.cells import GAME as LONE_NODE
-from ..games.cells import lone_node_secrets
+from ..games.lone_node import GAME as LONE_NODE
+from ..games.lone_node import lone_node_secrets
 from ..games.membership import GAME, channels_of_leakage, label_membership
 from ..messages import (
     CLASS_COUNTS_KIND,
@@ -36,7 +36,7 @@ from ..partition import partition
 from ..party import Client, clients_of
 from ..target import Progress, Run, Secrets, Target, no_progress
 from .condensed import CondensedGraph
-from .evaluation import Bench, TestPhase
+from .evaluation import EvaluationSettings, UtilityEvaluator
 from .gradient_distance import condensed_size
 from .matching import ClassCells, MatchingServer, MatchingSettings, aggregated
 from .released import transferred, utilities
@@ -63,7 +63,7 @@ class FedGCSettings(FeatureSettings, MatchingSettings):
     held_out: float = Field(
         0.5, ge=0, lt=1, description="share of test nodes kept out of self-training, to be reported apart"
     )
-    test: TestPhase = TestPhase()
+    test: EvaluationSettings = EvaluationSettings()
     transfer: bool = Field(False, description="also train other architectures on the chosen release")
     device: str = "cpu"
 
@@ -165,7 +165,7 @@ class _FedGCRun:
             self.shared = self._self_train()
         self.clients = self._defended()
         near = self._exchange(self.clients)
-        bench = Bench(self.clients, near, self.settings.backbone, self.settings.test)
+        bench = UtilityEvaluator(self.clients, near, self.settings.backbone, self.settings.test)
         with self.channel.keeping():
             releases = self._condense(near)
         worth, chosen = utilities(bench, releases, branch(self.seed, "evaluate"), self.progress)

@@ -16,9 +16,9 @@ from ...randomness import branch, integer
 from ..channel import Channel, Retention
 from ..defense import Defense, LossTerm
 from ..device import usable_device
-from ..federated.exchange import exchange
-from ..games.cells import GAME as LONE_NODE
-from ..games.cells import lone_node_secrets
+from ..federated.neighbour_exchange import exchange
+from ..games.lone_node import GAME as LONE_NODE
+from ..games.lone_node import lone_node_secrets
 from ..games.membership import GAME, channels_of_leakage, label_membership
 from ..messages import CLASS_GRADIENTS_KIND, CONDENSED_KIND, CONDENSED_UPLOAD_KIND, MATCHING_MODEL_KIND
 from ..models.backbone import BACKBONES, Weights
@@ -27,7 +27,7 @@ from ..party import Client, clients_of
 from ..splits import SPLIT, SplitName, divided
 from ..target import Progress, Run, Target, no_progress
 from .condensed import CondensedGraph, joined
-from .evaluation import Bench, TestPhase
+from .evaluation import EvaluationSettings, UtilityEvaluator
 from .gradient_distance import RatioOf, condensed_size
 from .local import condensed_alone
 from .matching import ClassCells, MatchingServer, MatchingSettings, aggregated
@@ -37,7 +37,7 @@ HARDER = ("actor", "tolokers")
 """Graphs of which OpenFGL, on which FedGM's code is built, trains on a half."""
 
 
-class FedGMTestPhase(TestPhase):
+class FedGMTestPhase(EvaluationSettings):
     """Models that the server trains on the condensed graph and clients use on their own graphs."""
 
     lr: float = Field(0.01, gt=0)
@@ -190,7 +190,7 @@ class _FedGMRun:
             releases = [(0, self._released(joined(uploads), 0))]
             if s.refinements:
                 releases.append((s.refinements, self._released(self._refined(uploads, cells), s.refinements)))
-        bench = Bench(self.clients, near, s.backbone, s.test)
+        bench = UtilityEvaluator(self.clients, near, s.backbone, s.test)
         worth, _ = utilities(bench, releases, branch(self.seed, "evaluate"), self.progress)
         best = releases[-1][1]  # whether there is a second stage is a setting, not chosen by its result
         groups = channels_of_leakage(self.data.train_mask.cpu().numpy(), self.copied) if s.init == "real" else {}

@@ -11,11 +11,14 @@ from ...randomness import branch
 from ..party import Client
 from ..target import Progress, Utility
 from .condensed import CondensedGraph
-from .evaluation import Bench, TestPhase
+from .evaluation import EvaluationSettings, UtilityEvaluator
 
 
 def utilities(
-    bench: Bench, releases: Sequence[tuple[int, CondensedGraph]], seed: np.random.SeedSequence, progress: Progress
+    bench: UtilityEvaluator,
+    releases: Sequence[tuple[int, CondensedGraph]],
+    seed: np.random.SeedSequence,
+    progress: Progress,
 ) -> tuple[tuple[Utility, ...], int]:
     """The worth of each release, and which of them is best on validation nodes."""
     found = []
@@ -29,7 +32,7 @@ def transferred(
     release: CondensedGraph,
     data: Data,
     clients: Sequence[Client],
-    phase: TestPhase,
+    phase: EvaluationSettings,
     seed: np.random.SeedSequence,
     progress: Progress,
     across: bool = True,

@@ -13,7 +13,7 @@ from torch_geometric.data import Data
 from ...errors import InputError
 from ...randomness import branch
 from ..models.backbone import Weights
-from ..models.recipe import Recipe
+from ..models.training_config import TrainingConfig
 from .central import CentralCondensation, CentralSettings, OwnGraph
 from .condensed import CondensedGraph
 from .coresets import KCenter, logits
@@ -97,7 +97,7 @@ class SFGC(CentralCondensation):
 
     def _experts(self, graph: OwnGraph, seed: np.random.SeedSequence) -> Trajectories:
         s, owner = self.settings, graph.owner
-        recipe = Recipe(
+        recipe = TrainingConfig(
             hidden=s.hidden,
             lr=s.lr_expert,
             weight_decay=s.decay_expert,

@@ -13,10 +13,10 @@ from ...errors import InputError
 from ...randomness import branch
 from ..defense import LossTerm
 from ..models.batched_models import Course, recorded
+from ..models.model_ensemble import MEMORY
 from ..models.propagation import sparse_features
-from ..models.recipe import Recipe, initial_weights, weight_shapes
-from ..models.shadow_models import MEMORY
-from ..models.shadow_task import Task
+from ..models.training_config import TrainingConfig, initial_weights, weight_shapes
+from ..models.training_task import TrainingTask
 from ..party import Client
 
 LIMIT = 8 * 2**30
@@ -47,7 +47,7 @@ class Trajectories:
 
 
 def expert_trajectories(
-    task: Task,
+    task: TrainingTask,
     epochs: Sequence[int],
     seed: np.random.SeedSequence,
     *,
@@ -109,11 +109,11 @@ def _check_size(experts: int, snapshots: int, weights: int) -> None:
         )
 
 
-def owners_task(owner: Client, recipe: Recipe, experts: int) -> Task:
+def owners_task(owner: Client, recipe: TrainingConfig, experts: int) -> TrainingTask:
     """Experts that all train on the labelled nodes of one owner's graph, [K, n] alike."""
     data = Data(x=sparse_features(owner.x), edge_index=owner.edges, y=owner.y_train)
     data.num_nodes = len(owner.nodes)
-    return Task(data, owner.train.expand(experts, -1), recipe, owner.classes)
+    return TrainingTask(data, owner.train.expand(experts, -1), recipe, owner.classes)
 
 
 def with_term(owner: Client, term: LossTerm | None, experts: int) -> Callable[[int, Tensor], Tensor] | None:

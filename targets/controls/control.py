@@ -8,7 +8,7 @@ from ..defense import Defense
 from ..target import Target
 
 
-class Control(Target):
+class PlantedLeak(Target):
     """Base of controls: they run on a graph of their own, have no presets, and are not defended."""
 
     def why_not(self, defense: Defense) -> str | None:

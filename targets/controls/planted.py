@@ -27,16 +27,16 @@ from ..messages import (
     labels_kind,
     posteriors_kind,
 )
+from ..models.model_ensemble import ask_models, train_models
 from ..models.propagation import gcn_operator
-from ..models.recipe import Recipe, initial_weights
-from ..models.shadow_models import ask_models, train_models
-from ..models.shadow_task import Query, Task
+from ..models.training_config import TrainingConfig, initial_weights
+from ..models.training_task import Query, TrainingTask
 from ..target import UNITS, Progress, Run, Secrets, Target, Utility, no_progress
-from .control import Control
+from .control import PlantedLeak
 
 Leak = Literal["model", "updates", "tables", "release", "embeddings"]
 COLLABORATION = (EMBEDDINGS_KIND, STATISTICS_KIND)
-HEART = Recipe(architecture="gcn", hidden=64, epochs=200, lr=0.01, weight_decay=0, dropout=0)
+HEART = TrainingConfig(architecture="gcn", hidden=64, epochs=200, lr=0.01, weight_decay=0, dropout=0)
 """Enough to learn random labels of nearly orthogonal features by heart."""
 
 
@@ -48,7 +48,7 @@ class PlantedSettings(Settings):
     clients: int = Field(10, ge=1, description="parties that an attacker may be")
 
 
-class Planted(Control):
+class Planted(PlantedLeak):
     """A control that leaks on purpose: a model that knows its members by heart, and a release made of their rows.
 
     Labels are random and features nearly orthogonal (dataset `planted`), so nothing is learned but who was trained
@@ -82,7 +82,7 @@ class Planted(Control):
         subjects = np.flatnonzero(train | test)
         secrets = Secrets(s.game, UNITS[s.game], subjects, train[subjects])
         classes = int(data.y.max()) + 1
-        task = Task(data, data.train_mask[None], HEART, classes, s.game == "node-presence")
+        task = TrainingTask(data, data.train_mask[None], HEART, classes, s.game == "node-presence")
         weights = train_models(task, [], branch(seed, "training"), keep_weights=True).weights
         if "embeddings" in s.leaks and s.clients > 1:
             _send_embeddings(task, weights, branch(seed, "first"), channel, s.clients)
@@ -95,7 +95,7 @@ class Planted(Control):
         utility = Utility(1, float("nan"), accuracy, accuracy)
         return Run(channel.transcript, {s.game: secrets}, (utility,), 0, recipe=recipe)
 
-    def _send(self, task: Task, weights: dict[str, Tensor], channel: Channel) -> None:
+    def _send(self, task: TrainingTask, weights: dict[str, Tensor], channel: Channel) -> None:
         model = {name: weight[0] for name, weight in weights.items()}
         if "model" in self.settings.leaks:
             channel.send(MODEL_KIND, "server", "public", 1, model)
@@ -112,7 +112,7 @@ class Planted(Control):
                 released = CondensedGraph(x, task.data.y[kept], nothing)
                 channel.send(CONDENSED_KIND, "server", "public", round_, released.tensors())
 
-    def _send_tables(self, task: Task, weights: dict[str, Tensor], channel: Channel) -> None:
+    def _send_tables(self, task: TrainingTask, weights: dict[str, Tensor], channel: Channel) -> None:
         nodes = torch.arange(task.data.num_nodes)
         asked = {"full": task.data.edge_index, "0-hop": None, "apart": task.data.edge_index}
         for query in QUERY_NAMES.values():
@@ -135,7 +135,7 @@ class Planted(Control):
 
 
 def _send_embeddings(
-    task: Task, weights: dict[str, Tensor], seed: np.random.SeedSequence, channel: Channel, clients: int
+    task: TrainingTask, weights: dict[str, Tensor], seed: np.random.SeedSequence, channel: Channel, clients: int
 ) -> None:
     """Members' own embeddings from each client to the next, under first weights and under the trained model's.
 

@@ -13,15 +13,15 @@ from ...settings import Settings
 from ..channel import Channel, Retention
 from ..defense import Defense
 from ..federated.local_training import LocalTask, Subgraph
-from ..games.cells import lone_node_secrets
+from ..games.lone_node import lone_node_secrets
 from ..messages import CLASS_GRADIENTS_KIND, MATCHING_MODEL_KIND
-from ..models.recipe import Recipe, initial_weights
+from ..models.training_config import TrainingConfig, initial_weights
 from ..partition import partition
 from ..party import Client, clients_of
 from ..target import Progress, Run, Utility, no_progress
-from .control import Control
+from .control import PlantedLeak
 
-RECIPE = Recipe(architecture="gcn", hidden=32, epochs=1, dropout=0)
+RECIPE = TrainingConfig(architecture="gcn", hidden=32, epochs=1, dropout=0)
 
 
 class PlantedGradientsSettings(Settings):
@@ -30,7 +30,7 @@ class PlantedGradientsSettings(Settings):
     clients: int = Field(10, ge=1)
 
 
-class PlantedGradients(Control):
+class PlantedGradients(PlantedLeak):
     """A control that leaks on purpose: each client labels one node or two of each class, and uploads its gradients.
 
     Half of the gradients, by lot, are those of one node alone (dataset `planted`, one round, random weights). An

@@ -13,13 +13,13 @@ from ..defense import Defense
 from ..federated.local_training import LocalTask, Subgraph
 from ..games.links import link_secrets
 from ..messages import GLOBAL_KIND, GRADIENT_KIND, MODEL_KIND, UPDATE_KIND, posteriors_kind
-from ..models.recipe import Recipe, initial_weights
+from ..models.training_config import TrainingConfig, initial_weights
 from ..partition import Partition
 from ..party import clients_of
 from ..target import Progress, Run, Utility, no_progress
-from .control import Control
+from .control import PlantedLeak
 
-RECIPE = Recipe(architecture="gcn", hidden=32, epochs=1, dropout=0)
+RECIPE = TrainingConfig(architecture="gcn", hidden=32, epochs=1, dropout=0)
 
 
 class PlantedLinksSettings(Settings):
@@ -28,7 +28,7 @@ class PlantedLinksSettings(Settings):
     non_edges: int = Field(20_000, ge=1, description="pairs without an edge that are in question, at most")
 
 
-class PlantedLinks(Control):
+class PlantedLinks(PlantedLeak):
     """A control that leaks on purpose: weights that know the links by heart, and posteriors that spell them out.
 
     Nodes form small cliques (dataset `planted-links`); labels are random and features nearly orthogonal, so they

@@ -19,7 +19,7 @@ from ..publishing.planted_accounts import plant
 from ..publishing.publish import OWNER, sensitive_links
 from ..publishing.published import tensors_of
 from ..target import Progress, Run, Utility, no_progress
-from .control import Control
+from .control import PlantedLeak
 
 ACCOUNTS = 10
 TARGETS = 20
@@ -32,7 +32,7 @@ class PlantedNetworkSettings(Settings):
     clients: int = Field(1, ge=1, description="parties that an attacker may be")
 
 
-class PlantedNetwork(Control):
+class PlantedNetwork(PlantedLeak):
     """A control that leaks on purpose: a random network, published as it is (dataset `planted-network`).
 
     Almost every node is the only one with its neighbours' degrees, an adversary has ten accounts in it that are

@@ -1,6 +1,6 @@
 """FedAvg: clients upload weights, or gradients, and the server averages (McMahan et al., AISTATS 2017)."""
 
-from .federated import Federated
+from .federated_averaging import Federated
 
 
 class FedAvg(Federated):

@@ -6,9 +6,9 @@ from pydantic import Field
 
 from ..channel import Channel
 from ..party import Client
-from .exchange import EXCHANGED_KINDS, exchange
-from .federated import Federated, FederatedRun, FederatedSettings
+from .federated_averaging import Federated, FederatedRun, FederatedSettings
 from .local_training import Aggregated, Forward
+from .neighbour_exchange import EXCHANGED_KINDS, exchange
 
 
 class FedGCNSettings(FederatedSettings):

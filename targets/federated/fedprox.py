@@ -7,7 +7,7 @@ from pydantic import Field
 from torch import Tensor
 
 from ..party import Client
-from .federated import Federated, FederatedRun, FederatedSettings
+from .federated_averaging import Federated, FederatedRun, FederatedSettings
 from .local_training import Correction
 
 

@@ -12,7 +12,7 @@ from ...randomness import branch
 from ..channel import Channel
 from ..messages import GENERATOR_GRADIENT_KIND, GENERATOR_KIND
 from ..party import Client
-from .federated import Federated, FederatedRun, FederatedSettings
+from .federated_averaging import Federated, FederatedRun, FederatedSettings
 from .local_training import Drop, Forward, Subgraph, Weights, nothing_dropped
 from .neighbour_generation import Generator, GeneratorSettings, Others
 

@@ -10,7 +10,7 @@ from torch.nn import functional as F
 
 from ..defense import LossTerm
 from ..models.propagation import Factor, Neighbourhood, gcn_operator, mean_operator, sparse_features
-from ..models.recipe import Recipe
+from ..models.training_config import TrainingConfig
 from ..party import Client
 
 Weights = Mapping[str, Tensor]
@@ -26,7 +26,7 @@ def nothing_dropped(hidden: Tensor) -> Tensor:
 
 
 def dropout(rate: float, generator: torch.Generator) -> Drop:
-    """Dropout in steps of 1/256, as a `Recipe` counts it; ``generator`` lives where the hidden units do."""
+    """Dropout in steps of 1/256, as a `TrainingConfig` counts it; ``generator`` lives where the hidden units do."""
     share = round(256 * rate) / 256
     if share == 0:
         return nothing_dropped
@@ -58,13 +58,13 @@ class Subgraph:
         operator: of GCN and SAGE: the propagation [n, n].
     """
 
-    recipe: Recipe
+    recipe: TrainingConfig
     x: Factor
     edges: Tensor
     operator: Factor | None
 
     @classmethod
-    def of(cls, recipe: Recipe, x: Tensor, edges: Tensor) -> "Subgraph":
+    def of(cls, recipe: TrainingConfig, x: Tensor, edges: Tensor) -> "Subgraph":
         """``x`` [n, d], ``edges`` [2, e] local ids, possibly none."""
         rows = Factor.of(sparse_features(x))
         if recipe.architecture == "gat":

@@ -12,7 +12,7 @@ from torch.nn import functional as F
 from ...randomness import branch, integer
 from ...settings import Settings
 from ..models.propagation import Factor, sparse_features
-from ..models.recipe import Recipe, initial_weights
+from ..models.training_config import TrainingConfig, initial_weights
 from ..party import Client
 from .local_training import Subgraph, as_parameters
 
@@ -51,7 +51,7 @@ class Impaired:
     hidden: Tensor
 
     @classmethod
-    def of(cls, client: Client, recipe: Recipe, share: float, seed: np.random.SeedSequence) -> "Impaired":
+    def of(cls, client: Client, recipe: TrainingConfig, share: float, seed: np.random.SeedSequence) -> "Impaired":
         """Hides ``share`` of the nodes, drawn at random, with all their edges; one node is left at least."""
         nodes = len(client.nodes)
         left = np.sort(np.random.default_rng(seed).permutation(nodes)[: max(1, nodes - round(share * nodes))])
@@ -81,7 +81,7 @@ class Generator:
     def __init__(self, client: Client, settings: GeneratorSettings, seed: np.random.SeedSequence) -> None:
         s, d = settings, client.x.shape[1]
         self.settings, self.client, self.seed = s, client, seed
-        self.recipe = Recipe(architecture="sage", hidden=s.latent, dropout=0)
+        self.recipe = TrainingConfig(architecture="sage", hidden=s.latent, dropout=0)
         self.impaired = Impaired.of(client, self.recipe, s.hidden_share, branch(seed, "hidden"))
         coins = torch.Generator().manual_seed(integer(branch(seed, "weights")))
         bound = s.latent**-0.5

@@ -10,7 +10,7 @@ from torch_geometric.data import Data
 
 from ..messages import CONTROL_KIND, GLOBAL_CONTROL_KIND
 from ..party import Client
-from .federated import Federated, FederatedRun, FederatedSettings
+from .federated_averaging import Federated, FederatedRun, FederatedSettings
 from .local_training import Correction
 
 

@@ -14,7 +14,7 @@ from ..messages import SELF_TRAINING_GRADIENTS_KIND, SELF_TRAINING_MODEL_KIND
 from ..models.backbone import GCN, Weights
 from ..models.propagation import Neighbourhood, side_by_side
 from ..party import Client
-from .federated import labelled_counts
+from .federated_averaging import labelled_counts
 
 
 def mean_error(logits: Tensor, labels: Tensor) -> Tensor:

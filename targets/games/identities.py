@@ -86,5 +86,5 @@ def identity_secrets(
         nodes=people + nodes,
         people=people,
         image=placed,
-        stands_for=every / max(len(drawn), 1),
+        sampling_weight=every / max(len(drawn), 1),
     )

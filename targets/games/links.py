@@ -68,7 +68,7 @@ def link_secrets(
         owner[ends(subjects, nodes)[0]],
         nodes=nodes,
         holders=owner,
-        stands_for=every / max(len(others), 1),
+        sampling_weight=every / max(len(others), 1),
         asked=uniform,
         samples={MATCHED: truth | np.isin(subjects, matched)},
     )

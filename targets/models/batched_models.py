@@ -14,7 +14,7 @@ from torch.nn import functional as F
 
 from ...randomness import integer
 from .propagation import gcn_operator, mean_operator
-from .shadow_task import One, Query, Task
+from .training_task import One, Query, TrainingTask
 
 Weights = dict[str, Tensor]
 FLOATS_PER_UNIT = 12
@@ -22,7 +22,7 @@ FLOATS_PER_UNIT = 12
 
 
 def batches(
-    task: Task,
+    task: TrainingTask,
     queries: Sequence[Query],
     first: Sequence[Weights],
     coins: Sequence[np.random.SeedSequence],
@@ -34,7 +34,7 @@ def batches(
         yield from batch.trained(queries)
 
 
-def batch_size(task: Task, memory: int) -> int:
+def batch_size(task: TrainingTask, memory: int) -> int:
     """Models that fit into ``memory`` bytes together; at least one."""
     n, edges = task.data.num_nodes, task.data.edge_index.shape[1] + task.data.num_nodes
     per_edge = task.recipe.hidden if task.recipe.architecture == "gat" else 1
@@ -59,7 +59,7 @@ class Course:
 
 
 def recorded(
-    task: Task,
+    task: TrainingTask,
     first: Sequence[Weights],
     coins: Sequence[np.random.SeedSequence],
     device: str,
@@ -72,7 +72,7 @@ def recorded(
 
 
 def asked_in_batches(
-    task: Task, queries: Sequence[Query], weights: Sequence[Weights], device: str, memory: int
+    task: TrainingTask, queries: Sequence[Query], weights: Sequence[Weights], device: str, memory: int
 ) -> Iterator[list[Tensor]]:
     """Asks models that are trained already, batch by batch."""
     nobody = np.random.SeedSequence(0)
@@ -82,7 +82,7 @@ def asked_in_batches(
 
 
 def _made(
-    task: Task,
+    task: TrainingTask,
     first: Sequence[Weights],
     coins: Sequence[np.random.SeedSequence],
     device: str,
@@ -110,7 +110,7 @@ class _Batch:
 
     def __init__(
         self,
-        task: Task,
+        task: TrainingTask,
         first: list[Weights],
         coins: list[np.random.SeedSequence],
         some: range,

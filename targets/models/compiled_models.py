@@ -13,8 +13,8 @@ from torch import Tensor
 from .compiled_training import Reads, Shape, Turned, answers, train
 from .kernels import LANES, Csr, aligned, panel_width
 from .propagation import gcn_operator, mean_operator
-from .recipe import Recipe, weight_shapes
-from .shadow_task import One, Query, Task
+from .training_config import TrainingConfig, weight_shapes
+from .training_task import One, Query, TrainingTask
 
 PARTS = {"gcn": (True,), "sgc": (True,), "sage": (True, False), "mlp": (False,)}
 """Which parts of a layer are propagated."""
@@ -23,7 +23,7 @@ TILE_ENTRIES = 64  # fewer to a row of a tile and its beginning costs more than 
 TrainOne = Callable[[int, dict[str, Tensor], np.random.SeedSequence], One]
 
 
-def trainer(task: Task, queries: Sequence[Query]) -> TrainOne:
+def trainer(task: TrainingTask, queries: Sequence[Query]) -> TrainOne:
     """A function that trains model k from its first weights with its own randomness, and asks it."""
     x, labels = _features(task.data.x), _labels(task)
     whole = None if task.induced else Sight.of(x, task.data.edge_index, task.recipe)
@@ -41,7 +41,7 @@ def trainer(task: Task, queries: Sequence[Query]) -> TrainOne:
     return train_one
 
 
-def asker(task: Task, queries: Sequence[Query]) -> Callable[[int, dict[str, Tensor]], list[Tensor]]:
+def asker(task: TrainingTask, queries: Sequence[Query]) -> Callable[[int, dict[str, Tensor]], list[Tensor]]:
     """A function that asks model k, given by its weights, all queries."""
     own = any(query.x is None for query in queries)  # else nobody reads the graph's own
     x = _features(task.data.x if own else task.data.x[:0])
@@ -62,12 +62,12 @@ def _features(x: Tensor) -> sp.csr_matrix:
     return sp.csr_matrix(x.numpy().astype(np.float32, copy=False))
 
 
-def _labels(task: Task) -> np.ndarray:
+def _labels(task: TrainingTask) -> np.ndarray:
     labels: np.ndarray = task.data.y.numpy().astype(np.int64, copy=False)
     return labels
 
 
-def _reads(query: Query, x: sp.csr_matrix, task: Task, members: np.ndarray | None) -> Reads:
+def _reads(query: Query, x: sp.csr_matrix, task: TrainingTask, members: np.ndarray | None) -> Reads:
     """What it takes to answer a query; its edges may depend on who the model's members are."""
     edges = query.edges
     if edges is not None and members is not None:
@@ -86,7 +86,7 @@ class Sight:
     kept: dict[int, tuple[Csr, Csr]] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, x: sp.csr_matrix, edges: Tensor | None, recipe: Recipe) -> "Sight":
+    def of(cls, x: sp.csr_matrix, edges: Tensor | None, recipe: TrainingConfig) -> "Sight":
         """All nodes of ``x`` with ``edges`` [2, e], or alone."""
         return cls(x, _propagation(recipe, edges, x.shape[0]))
 
@@ -115,7 +115,7 @@ class Sight:
         return Turned(*self.turned(width), _csr(self.operator[asked].T), *ones)
 
 
-def _propagation(recipe: Recipe, edges: Tensor | None, nodes: int) -> sp.csr_matrix:
+def _propagation(recipe: TrainingConfig, edges: Tensor | None, nodes: int) -> sp.csr_matrix:
     """What one propagation step multiplies with, [n, n]; nothing for an MLP."""
     if recipe.architecture == "mlp":
         return _empty(nodes)
@@ -149,7 +149,7 @@ def _csr(matrix: Any) -> Csr:
     return Csr(rows.indptr.astype(np.int64), rows.indices.astype(np.int32), rows.data.astype(np.float32))
 
 
-def _induced(x: sp.csr_matrix, task: Task, members: np.ndarray) -> Sight:
+def _induced(x: sp.csr_matrix, task: TrainingTask, members: np.ndarray) -> Sight:
     """The members' subgraph, in the order of their ids."""
     place = np.cumsum(members) - 1
     edges = task.data.edge_index.numpy()
@@ -157,7 +157,7 @@ def _induced(x: sp.csr_matrix, task: Task, members: np.ndarray) -> Sight:
     return Sight.of(x[members], torch.from_numpy(place[inside]), task.recipe)
 
 
-def _watched(task: Task, x: sp.csr_matrix) -> tuple[Reads, np.ndarray]:
+def _watched(task: TrainingTask, x: sp.csr_matrix) -> tuple[Reads, np.ndarray]:
     """Validation nodes: on the whole graph, or, where models are trained on subgraphs, on their own."""
     labels = _labels(task)
     if task.validation is None:
@@ -171,7 +171,7 @@ def _watched(task: Task, x: sp.csr_matrix) -> tuple[Reads, np.ndarray]:
 
 
 def _trained(
-    recipe: Recipe,
+    recipe: TrainingConfig,
     sight: Sight,
     inside: np.ndarray,
     labels: np.ndarray,
@@ -202,7 +202,7 @@ def _trained(
     )
 
 
-def _answered(recipe: Recipe, reads: Reads, theta: np.ndarray, shape: Shape) -> Tensor:
+def _answered(recipe: TrainingConfig, reads: Reads, theta: np.ndarray, shape: Shape) -> Tensor:
     asked = len(reads.asked)
     look = shape._replace(nodes=len(reads.x.start) - 1, asked=asked)
     flat = answers(np.array(PARTS[recipe.architecture]), reads, theta, look)
@@ -210,7 +210,7 @@ def _answered(recipe: Recipe, reads: Reads, theta: np.ndarray, shape: Shape) -> 
 
 
 def packed(
-    recipe: Recipe, weights: dict[str, Tensor], nodes: int, asked: int, classes: int
+    recipe: TrainingConfig, weights: dict[str, Tensor], nodes: int, asked: int, classes: int
 ) -> tuple[np.ndarray, Shape]:
     """Weights as one padded vector, and the sizes that go with it."""
     first = weights["w" if recipe.architecture == "sgc" else "w1"]
@@ -232,7 +232,7 @@ def packed(
     return theta, shape
 
 
-def unpacked(recipe: Recipe, theta: np.ndarray, shape: Shape) -> dict[str, Tensor]:
+def unpacked(recipe: TrainingConfig, theta: np.ndarray, shape: Shape) -> dict[str, Tensor]:
     """The weights by name, without padding."""
     weights, start = {}, 0
     plain = weight_shapes(recipe, shape.features, shape.classes)
@@ -246,7 +246,7 @@ def unpacked(recipe: Recipe, theta: np.ndarray, shape: Shape) -> dict[str, Tenso
     return weights
 
 
-def _order(recipe: Recipe) -> tuple[str, ...]:
+def _order(recipe: TrainingConfig) -> tuple[str, ...]:
     if recipe.architecture == "sgc":
         return ("w", "b")
     return ("w1", "r1", "b1", "w2", "r2", "b2") if recipe.architecture == "sage" else ("w1", "b1", "w2", "b2")

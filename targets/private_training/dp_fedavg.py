@@ -13,7 +13,7 @@ from ...mechanisms import accounting
 from ...mechanisms.clipping import clipped, norm_of
 from ...mechanisms.guarantee import Guarantee
 from ...randomness import branch
-from ..federated.federated import Federated, FederatedRun, FederatedSettings
+from ..federated.federated_averaging import Federated, FederatedRun, FederatedSettings
 from ..party import Client
 from ..target import Run
 from .noisy_rounds import NoisyRound, difference, noisy_step

@@ -10,13 +10,13 @@ from ...graphs.network import Floats
 from ...mechanisms import accounting
 from ...mechanisms.guarantee import Guarantee
 from ...mechanisms.renyi import terms_of
+from ..models.model_ensemble import ask_models
 from ..models.propagation import mean_operator
-from ..models.recipe import Recipe
-from ..models.shadow_models import ask_models
-from ..models.shadow_task import Query, Task
+from ..models.training_config import TrainingConfig
+from ..models.training_task import Query, TrainingTask
 from .bounded_neighbours import Bounded, bounded, what_was_dropped
 from .clipped_training import draw_first_weights, train_noisily
-from .private_classifier import COMPOSES, PUBLIC, PrivateClassifier, PrivateSettings, Trained, Training
+from .private_classifier import COMPOSES, PUBLIC, PrivateClassifier, PrivateSettings, Trained, TrainingNodes
 
 
 class DPGNNSettings(PrivateSettings):
@@ -53,11 +53,13 @@ class DPGNN(PrivateClassifier):
         """Loss terms that one node has a part in, at most: 1 + K + ... + K^r (Daigavane et al. 2021, Lemma 1)."""
         return terms_of(self.settings.max_degree, self.settings.layers)
 
-    def recipe(self) -> Recipe:
+    def recipe(self) -> TrainingConfig:
         s = self.settings
-        return Recipe(architecture="sage", hidden=s.hidden, epochs=s.steps, lr=s.lr, weight_decay=0, dropout=0)
+        return TrainingConfig(
+            architecture="sage", hidden=s.hidden, epochs=s.steps, lr=s.lr, weight_decay=0, dropout=0
+        )
 
-    def trained(self, training: Training) -> Trained:
+    def trained(self, training: TrainingNodes) -> Trained:
         s, party, nodes = self.settings, training.party, len(training.x)
 
         def divergence(noise: float) -> Floats:
@@ -85,7 +87,7 @@ class DPGNN(PrivateClassifier):
         weights = model.published(training)
         return Trained(self._answers(training, weights), self._guarantee(training, noise), weights)
 
-    def _guarantee(self, training: Training, noise: float) -> Guarantee:
+    def _guarantee(self, training: TrainingNodes, noise: float) -> Guarantee:
         s = self.settings
         return Guarantee(
             "node",
@@ -100,14 +102,16 @@ class DPGNN(PrivateClassifier):
             covers="the model",
         )
 
-    def _answers(self, training: Training, weights: dict[str, Tensor]) -> Tensor:
+    def _answers(self, training: TrainingNodes, weights: dict[str, Tensor]) -> Tensor:
         """Logits of all nodes by the model as published, on the graph as it is."""
         from torch_geometric.data import Data
 
         party = training.party
         everybody = torch.arange(len(party.x))
         data = Data(x=party.x.cpu().float(), edge_index=party.edges.cpu(), y=party.y.cpu())
-        task = Task(data, torch.ones((1, len(everybody)), dtype=torch.bool), self.recipe(), training.classes)
+        task = TrainingTask(
+            data, torch.ones((1, len(everybody)), dtype=torch.bool), self.recipe(), training.classes
+        )
         stacked = {name: weight[None] for name, weight in weights.items()}
         return ask_models(task, [Query(everybody, data.edge_index)], stacked)[0][0]
 
@@ -150,8 +154,8 @@ class Sage(nn.Module):
             found = found + self.near2((shares[:, :, None] * hidden[:, 1:]).sum(1))
         return found
 
-    def published(self, training: Training) -> dict[str, Tensor]:
-        """Its weights as `Recipe` names them."""
+    def published(self, training: TrainingNodes) -> dict[str, Tensor]:
+        """Its weights as `TrainingConfig` names them."""
         second = torch.zeros_like(self.own2.weight) if self.near2 is None else self.near2.weight
         weights = {
             "w1": training.first_layer(self.near1.weight),

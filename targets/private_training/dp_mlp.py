@@ -4,9 +4,9 @@ import torch
 
 from ...mechanisms import accounting
 from ...mechanisms.guarantee import Guarantee
-from ..models.recipe import Recipe
+from ..models.training_config import TrainingConfig
 from .perceptron import Labelled, noisily
-from .private_classifier import COMPOSES, PUBLIC, PrivateClassifier, Trained, Training
+from .private_classifier import COMPOSES, PUBLIC, PrivateClassifier, Trained, TrainingNodes
 
 
 class DPMLP(PrivateClassifier):
@@ -18,11 +18,13 @@ class DPMLP(PrivateClassifier):
 
     name = "dp-mlp"
 
-    def recipe(self) -> Recipe:
+    def recipe(self) -> TrainingConfig:
         s = self.settings
-        return Recipe(architecture="mlp", hidden=s.hidden, epochs=s.steps, lr=s.lr, weight_decay=0, dropout=0)
+        return TrainingConfig(
+            architecture="mlp", hidden=s.hidden, epochs=s.steps, lr=s.lr, weight_decay=0, dropout=0
+        )
 
-    def trained(self, training: Training) -> Trained:
+    def trained(self, training: TrainingNodes) -> Trained:
         s = self.settings
         noise = accounting.least_noise(s.epsilon, training.delta, lambda z: accounting.sampled(z, s.rate, s.steps))
         data = Labelled.of(training.x, training)

@@ -10,11 +10,11 @@ from torch import Tensor
 from ...graphs.network import Floats
 from ...mechanisms import accounting
 from ...mechanisms.guarantee import Guarantee
-from ..models.recipe import Recipe
+from ..models.training_config import TrainingConfig
 from .bounded_neighbours import Bounded, bounded, what_was_dropped
 from .noisy_aggregates import noisy_hops
 from .perceptron import Labelled, Perceptron, noisily, plainly
-from .private_classifier import COMPOSES, PUBLIC, PrivateClassifier, PrivateSettings, Trained, Training
+from .private_classifier import COMPOSES, PUBLIC, PrivateClassifier, PrivateSettings, Trained, TrainingNodes
 
 
 class GAPSettings(PrivateSettings):
@@ -41,22 +41,24 @@ class GAP(PrivateClassifier):
         """Of everything that is released, where all noise has ``noise`` times the deviation of what it hides."""
 
     @abstractmethod
-    def graph(self, training: Training) -> tuple[Tensor, float]:
+    def graph(self, training: TrainingNodes) -> tuple[Tensor, float]:
         """Edges that are read, and the most that one protected unit changes the sums of one hop."""
 
     @abstractmethod
-    def fit(self, model: Perceptron, data: Labelled, noise: float, training: Training, what: str) -> None:
+    def fit(self, model: Perceptron, data: Labelled, noise: float, training: TrainingNodes, what: str) -> None:
         """Trains the encoder, or the classifier."""
 
     @abstractmethod
-    def guarantee(self, noise: float, training: Training) -> Guarantee:
+    def guarantee(self, noise: float, training: TrainingNodes) -> Guarantee:
         """What is promised."""
 
-    def recipe(self) -> Recipe:
+    def recipe(self) -> TrainingConfig:
         s = self.settings
-        return Recipe(architecture="gcn", hidden=s.hidden, epochs=s.steps, lr=s.lr, weight_decay=0, dropout=0)
+        return TrainingConfig(
+            architecture="gcn", hidden=s.hidden, epochs=s.steps, lr=s.lr, weight_decay=0, dropout=0
+        )
 
-    def trained(self, training: Training) -> Trained:
+    def trained(self, training: TrainingNodes) -> Trained:
         s = self.settings
         noise = accounting.least_noise(s.epsilon, training.delta, self.divergence)
         edges, most = self.graph(training)
@@ -69,7 +71,7 @@ class GAP(PrivateClassifier):
             logits = classifier(read)
         return Trained(logits, self.guarantee(noise, training))
 
-    def _fitted(self, data: Labelled, noise: float, training: Training, what: str) -> Perceptron:
+    def _fitted(self, data: Labelled, noise: float, training: TrainingNodes, what: str) -> Perceptron:
         model = data.model(self.settings.hidden, training.classes, training.rng("weights", what))
         self.fit(model, data, noise, training, what)
         return model
@@ -95,13 +97,13 @@ class GAPEdge(GAP):
     def divergence(self, noise: float) -> Floats:
         return accounting.whole(noise, self.settings.hops)
 
-    def graph(self, training: Training) -> tuple[Tensor, float]:
+    def graph(self, training: TrainingNodes) -> tuple[Tensor, float]:
         return training.party.edges, math.sqrt(2)
 
-    def fit(self, model: Perceptron, data: Labelled, noise: float, training: Training, what: str) -> None:
+    def fit(self, model: Perceptron, data: Labelled, noise: float, training: TrainingNodes, what: str) -> None:
         plainly(model, data, self.settings.steps, self.settings.lr)
 
-    def guarantee(self, noise: float, training: Training) -> Guarantee:
+    def guarantee(self, noise: float, training: TrainingNodes) -> Guarantee:
         return Guarantee(
             "edge",
             "add/remove",
@@ -139,17 +141,17 @@ class GAPNode(GAP):
         s = self.settings
         return accounting.whole(noise, s.hops) + 2 * accounting.sampled(noise, s.rate, s.steps)
 
-    def graph(self, training: Training) -> tuple[Tensor, float]:
+    def graph(self, training: TrainingNodes) -> tuple[Tensor, float]:
         s, party = self.settings, training.party
         found: Bounded = bounded(party.edges, len(party.x), s.max_degree)
         if found.dropped:
             training.notes.append(what_was_dropped(found, s.max_degree))
         return found.edges, math.sqrt(s.max_degree)
 
-    def fit(self, model: Perceptron, data: Labelled, noise: float, training: Training, what: str) -> None:
+    def fit(self, model: Perceptron, data: Labelled, noise: float, training: TrainingNodes, what: str) -> None:
         noisily(model, data, self.settings.noisy_steps(noise), training, what)
 
-    def guarantee(self, noise: float, training: Training) -> Guarantee:
+    def guarantee(self, noise: float, training: TrainingNodes) -> Guarantee:
         s = self.settings
         return Guarantee(
             "node",

@@ -8,7 +8,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from .clipped_training import NoisySteps, draw_first_weights, train_noisily
-from .private_classifier import Training
+from .private_classifier import TrainingNodes
 
 WATCHED = 10
 """Steps between two looks at validation nodes, where training is not private."""
@@ -47,7 +47,7 @@ class Labelled:
     val: Tensor
 
     @classmethod
-    def of(cls, rows: Tensor, training: Training) -> "Labelled":
+    def of(cls, rows: Tensor, training: TrainingNodes) -> "Labelled":
         """Rows of the party's nodes."""
         party = training.party
         return cls(rows, party.y_train, party.train.nonzero().flatten(), party.val.nonzero().flatten())
@@ -59,7 +59,7 @@ class Labelled:
         return made
 
 
-def noisily(model: Perceptron, data: Labelled, how: NoisySteps, training: Training, what: str) -> None:
+def noisily(model: Perceptron, data: Labelled, how: NoisySteps, training: TrainingNodes, what: str) -> None:
     """Trains it with differential privacy of each row and label."""
 
     def inputs(some: Tensor) -> tuple[Tensor]:

@@ -22,7 +22,7 @@ from ..device import usable_device
 from ..games.links import NON_EDGES, link_secrets
 from ..games.membership import label_membership
 from ..messages import MODEL_KIND, posteriors_kind
-from ..models.recipe import Recipe
+from ..models.training_config import TrainingConfig
 from ..partition import Partition
 from ..party import Client, clients_of
 from ..splits import OF_CLIENT_AND_CLASS, SPLIT, SplitName, divided
@@ -84,7 +84,7 @@ class PrivateSettings(FeatureSettings):
 
 
 @dataclass
-class Training:
+class TrainingNodes:
     """What a private training reads, and has to say.
 
     Attributes:
@@ -127,7 +127,7 @@ class Trained:
     Attributes:
         logits: of all nodes, [n, C], as answered to the public.
         guarantee: what is promised, of what.
-        weights: as `Recipe` names them, where they are published.
+        weights: as `TrainingConfig` names them, where they are published.
     """
 
     logits: Tensor
@@ -153,11 +153,11 @@ class PrivateClassifier(Target):
     settings: PrivateSettings
 
     @abstractmethod
-    def trained(self, training: Training) -> Trained:
+    def trained(self, training: TrainingNodes) -> Trained:
         """Trains."""
 
     @abstractmethod
-    def recipe(self) -> Recipe:
+    def recipe(self) -> TrainingConfig:
         """How its model is built, as far as an adversary can know."""
 
     @classmethod
@@ -171,7 +171,7 @@ class PrivateClassifier(Target):
             return "it needs a model that clients trained together before"
         if type(defense).on_training is not Defense.on_training:
             return "it adds a term to the loss, which would not be clipped"
-        if "on_data" in defense.sockets() and not defense.node_wise:
+        if "on_data" in defense.hooks() and not defense.node_wise:
             return "it chooses what is trained on from several nodes at once, and what is promised would not follow"
         return super().why_not(defense)
 
@@ -206,7 +206,9 @@ class PrivateClassifier(Target):
             sent, secrets, (utility,), 0, notes, tested=tested, recipe=self.recipe(), promise=found.guarantee
         )
 
-    def _training(self, party: Client, nodes: int, seed: np.random.SeedSequence, progress: Progress) -> Training:
+    def _training(
+        self, party: Client, nodes: int, seed: np.random.SeedSequence, progress: Progress
+    ) -> TrainingNodes:
         s = self.settings
         party = party.to(s.device)
         if not bool(party.train.any()):
@@ -217,7 +219,7 @@ class PrivateClassifier(Target):
         if 0 < s.project < x.shape[1]:
             projection = public_projection(x.shape[1], s.project).to(x.device)
             x = x @ projection
-        return Training(party, x, projection, party.classes, delta, branch(seed, "training"), progress, notes)
+        return TrainingNodes(party, x, projection, party.classes, delta, branch(seed, "training"), progress, notes)
 
     def _publish(self, found: Trained, channel: Channel) -> None:
         if found.weights is not None:

@@ -20,9 +20,9 @@ from ..device import usable_device
 from ..games.identities import OTHERS, identity_secrets
 from ..games.links import NON_EDGES, link_secrets
 from ..messages import PUBLISHED_KIND
-from ..models.recipe import Recipe
-from ..models.shadow_models import ask_models, train_models
-from ..models.shadow_task import Query, Task
+from ..models.model_ensemble import ask_models, train_models
+from ..models.training_config import TrainingConfig
+from ..models.training_task import Query, TrainingTask
 from ..party import Client
 from ..target import Progress, Run, Target, Utility, no_progress
 from .planted_accounts import plant
@@ -80,7 +80,7 @@ class Publish(Target):
         return 1
 
     def why_not(self, defense: Defense) -> str | None:
-        if type(defense) is Defense or "on_graph" in defense.sockets():
+        if type(defense) is Defense or "on_graph" in defense.hooks():
             return None
         return "it changes what models are trained on or send, and here a graph is published as it is"
 
@@ -205,7 +205,9 @@ def gnn_accuracy(data: Data, published: Network, seed: np.random.SeedSequence) -
     edges = edges[:, edges[1] < data.num_nodes]
     seen = data.clone()
     seen.edge_index = torch.from_numpy(np.concatenate([edges, edges[::-1]], axis=1)).to(data.x.device)
-    task = Task(seen, data.train_mask[None], Recipe(architecture="gcn"), int(data.y.max()) + 1, False)
+    task = TrainingTask(
+        seen, data.train_mask[None], TrainingConfig(architecture="gcn"), int(data.y.max()) + 1, False
+    )
     weights = train_models(task, [], seed, keep_weights=True).weights
     logits = ask_models(task, [Query(torch.arange(data.num_nodes), seen.edge_index)], weights)[0][0]
     return float((logits.argmax(1) == data.y)[data.test_mask].float().mean())

@@ -30,7 +30,7 @@ def network_of(message: Message) -> Network:
         if edges.ndim != 2 or len(edges) != 2:
             raise ValueError(f"edges of shape {edges.shape}, expected (2, m)")
         told = (arrays.get("weights"), arrays.get("types"), arrays.get("groups"))
-        read = Network.of(nodes, edges[0], edges[1], *told)
+        read = Network.from_edges(nodes, edges[0], edges[1], *told)
     except (KeyError, ValueError, IndexError) as error:
         raise InputError(f"the message '{message.kind}' holds no usable network: {error}") from error
     return Network(read.nodes, read.edges, read.weights, read.types, read.groups, arrays.get("counts"))

@@ -13,15 +13,15 @@ from gaudit.attacks.membership.calibrated import Answers, Evidence
 from gaudit.audit.games.knowledge import Grant, grant
 from gaudit.audit.games.referee import judge
 from gaudit.audit.statistics.finding import Finding
-from gaudit.audit.statistics.metrics import Judged, auc_finding
+from gaudit.audit.statistics.metrics import ScoredSubjects, auc_finding
 from gaudit.graphs.checks import check_graph
 from gaudit.targets.channel import Channel
 from gaudit.targets.condensation.condensed import CondensedGraph
 from gaudit.targets.messages import CONDENSED_KIND, ENCODER_KIND, MODEL_KIND
 from gaudit.targets.models.encoder import encoded
-from gaudit.targets.models.recipe import Recipe
-from gaudit.targets.models.shadow_models import train_models
-from gaudit.targets.models.shadow_task import Task
+from gaudit.targets.models.model_ensemble import train_models
+from gaudit.targets.models.training_config import TrainingConfig
+from gaudit.targets.models.training_task import TrainingTask
 from gaudit.targets.target import Secrets
 from gaudit.targets.transcript import Transcript, View
 
@@ -165,7 +165,7 @@ def at_chance():
     return check
 
 
-OVERFIT = Recipe(hidden=16, epochs=80, lr=0.03, weight_decay=0, dropout=0)
+OVERFIT = TrainingConfig(hidden=16, epochs=80, lr=0.03, weight_decay=0, dropout=0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -183,10 +183,10 @@ class Published:
     def scores(self, attack: Attack, seed: int = 0) -> Scores:
         return attack(self.view, self.given.knowledge, np.random.SeedSequence(seed))
 
-    def judged(self, attack: Attack) -> Judged:
+    def judged(self, attack: Attack) -> ScoredSubjects:
         return judge(self.scores(attack), self.given, self.world.secrets)
 
-    def judged_blind(self, attack: Attack) -> Judged:
+    def judged_blind(self, attack: Attack) -> ScoredSubjects:
         guesses = attack.blind(self.given.knowledge, np.random.SeedSequence(0))
         return judge(guesses, self.given, self.world.secrets)
 
@@ -200,7 +200,7 @@ def _published(
     members: str = "true",
     game: str = "label-membership",
     neighbours: Neighbours = "true",
-    recipe: Recipe = OVERFIT,
+    recipe: TrainingConfig = OVERFIT,
 ) -> Published:
     world = _world(seed)
     world = replace(world, secrets=replace(world.secrets, game=game))
@@ -209,7 +209,7 @@ def _published(
     drawn = np.random.default_rng(root).permutation(world.secrets.subjects)[:SIDE]
     inside[0, world.members if members == "true" else torch.from_numpy(drawn)] = True
     trained = train_models(
-        Task(world.data, inside, recipe, CLASSES, game == "node-presence"), [], root, keep_weights=True
+        TrainingTask(world.data, inside, recipe, CLASSES, game == "node-presence"), [], root, keep_weights=True
     )
     channel = Channel()
     channel.send(MODEL_KIND, "server", "public", 1, {name: w[0] for name, w in trained.weights.items()})

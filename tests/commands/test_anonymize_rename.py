@@ -49,7 +49,7 @@ def source_files(tmp_path_factory):
         told = {"weights": weights} if ending == ".txt" else {"types": types}
         told |= {} if text else {"weights": weights}
         told |= {"groups": rng.integers(5, size=NODES)} if ending == ".npz" else {}
-        network = Network.of(NODES, *pairs.T, **told)
+        network = Network.from_edges(NODES, *pairs.T, **told)
         assert network.igraph().count_automorphisms() == 1
         path = folder / f"source{ending}"
         both = {} if text else {"x": rng.random((NODES, 2)), "y": rng.integers(3, size=NODES)}
@@ -146,7 +146,7 @@ def test_all_is_written_in_the_order_of_the_new_numbers(source, tmp_path, defens
     order = np.random.default_rng(1).permutation(network.size)
     parts = [None if part is None else part[order] for part in (network.weights, network.types)]
     again = tmp_path / f"again{ending}"
-    shuffled = Network.of(network.nodes, *network.edges[::-1, order], *parts, network.groups)
+    shuffled = Network.from_edges(network.nodes, *network.edges[::-1, order], *parts, network.groups)
     write_network(shuffled, again, type_names=names)
     assert again.read_bytes() == out.read_bytes()
 

@@ -11,7 +11,7 @@ from torch_geometric.data import Data
 from gaudit.graphs.checks import check_graph
 from gaudit.targets.channel import Channel
 from gaudit.targets.defense import Defense, SharedModel
-from gaudit.targets.federated.exchange import exchange
+from gaudit.targets.federated.neighbour_exchange import exchange
 from gaudit.targets.federated.self_training import label_the_rest, train_together
 from gaudit.targets.partition import partition
 from gaudit.targets.party import Client, clients_of

@@ -26,7 +26,7 @@ def networks(draw, types=True):
     one, other = np.where(swap, rows[:, 1], rows[:, 0]), np.where(swap, rows[:, 0], rows[:, 1])
     weights = np.arange(len(rows)) / 2 if draw(st.booleans()) else None
     groups = np.arange(nodes) % 3 if draw(st.booleans()) else None
-    return Network.of(nodes, one, other, weights, rows[:, 2] if typed else None, groups)
+    return Network.from_edges(nodes, one, other, weights, rows[:, 2] if typed else None, groups)
 
 
 def rows_of(network):
@@ -45,7 +45,7 @@ def rng(seed=0):
 
 
 def test_edges_are_kept_once_in_order_with_what_is_known_of_them():
-    network = Network.of(4, [3, 1, 2], [1, 0, 3], np.array([5.0, 6.0, 7.0]), np.array([0, 2, 1]))
+    network = Network.from_edges(4, [3, 1, 2], [1, 0, 3], np.array([5.0, 6.0, 7.0]), np.array([0, 2, 1]))
     assert network.edges.tolist() == [[0, 1, 2], [1, 3, 3]]
     assert network.weights.tolist() == [6, 5, 7]
     assert network.types.tolist() == [2, 0, 1]
@@ -64,11 +64,11 @@ def test_edges_are_kept_once_in_order_with_what_is_known_of_them():
 )
 def test_what_is_no_network_is_refused(one, other, types, message):
     with pytest.raises(ValueError, match=message):
-        Network.of(3, one, other, types=types)
+        Network.from_edges(3, one, other, types=types)
 
 
 def test_two_types_between_the_same_nodes_are_two_edges():
-    network = Network.of(3, [1, 0, 0], [0, 1, 2], types=np.array([1, 0, 0]))
+    network = Network.from_edges(3, [1, 0, 0], [0, 1, 2], types=np.array([1, 0, 0]))
     assert network.size == 3
     assert network.types.tolist() == [0, 1, 0]
 
@@ -165,7 +165,7 @@ def test_with_edges_links_exactly_the_pairs_and_keeps_what_is_known_of_old_ones(
 
 def test_with_edges_draws_from_all_edges_alike():
     """600 new edges from three kinds: a share is off by 0.1 (five standard errors) with a chance below 1e-6."""
-    network = Network.of(60, [0, 0, 0], [1, 2, 3], np.array([1.0, 2.0, 3.0]), np.array([0, 1, 1]))
+    network = Network.from_edges(60, [0, 0, 0], [1, 2, 3], np.array([1.0, 2.0, 3.0]), np.array([0, 1, 1]))
     low, high = np.triu_indices(60, 1)
     wanted = codes(low, high, 60)[100:700]
     other = network.with_edges(wanted, rng(1))
@@ -175,21 +175,21 @@ def test_with_edges_draws_from_all_edges_alike():
 
 
 def test_with_edges_of_a_plain_network_stays_plain():
-    other = Network.of(3, [0], [1]).with_edges(np.array([5]), rng())
+    other = Network.from_edges(3, [0], [1]).with_edges(np.array([5]), rng())
     assert (other.weights, other.types) == (None, None)
     assert other.edges.tolist() == [[1], [2]]
-    assert Network.of(3, [], []).with_edges(np.array([5]), rng()).edges.tolist() == [[1], [2]]
+    assert Network.from_edges(3, [], []).with_edges(np.array([5]), rng()).edges.tolist() == [[1], [2]]
 
 
 def test_people_are_the_nodes_before_the_accounts():
-    network = Network.of(5, [0], [4])
+    network = Network.from_edges(5, [0], [4])
     assert Original(network).people == 5
     assert Original(network, 2).people == 3
 
 
 def test_changes_counts_what_stayed_and_what_is_new():
-    before = Network.of(4, [0, 1, 2], [1, 2, 3])
-    after = Network.of(5, [0, 1, 0], [1, 2, 4])
+    before = Network.from_edges(4, [0, 1, 2], [1, 2, 3])
+    after = Network.from_edges(5, [0, 1, 0], [1, 2, 4])
     said = changes(before, after)
     assert "4 nodes and 1 added" in said
     assert "3 linked pairs, 2 of them original (66.7 % of 3 kept), 1 new" in said

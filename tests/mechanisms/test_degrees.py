@@ -26,7 +26,7 @@ from gaudit.mechanisms.degrees import (
 from gaudit.mechanisms.exact_noise import discrete_laplace, discrete_laplace_pmf
 from support import every_network as every
 
-PATH = Network.of(4, [0, 1, 2], [1, 2, 3])
+PATH = Network.from_edges(4, [0, 1, 2], [1, 2, 3])
 QUERIES = {
     "sequence": (sorted_degrees, sorted_degrees_sensitivity()),
     "histogram": (degree_counts, degree_counts_sensitivity()),
@@ -82,7 +82,7 @@ def test_the_sequence_is_sorted_before_the_noise_and_not_after():
 def test_released_degrees_rise_and_lie_within_limits(seed, nodes, epsilon):
     rng = np.random.default_rng(seed)
     upper = np.triu(rng.random((nodes, nodes)) < 0.3, 1)
-    network = Network.of(nodes, *np.nonzero(upper))
+    network = Network.from_edges(nodes, *np.nonzero(upper))
     for graphical in (False, True):
         values = degree_sequence(network, epsilon, rng, graphical=graphical).values
         assert values.dtype == np.int64
@@ -123,7 +123,7 @@ def test_graphical_degrees_stay_and_others_are_lowered_as_little_as_can_be():
 
 def test_every_cell_gets_noise_and_the_support_is_public():
     rng = np.random.default_rng(0)
-    empty = Network.of(50, [], [])
+    empty = Network.from_edges(50, [], [])
     drawn = np.array([degree_histogram(empty, 1, 10, rng).values for _ in range(200)])
     assert drawn.shape == (200, 11)
     assert (drawn[:, 1:] != 0).any(axis=0).all()
@@ -132,10 +132,10 @@ def test_every_cell_gets_noise_and_the_support_is_public():
 
 
 def test_what_a_bound_drops_is_in_no_cell_and_said_alike_for_all():
-    star = Network.of(6, [0] * 5, range(1, 6))
+    star = Network.from_edges(6, [0] * 5, range(1, 6))
     assert degree_counts(star, 2).tolist() == [0, 5, 0]
     dropped = degree_histogram(star, 1, 2, np.random.default_rng(0))
-    none = degree_histogram(Network.of(6, [], []), 1, 2, np.random.default_rng(0))
+    none = degree_histogram(Network.from_edges(6, [], []), 1, 2, np.random.default_rng(0))
     assert (dropped.notes, dropped.guarantee, dropped.sensitivity) == (none.notes, none.guarantee, none.sensitivity)
     assert "degree over 2" in " ".join(dropped.notes)
     assert "the degree bound 2" in dropped.guarantee.public
@@ -155,8 +155,8 @@ def test_the_guarantee_is_for_edges():
         (lambda: degree_sequence(PATH, 0), "epsilon is 0"),
         (lambda: degree_histogram(PATH, -1.0), "epsilon is -1.0"),
         (lambda: degree_histogram(PATH, 1, 0), "degree bound is 0: expected a whole number of 1 or more"),
-        (lambda: degree_sequence(Network.of(1, [], []), 1), "1 nodes"),
-        (lambda: degree_histogram(Network.of(0, [], []), 1), "0 nodes"),
+        (lambda: degree_sequence(Network.from_edges(1, [], []), 1), "1 nodes"),
+        (lambda: degree_histogram(Network.from_edges(0, [], []), 1), "0 nodes"),
     ],
 )
 def test_bad_input_is_one_line(call, said):

@@ -37,7 +37,7 @@ def test_noise_protects_an_edge_at_epsilon_and_a_list_at_half_of_it():
     """The log-ratio of any output is at most the L1 distance over the scale; chi-square of the noise itself."""
     assert report_sensitivity() / report_scale(Fraction(3, 10)) == Fraction(3, 10)
     assert 1 / report_scale(Fraction(3, 10)) == Fraction(3, 20)
-    rng, empty = np.random.default_rng(2), Network.of(20, [], [])
+    rng, empty = np.random.default_rng(2), Network.from_edges(20, [], [])
     cells = np.concatenate([group_report(empty, np.arange(20) % 4, 2, rng).values.ravel() for _ in range(80)])
     values = np.arange(-6, 7)
     expected = discrete_laplace_pmf(Fraction(1), values)
@@ -47,7 +47,7 @@ def test_noise_protects_an_edge_at_epsilon_and_a_list_at_half_of_it():
 
 
 def test_the_guarantee_states_both_units():
-    released = group_report(Network.of(4, [0], [1]), np.zeros(4, dtype=int), 0.5, np.random.default_rng(0))
+    released = group_report(Network.from_edges(4, [0], [1]), np.zeros(4, dtype=int), 0.5, np.random.default_rng(0))
     assert (released.guarantee.unit, released.guarantee.model) == ("edge", "local")
     assert released.guarantee.epsilon == Fraction(1, 2)
     assert "one user's list is protected at epsilon / 2 = 0.25" in released.guarantee.accountant
@@ -57,5 +57,5 @@ def test_the_guarantee_states_both_units():
 @pytest.mark.parametrize(("nodes", "epsilon", "said"), [(4, 0, "epsilon is 0"), (1, 1, "1 nodes")])
 def test_bad_input_is_one_line(nodes, epsilon, said):
     with pytest.raises(InputError, match=said) as caught:
-        group_report(Network.of(nodes, [], []), np.zeros(nodes, dtype=int), epsilon)
+        group_report(Network.from_edges(nodes, [], []), np.zeros(nodes, dtype=int), epsilon)
     assert "\n" not in str(caught.value)

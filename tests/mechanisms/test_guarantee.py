@@ -100,9 +100,9 @@ def test_whole_numbers_have_limits(wrong):
 
 
 def test_edges_of_several_types_are_one_link():
-    typed = Network.of(3, [0, 0, 1], [1, 1, 2], types=np.array([0, 1, 0]))
+    typed = Network.from_edges(3, [0, 0, 1], [1, 1, 2], types=np.array([0, 1, 0]))
     assert linked(typed).size == 2
     with pytest.raises(InputError, match="counts of edges"):
         linked(replace(typed, counts=np.zeros((1, 4), dtype=np.int64)))
     with pytest.raises(InputError, match="1 nodes: expected 2"):
-        linked(Network.of(1, [], []), 2)
+        linked(Network.from_edges(1, [], []), 2)

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy.stats import chisquare
 
-from gaudit.audit.claims.claimed_counts import JointDegrees
+from gaudit.audit.claims.count_claims import JointDegrees
 from gaudit.errors import InputError
 from gaudit.graphs.network import Network
 from gaudit.mechanisms.exact_noise import discrete_laplace_pmf
@@ -52,9 +52,9 @@ def test_sensitivity_is_reached_where_two_hubs_below_the_bound_are_linked(bound)
 
 def test_a_bound_from_the_network_itself_would_change_the_table():
     """Why the bound is public: the largest degree is not the same for neighbours."""
-    ring = Network.of(5, range(5), np.roll(range(5), 1))
+    ring = Network.from_edges(5, range(5), np.roll(range(5), 1))
     assert joint_degree_counts(ring, 2).sum() == joint_degree_counts(ring, 4).sum() == 5
-    star = Network.of(5, [0] * 4, range(1, 5))
+    star = Network.from_edges(5, [0] * 4, range(1, 5))
     assert joint_degree_counts(star, 2).tolist() == [[0, 4], [0, 0]]  # nothing is left out above the bound
 
 
@@ -70,7 +70,7 @@ def test_random_networks_far_above_the_bound_change_no_more():
 
 def test_every_cell_gets_noise_of_the_scale_that_the_sensitivity_asks_for():
     """Chi-square of all 10 cells of 600 releases of a network without edges; false alarm 1e-6."""
-    empty, rng, upper = Network.of(40, [], []), np.random.default_rng(0), np.triu_indices(4)
+    empty, rng, upper = Network.from_edges(40, [], []), np.random.default_rng(0), np.triu_indices(4)
     drawn = np.array([joint_degrees(empty, 13, 4, rng).values for _ in range(600)])
     assert (np.tril(drawn, -1) == 0).all()
     cells = drawn[:, upper[0], upper[1]]
@@ -83,7 +83,7 @@ def test_every_cell_gets_noise_of_the_scale_that_the_sensitivity_asks_for():
 
 
 def test_what_is_said_is_the_same_for_neighbours():
-    star, empty = Network.of(6, [0] * 5, range(1, 6)), Network.of(6, [], [])
+    star, empty = Network.from_edges(6, [0] * 5, range(1, 6)), Network.from_edges(6, [], [])
     one, other = (joint_degrees(n, 0.1, 2, np.random.default_rng(0)) for n in (star, empty))
     assert (one.notes, one.guarantee, one.sensitivity) == (other.notes, other.guarantee, other.sensitivity)
     assert one.sensitivity == 5
@@ -94,9 +94,9 @@ def test_what_is_said_is_the_same_for_neighbours():
 @pytest.mark.parametrize(
     ("call", "said"),
     [
-        (lambda: joint_degrees(Network.of(4, [], []), 0, 2), "epsilon is 0"),
-        (lambda: joint_degrees(Network.of(4, [], []), 1, 0), "degree bound is 0"),
-        (lambda: joint_degrees(Network.of(1, [], []), 1, 2), "1 nodes"),
+        (lambda: joint_degrees(Network.from_edges(4, [], []), 0, 2), "epsilon is 0"),
+        (lambda: joint_degrees(Network.from_edges(4, [], []), 1, 0), "degree bound is 0"),
+        (lambda: joint_degrees(Network.from_edges(1, [], []), 1, 2), "1 nodes"),
     ],
 )
 def test_bad_input_is_one_line(call, said):

@@ -56,7 +56,7 @@ def test_flow_changes_by_its_sensitivity_at_most_and_reaches_it(bound):
             changes |= {here - bounded_flow(every.without(network, node), bound) for node in range(nodes)}
     assert min(changes) >= 0
     assert max(changes) == flow_sensitivity(bound)
-    star = Network.of(bound + 1, [0] * bound, range(1, bound + 1))
+    star = Network.from_edges(bound + 1, [0] * bound, range(1, bound + 1))
     assert bounded_flow(star, bound) - bounded_flow(every.without(star, 0), bound) == flow_sensitivity(bound)
     assert max(changes) <= flow_sensitivity(bound)
 
@@ -111,7 +111,7 @@ def test_a_bound_that_no_degree_exceeds_changes_nothing():
 
 def test_the_noise_has_the_scale_that_the_sensitivity_asks_for():
     """Chi-square of edge counts of a star; false alarm 1e-6. In nodes, its doubled flow changes by 2 D."""
-    star, bound, draws = Network.of(6, [0] * 5, range(1, 6)), 2, 1500
+    star, bound, draws = Network.from_edges(6, [0] * 5, range(1, 6)), 2, 1500
     rng = np.random.default_rng(0)
     drawn = np.array([edge_count(star, 2, bound, rng).values for _ in range(draws)])
     noise = np.rint(2 * drawn).astype(int) - bounded_flow(star, bound)
@@ -130,13 +130,16 @@ def test_released_histograms_are_counts():
             assert values.shape == (5,)
             assert values.dtype == np.int64
             assert (values >= 0).all()
-    ring = Network.of(500, range(500), np.roll(range(500), 1))
+    ring = Network.from_edges(500, range(500), np.roll(range(500), 1))
     assert np.abs(private_degree_histogram(ring, 100, 3, rng).values - [0, 0, 500, 0]).sum() < 10
 
 
 def test_nothing_but_the_values_depends_on_the_network():
     rng = np.random.default_rng(0)
-    empty, full = Network.of(0, [], []), Network.of(6, *zip(*combinations(range(6), 2), strict=True))
+    empty, full = (
+        Network.from_edges(0, [], []),
+        Network.from_edges(6, *zip(*combinations(range(6), 2), strict=True)),
+    )
     for release in (edge_count, private_degree_histogram):
         one, two = release(empty, 1, 2, rng), release(full, 1, 2, rng)
         assert (one.notes, one.guarantee, one.sensitivity) == (two.notes, two.guarantee, two.sensitivity)
@@ -152,4 +155,4 @@ def test_nothing_but_the_values_depends_on_the_network():
 )
 def test_bad_input_is_one_line(release, epsilon, bound, said):
     with pytest.raises(InputError, match=said):
-        release(Network.of(3, [0], [1]), epsilon, bound)
+        release(Network.from_edges(3, [0], [1]), epsilon, bound)

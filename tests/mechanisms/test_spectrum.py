@@ -20,7 +20,7 @@ from gaudit.mechanisms.spectrum import (
 )
 from support import every_network as every
 
-CYCLE = Network.of(5, [0, 1, 2, 3, 4], [1, 2, 3, 4, 0])
+CYCLE = Network.from_edges(5, [0, 1, 2, 3, 4], [1, 2, 3, 4, 0])
 
 
 def test_sensitivity_holds_on_all_networks_for_every_k():
@@ -87,8 +87,13 @@ def test_eigenvalues_are_those_of_the_matrix():
         (CYCLE, 0, 1, "epsilon is 0"),
         (CYCLE, 1, 0, "k is 0: expected a whole number from 1 to 5"),
         (CYCLE, 1, 6, "k is 6: expected a whole number from 1 to 5"),
-        (Network.of(1, [], []), 1, 1, "1 nodes"),
-        (Network.of(MOST_NODES + 1, [], []), 1, 1, "4,001 nodes: eigenvalues are released for 4,000 at most"),
+        (Network.from_edges(1, [], []), 1, 1, "1 nodes"),
+        (
+            Network.from_edges(MOST_NODES + 1, [], []),
+            1,
+            1,
+            "4,001 nodes: eigenvalues are released for 4,000 at most",
+        ),
     ],
 )
 def test_bad_input_is_one_line(network, epsilon, k, said):

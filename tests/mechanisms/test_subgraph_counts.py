@@ -89,7 +89,7 @@ def test_no_number_is_more_than_epsilon_likelier_for_any_neighbour(name, epsilon
 
 def test_the_law_of_a_release_is_the_explicit_one():
     """Chi-square of triangles() on K5 without an edge, false alarm 1e-6."""
-    network = Network.of(5, *zip(*list(combinations(range(5), 2))[1:], strict=True))
+    network = Network.from_edges(5, *zip(*list(combinations(range(5), 2))[1:], strict=True))
     rng, epsilon, draws = np.random.default_rng(0), Fraction(1), 1000
     drawn = np.array([triangles(network, epsilon, rng).values for _ in range(draws)])
     window = ladder_law(7, triangle_ladder(network), epsilon, 9)
@@ -132,7 +132,7 @@ def test_known_counts_of_the_karate_club():
     import igraph
 
     graph = igraph.Graph.Famous("Zachary")
-    network = Network.of(34, *zip(*graph.get_edgelist(), strict=True))
+    network = Network.from_edges(34, *zip(*graph.get_edgelist(), strict=True))
     assert triangle_count(network) == 45
     assert star_count(network, 2) == 528
     assert triangle_ladder(network).width(0) == max(a for a, _, _ in pairs_of(network))
@@ -151,7 +151,10 @@ def test_rows_of_largest_degrees_exceed_every_pair():
 
 def test_nothing_but_the_number_depends_on_the_edges():
     rng = np.random.default_rng(0)
-    empty, full = Network.of(5, [], []), Network.of(5, *zip(*combinations(range(5), 2), strict=True))
+    empty, full = (
+        Network.from_edges(5, [], []),
+        Network.from_edges(5, *zip(*combinations(range(5), 2), strict=True)),
+    )
     for one, two in [
         (triangles(empty, 1, rng), triangles(full, 1, rng)),
         (stars(empty, 1, 2, rng), stars(full, 1, 2)),
@@ -162,7 +165,7 @@ def test_nothing_but_the_number_depends_on_the_edges():
 
 
 def test_numbers_beyond_64_bits():
-    star = Network.of(300, [0] * 299, range(1, 300))
+    star = Network.from_edges(300, [0] * 299, range(1, 300))
     exact = math.comb(299, 40)
     assert star_count(star, 40) == exact > 2**63
     assert abs(stars(star, 20, 40, np.random.default_rng(0)).values - exact) < exact
@@ -174,9 +177,9 @@ def test_numbers_beyond_64_bits():
         (lambda network: triangles(network, 0), "epsilon is 0"),
         (lambda network: stars(network, 1, 0), "k is 0: expected a whole number of 1 or more"),
         (lambda network: stars(network, -2, 1), "epsilon is -2"),
-        (lambda _: triangles(Network.of(1, [], []), 1), "1 nodes: expected 2"),
+        (lambda _: triangles(Network.from_edges(1, [], []), 1), "1 nodes: expected 2"),
     ],
 )
 def test_bad_input_is_one_line(call, said):
     with pytest.raises(InputError, match=said):
-        call(Network.of(3, [0], [1]))
+        call(Network.from_edges(3, [0], [1]))

@@ -15,10 +15,10 @@ from click.testing import CliRunner
 
 from gaudit.audit.planning.grid import laid_out
 from gaudit.audit.planning.plan import Plan
-from gaudit.audit.results.audited import Control, Failure
+from gaudit.audit.results.audit_result import AuditControl, Failure
 from gaudit.audit.results.verdict import verdict
 from gaudit.audit.running.ledger import Ledger
-from gaudit.audit.running.storing import packed
+from gaudit.audit.running.serialization import dumps
 from gaudit.audit.running.trial import TrialResult
 from gaudit.audit.statistics.finding import Finding
 from gaudit.audit.statistics.severity import Level, Scale
@@ -51,7 +51,7 @@ def page(audit):
 @pytest.fixture(scope="module")
 def broken(audit):
     """The same with a control that failed."""
-    bad = Control("planted leak", "loss by public", False, "AUC 0.51 where every member is learned by heart")
+    bad = AuditControl("planted leak", "loss by public", False, "AUC 0.51 where every member is learned by heart")
     return replace(audit, controls=(*audit.controls, bad))
 
 
@@ -572,7 +572,7 @@ def ledger(tmp_path_factory):
             rng = np.random.default_rng(task.plan.index)
             found = tuple(audits.attacked(a, 4.0 if task.cell < 0 else 1.0, rng) for a in task.plan.attacks)
             result = TrialResult(task.plan, (Utility(1, 0.8, 0.8, 0.8),), 0, found, {}, (), (), 100)
-            opened.note_result(task.key, packed(result), 1.0)
+            opened.note_result(task.key, dumps(result), 1.0)
     return path
 
 

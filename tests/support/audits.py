@@ -6,24 +6,24 @@ import numpy as np
 import torch
 from torch_geometric.data import Data
 
-from gaudit.audit.planning.grid import Cell, Grid, Task
+from gaudit.audit.planning.grid import Cell, Grid, PlannedTrial
 from gaudit.audit.planning.plan import Plan
 from gaudit.audit.planning.trial_plan import AttackPlan, TrialPlan
 from gaudit.audit.results.assemble import assemble
-from gaudit.audit.results.audited import Audit
+from gaudit.audit.results.audit_result import Audit
 from gaudit.audit.running.ledger import Content
 from gaudit.audit.running.trial import Attacked, TrialResult
-from gaudit.audit.statistics.metrics import Judged
+from gaudit.audit.statistics.metrics import ScoredSubjects
 from gaudit.audit.statistics.severity import Scale
 from gaudit.targets.target import Utility
 
 CLASSIFIER = {"recipe": {"hidden": 16}}
 
 
-def guesses(leak: float, rng: np.random.Generator, members: int = 150, others: int = 1000) -> Judged:
+def guesses(leak: float, rng: np.random.Generator, members: int = 150, others: int = 1000) -> ScoredSubjects:
     """Scores of members shifted by ``leak`` standard deviations: the AUC is Phi(leak / sqrt 2)."""
     truth = np.arange(members + others) < members
-    return Judged(np.arange(members + others), rng.normal(size=len(truth)) + leak * truth, truth)
+    return ScoredSubjects(np.arange(members + others), rng.normal(size=len(truth)) + leak * truth, truth)
 
 
 def attacked(plan: AttackPlan, leak: float, rng: np.random.Generator, **sizes: int) -> Attacked:
@@ -87,10 +87,10 @@ def parts(
             for index in range(seeds):
                 made, result = trial(plan, dataset, defense, settings, index, leak, accuracy, **sizes)
                 key = f"{dataset}-{defense}-{strength}-{index}"
-                tasks.append(Task(key, cell, dataset, made))
+                tasks.append(PlannedTrial(key, cell, dataset, made))
                 results[key] = result
     made, result = trial(plan, "planted", "none", {}, 0, planted, 1.0)
-    tasks.insert(0, Task("planted", -1, "planted", made))
+    tasks.insert(0, PlannedTrial("planted", -1, "planted", made))
     results["planted"] = result
     graphs = {name: Data(x=torch.zeros(1, 1)) for name in datasets}
     grid = Grid(tuple(cells), tuple(tasks), graphs, "0123456789abcdef")

@@ -10,7 +10,7 @@ from gaudit.graphs.network import Network
 
 def network_of(nodes, edges):
     edges = list(edges)
-    return Network.of(nodes, [a for a, _ in edges], [b for _, b in edges])
+    return Network.from_edges(nodes, [a for a, _ in edges], [b for _, b in edges])
 
 
 def labelled(nodes):

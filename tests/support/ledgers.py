@@ -4,7 +4,7 @@ from pathlib import Path
 
 from gaudit.audit.checks.baseline import Baseline
 from gaudit.audit.running.ledger import Ledger
-from gaudit.audit.running.storing import packed
+from gaudit.audit.running.serialization import dumps
 from support.audits import parts, simulated
 
 SEEDS = 5
@@ -17,7 +17,7 @@ def write_ledger(path: Path, leak: float, without: int = 0, **how) -> None:
     with Ledger(path, write=True) as ledger:
         ledger.begin(plan, grid)
         for task in grid.tasks[: len(grid.tasks) - without]:
-            ledger.note_result(task.key, packed(results[task.key]), 1.0)
+            ledger.note_result(task.key, dumps(results[task.key]), 1.0)
 
 
 def write_baseline(path: Path, leak: float) -> None:

@@ -9,7 +9,7 @@ from gaudit.graphs.network import Network
 
 
 def network_of(nodes, edges):
-    return Network.of(nodes, [a for a, _ in edges], [b for _, b in edges])
+    return Network.from_edges(nodes, [a for a, _ in edges], [b for _, b in edges])
 
 
 @st.composite

@@ -13,4 +13,4 @@ def three_communities(seed: int = 0, nodes: int = 105, edges: int = 441, between
     chance = weight[low] * weight[high] * np.where(group[low] == group[high], 1, between)
     # the first to ring of clocks with these rates are a sample without replacement
     drawn = np.argsort(rng.exponential(size=len(low)) / chance)[:edges]
-    return Network.of(nodes, low[drawn], high[drawn])
+    return Network.from_edges(nodes, low[drawn], high[drawn])

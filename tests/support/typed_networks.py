@@ -22,7 +22,7 @@ def typed(n, seed, kinds=3, share=0.3, weighted=False):
     drawn = [np.nonzero(np.triu(rng.random((n, n)) < share, 1)) for _ in range(kinds)]
     types = np.repeat(np.arange(kinds), [len(one) for one, _ in drawn])
     one, other = np.hstack(drawn)
-    return Network.of(n, one, other, rng.random(len(types)) if weighted else None, types)
+    return Network.from_edges(n, one, other, rng.random(len(types)) if weighted else None, types)
 
 
 def friends(seed, copied=0.6):
@@ -35,7 +35,7 @@ def friends(seed, copied=0.6):
     ]
     parts = [codes(low, high, NODES)[part] for part in (secret, *others)]
     every, types = np.concatenate(parts), np.repeat(np.arange(3), [len(part) for part in parts])
-    return Network.of(NODES, every // NODES, every % NODES, types=types)
+    return Network.from_edges(NODES, every // NODES, every % NODES, types=types)
 
 
 def leak(before, after, seed=0, known=0.3):

@@ -90,8 +90,8 @@ def test_watching_leaves_the_defense_alone():
     assert twin.on_message(np.random.SeedSequence(0)) is not None
     assert called == {"on_message"}
     assert vars(defense) == {"settings": defense.settings}
-    assert Doubling.sockets() == ("on_message",)
-    assert Defense.sockets() == ()
+    assert Doubling.hooks() == ("on_message",)
+    assert Defense.hooks() == ()
 
 
 def test_what_became_of_a_files_edges_is_noted_by_every_target():

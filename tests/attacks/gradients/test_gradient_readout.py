@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 import torch
 
-from gaudit.attacks.gradients.gradient_readout import GradientReadout
+from gaudit.attacks.gradients.gradient_inversion import GradientReadout
 from gaudit.audit.planning.trial_plan import AttackPlan, TrialPlan
 from gaudit.audit.running.trial import Grants, attacks_on, run_trial
 from gaudit.errors import InputError
-from gaudit.graphs.datasets.datasets import load_dataset
+from gaudit.graphs.datasets.loading import load_dataset
 from gaudit.targets.controls.planted_gradients import PlantedGradients
 from gaudit.targets.defense import Defense
 from gaudit.targets.messages import CLASS_GRADIENTS_KIND

@@ -8,7 +8,7 @@ import torch
 from scipy.stats import binom
 from torch_geometric.data import Data
 
-from gaudit.attacks.gradients.readout import (
+from gaudit.attacks.gradients.gradient_inversion import (
     ALIKE,
     MISSED,
     PartialSums,
@@ -18,18 +18,18 @@ from gaudit.attacks.gradients.readout import (
     read_gradient,
     read_partial_sums,
 )
+from gaudit.defenses.uploads.gaussian_uploads import GaussianUploads, NoiseInstead
 from gaudit.defenses.uploads.gradient_compression import QuantisedUploads, TopKUploads
-from gaudit.defenses.uploads.ldp import LaplaceLDP
-from gaudit.defenses.uploads.upload_noise import GaussianUploads, NoiseInstead
+from gaudit.defenses.uploads.laplace_uploads import LaplaceLDP
 from gaudit.errors import InputError
 from gaudit.graphs.datasets.bundled import citations
 from gaudit.targets.channel import Channel
 from gaudit.targets.condensation.matching import ClassCells
-from gaudit.targets.federated.exchange import exchange
 from gaudit.targets.federated.local_training import LocalTask, Subgraph
+from gaudit.targets.federated.neighbour_exchange import exchange
 from gaudit.targets.models.backbone import BACKBONES, GCN
 from gaudit.targets.models.propagation import gcn_operator, mean_operator
-from gaudit.targets.models.recipe import Recipe, initial_weights
+from gaudit.targets.models.training_config import TrainingConfig, initial_weights
 from gaudit.targets.partition import Partition, partition
 from gaudit.targets.party import clients_of
 
@@ -83,7 +83,7 @@ def test_planted_lone_nodes_are_read_exactly_and_no_other_cell(graph, parties, n
 
 def subgraph_gradient(data, nodes, architecture, dtype=torch.float32, seed=0, hidden=32):
     """A client's gradient at first weights with some labelled nodes, the weights, and the last layer's input."""
-    recipe = Recipe(architecture=architecture, hidden=hidden)
+    recipe = TrainingConfig(architecture=architecture, hidden=hidden)
     theta = initial_weights(recipe, data.num_features, int(data.y.max()) + 1, np.random.SeedSequence(seed))
     theta = {weight: tensor.to(dtype) for weight, tensor in theta.items()}
     forward = Subgraph.of(recipe, data.x, data.edge_index)

@@ -20,7 +20,7 @@ TARGETS = 12
 def random_network(nodes: int, edges: int, seed: int) -> Network:
     pairs = np.stack(np.triu_indices(nodes, 1))
     kept = np.random.default_rng(seed).permutation(pairs.shape[1])[:edges]
-    return Network.of(nodes, *pairs[:, kept])
+    return Network.from_edges(nodes, *pairs[:, kept])
 
 
 BASE = random_network(600, 2400, 0)
@@ -40,7 +40,7 @@ def switched(network: Network, trials: int, seed: int) -> Network:
     random.seed(seed)  # igraph's own source of randomness
     graph = network.igraph()
     graph.rewire(n=trials)
-    return Network.of(network.nodes, *np.array(graph.get_edgelist()).T)
+    return Network.from_edges(network.nodes, *np.array(graph.get_edgelist()).T)
 
 
 def edited(network: Network, share: float, seed: int) -> Network:
@@ -52,7 +52,7 @@ def edited(network: Network, share: float, seed: int) -> Network:
     coded = np.append(
         np.delete(network.codes, rng.permutation(network.size)[:count]), rng.permutation(fresh)[:count]
     )
-    return Network.of(network.nodes, coded // network.nodes, coded % network.nodes)
+    return Network.from_edges(network.nodes, coded // network.nodes, coded % network.nodes)
 
 
 def mounted(attack: ActiveWalk, original: Original, published: Network, seed: int = 0, facts=None):
@@ -147,7 +147,7 @@ def test_null_facts_shuffled_between_persons_are_chance():
 def test_null_an_empty_release_hides_everybody():
     original, _ = with_accounts(BASE, 0)
     for nodes in (5, 610):
-        found, _ = mounted(ActiveWalk(degree_tolerance=3), original, Network.of(610, [], []))
+        found, _ = mounted(ActiveWalk(degree_tolerance=3), original, Network.from_edges(610, [], []))
         assert (found.sizes == 610).all(), nodes
 
 
@@ -179,7 +179,7 @@ def test_edges_added_and_deleted_call_for_tolerance_of_degrees(gaudit_data):
 def test_where_the_accounts_fit_in_two_places_both_are_candidates():
     original, marked = with_accounts(BASE, 0)
     twice = np.hstack([original.network.edges, original.network.edges + 610])
-    found, image = mounted(ActiveWalk(), original, Network.of(1220, *twice))
+    found, image = mounted(ActiveWalk(), original, Network.from_edges(1220, *twice))
     for person in marked:
         assert found.sizes[person] == 2
         assert image[person] in found.of(person)

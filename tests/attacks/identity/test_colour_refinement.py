@@ -39,18 +39,18 @@ def networks(draw, most=12):
     nodes = draw(st.integers(1, most))
     pairs = np.stack(np.triu_indices(nodes, 1), 1)
     kept = draw(st.lists(st.booleans(), min_size=len(pairs), max_size=len(pairs)))
-    return Network.of(nodes, *pairs[np.array(kept, dtype=bool)].T)
+    return Network.from_edges(nodes, *pairs[np.array(kept, dtype=bool)].T)
 
 
 def of(graph):
-    return Network.of(graph.vcount(), *np.array(graph.get_edgelist(), dtype=np.int64).reshape(-1, 2).T)
+    return Network.from_edges(graph.vcount(), *np.array(graph.get_edgelist(), dtype=np.int64).reshape(-1, 2).T)
 
 
 def random_network(nodes, size, seed):
     drawn = np.random.default_rng(seed).integers(nodes, size=(2 * size, 2))
     coded = np.unique(np.sort(drawn[drawn[:, 0] != drawn[:, 1]], axis=1) @ [nodes, 1])
     coded = np.random.default_rng(seed).permutation(coded)[:size]
-    return Network.of(nodes, coded // nodes, coded % nodes)
+    return Network.from_edges(nodes, coded // nodes, coded % nodes)
 
 
 def same_partition(one, other):
@@ -113,7 +113,7 @@ def test_no_automorphism_leaves_a_stable_class(network):
 
 
 def test_isolated_nodes_stay_a_class_of_their_own():
-    network = Network.of(5, [0, 1], [1, 2])  # a path, and nodes 3 and 4 without a neighbour
+    network = Network.from_edges(5, [0, 1], [1, 2])  # a path, and nodes 3 and 4 without a neighbour
     for colours in islice(refinements(structure(network)), 1, 5):
         assert colours[3] == colours[4] == 0
         assert (colours[:3] != 0).all()
@@ -126,7 +126,7 @@ def test_a_regular_graph_is_one_class(graph):
 
 def test_with_labels_a_node_knows_its_own():
     """Two pairs of linked nodes: the multiset of a neighbour's labels says nothing of a node's own."""
-    graph = structure(Network.of(6, [0, 2], [1, 3]))
+    graph = structure(Network.from_edges(6, [0, 2], [1, 3]))
     labels = np.array([0, 0, 0, 1, 0, 1])
     colours = colours_at(graph, 1, labels)
     assert classes(colours) == 5  # 0 and 1 alike; 2, 3; and the isolated 4 and 5, which no neighbour tells apart
@@ -145,7 +145,7 @@ def test_a_hub_may_have_more_neighbours_than_a_block():
     """A star has one neighbour list longer than a block; what comes behind it in memory must not suffer."""
     leaves = np.arange(1, BLOCK + 2)
     path = np.arange(BLOCK + 2, BLOCK + 5)
-    star = Network.of(BLOCK + 5, np.append(0 * leaves, path[:-1]), np.append(leaves, path[1:]))
+    star = Network.from_edges(BLOCK + 5, np.append(0 * leaves, path[:-1]), np.append(leaves, path[1:]))
     colours = colours_at(structure(star), 2)
     assert classes(colours) == 4
     assert (colours[leaves] == colours[1]).all()
@@ -162,13 +162,13 @@ def test_a_path_needs_half_its_length():
 
 
 def test_types_and_weights_do_not_matter():
-    plain = Network.of(4, [0, 1, 2], [1, 2, 3])
-    double = Network.of(4, [0, 0, 1, 2], [1, 1, 2, 3], np.arange(1.0, 5), types=np.array([0, 1, 0, 0]))
+    plain = Network.from_edges(4, [0, 1, 2], [1, 2, 3])
+    double = Network.from_edges(4, [0, 0, 1, 2], [1, 1, 2, 3], np.arange(1.0, 5), types=np.array([0, 1, 0, 0]))
     assert np.array_equal(colours_at(structure(double), 3), colours_at(structure(plain), 3))
 
 
 def test_no_node_has_no_colour():
-    empty = structure(Network.of(0, [], []))
+    empty = structure(Network.from_edges(0, [], []))
     colours, depth = stable_colours(empty)
     assert (len(colours), depth, classes(colours), unique_share(colours)) == (0, 0, 0, 0.0)
 

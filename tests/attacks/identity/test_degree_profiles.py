@@ -6,14 +6,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gaudit.attacks.identity.degree_profiles import QUANTILES, backed_by, degree_profiles, nearest
-from gaudit.attacks.identity.identity import Candidates
+from gaudit.attacks.identity.identity_attack import Candidates
 from gaudit.graphs.network import Network
 
 
 def random_network(nodes: int, size: int, seed: int) -> Network:
     pairs = np.stack(np.triu_indices(nodes, 1))
     drawn = np.random.default_rng(seed).choice(pairs.shape[1], min(size, pairs.shape[1]), replace=False)
-    return Network.of(nodes, *pairs[:, drawn])
+    return Network.from_edges(nodes, *pairs[:, drawn])
 
 
 @given(st.integers(2, 12), st.integers(0, 30), st.integers(0, 1000))
@@ -51,7 +51,7 @@ def test_a_few_lost_edges_leave_most_nodes_nearest_to_themselves():
     """Five of 4,000 edges are gone: most persons are still the only one with the nearest profile."""
     network = random_network(1000, 4000, 2)
     kept = np.sort(np.random.default_rng(3).permutation(4000)[5:])
-    published = Network.of(1000, *network.edges[:, kept])
+    published = Network.from_edges(1000, *network.edges[:, kept])
     found = nearest(degree_profiles(network), degree_profiles(published))
     right = found.probability(np.arange(1000), np.arange(1000))
     assert right.mean() > 0.6

@@ -14,13 +14,13 @@ from gaudit.graphs.network import Network
 def random_network(nodes: int, edges: int, seed: int) -> Network:
     pairs = np.stack(np.triu_indices(nodes, 1))
     kept = np.random.default_rng(seed).permutation(pairs.shape[1])[:edges]
-    return Network.of(nodes, *pairs[:, kept])
+    return Network.from_edges(nodes, *pairs[:, kept])
 
 
 def uneven_network(nodes: int, ends: int, seed: int) -> Network:
     """Nodes with low ids have many links, also to each other."""
     drawn = (nodes * np.random.default_rng(seed).random((2, ends)) ** 2).astype(np.int64)
-    return Network.of(nodes, *np.unique(np.sort(drawn[:, drawn[0] != drawn[1]], axis=0), axis=1))
+    return Network.from_edges(nodes, *np.unique(np.sort(drawn[:, drawn[0] != drawn[1]], axis=0), axis=1))
 
 
 def part_of(network: Network, share: float, seed: int) -> Network:
@@ -188,7 +188,7 @@ def test_small_graphs_and_such_without_edges_are_no_error(nodes, others):
 
 def test_the_same_graphs_give_the_same_match():
     base = igraph.Graph.Famous("Zachary")
-    karate = Network.of(34, *np.array(base.get_edgelist()).T)
+    karate = Network.from_edges(34, *np.array(base.get_edgelist()).T)
     one = [structural_seeds(karate, karate) for _ in range(2)]
     np.testing.assert_array_equal(*one)
     again = [propagation(karate, karate, one[0][:, :3], np.random.default_rng(5)) for _ in range(2)]

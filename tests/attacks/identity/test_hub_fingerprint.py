@@ -17,7 +17,7 @@ NOBODY = np.empty((2, 0), dtype=np.int64)
 
 def random_network(nodes, share, seed):
     pairs = np.stack(np.triu_indices(nodes, 1), 1)
-    return Network.of(nodes, *pairs[np.random.default_rng(seed).random(len(pairs)) < share].T)
+    return Network.from_edges(nodes, *pairs[np.random.default_rng(seed).random(len(pairs)) < share].T)
 
 
 def uneven_network(nodes, seed):
@@ -26,7 +26,7 @@ def uneven_network(nodes, seed):
     for node in range(3, nodes):
         ends = np.unique(rng.choice(np.ravel(graph), 3))
         graph += [(int(end), node) for end in ends]
-    return Network.of(nodes, *np.array(graph).T)
+    return Network.from_edges(nodes, *np.array(graph).T)
 
 
 def attacked(attack, network, published):
@@ -61,7 +61,7 @@ def test_hubs_that_tie_are_told_apart_by_their_surroundings():
     """A ring of six with arms of lengths 2, 1, 1 and 3: whatever the ids, their feet come in the same order."""
     ring = [(0, 1), (1, 4), (4, 7), (7, 8), (8, 2), (2, 0)]
     arms = [(0, 3), (3, 12), (1, 5), (4, 6), (8, 9), (9, 10), (10, 11)]
-    network = Network.of(13, *np.array(ring + arms).T)
+    network = Network.from_edges(13, *np.array(ring + arms).T)
     first = hubs_of(network, 4)
     assert sorted(first.tolist()) == [0, 1, 4, 8]
     for seed in range(20):
@@ -87,7 +87,7 @@ def test_candidates_of_both_worlds_by_definition(people, nodes, share, hubs, see
 def test_planted_fingerprints_are_found_exactly(world):
     """A hub with one long arm: nodes of the arm are told by how far from it they are, its leaves are not."""
     arm = 12
-    network = Network.of(30, [0] * 17 + [*range(17, 29)], [*range(1, 18), *range(18, 30)])
+    network = Network.from_edges(30, [0] * 17 + [*range(17, 29)], [*range(1, 18), *range(18, 30)])
     new = np.random.default_rng(0).permutation(30)
     found = attacked(HubFingerprint(hubs=1, depth=arm, world=world), network, network.renamed(new))
     assert found.of(0).tolist() == [new[0]]
@@ -132,13 +132,13 @@ def test_a_release_of_numbers_of_edges_leaves_everybody():
 
 
 def test_fewer_published_nodes_than_hubs():
-    star, pair = Network.of(5, [0] * 4, [1, 2, 3, 4]), Network.of(2, [0], [1])
+    star, pair = Network.from_edges(5, [0] * 4, [1, 2, 3, 4]), Network.from_edges(2, [0], [1])
     assert attacked(HubFingerprint(hubs=1), star, pair).of(0).tolist() == [0]
     assert attacked(HubFingerprint(hubs=5), star, pair).sizes.tolist() == [0] * 5
 
 
 def test_accounts_may_be_hubs_and_are_no_persons():
-    star = Network.of(5, [4] * 4, [0, 1, 2, 3])
+    star = Network.from_edges(5, [4] * 4, [0, 1, 2, 3])
     facts = HubFingerprint(hubs=1).learn(Original(star, accounts=1), np.random.default_rng(0))
     assert facts["fingerprints"].tolist() == [[1]] * 4
 
@@ -151,7 +151,7 @@ def test_settings_out_of_range_are_refused(setting):
 
 def test_karate_club():
     """Its five highest degrees are different: no rule for ties is needed."""
-    network = Network.of(34, *np.array(igraph.Graph.Famous("Zachary").get_edgelist()).T)
+    network = Network.from_edges(34, *np.array(igraph.Graph.Famous("Zachary").get_edgelist()).T)
     assert hubs_of(network, 5).tolist() == [33, 0, 32, 2, 1]
     sizes = np.unique(fingerprints(network, 5, 3), axis=0, return_counts=True)[1]
     assert (len(sizes), (sizes == 1).sum()) == (20, 16)

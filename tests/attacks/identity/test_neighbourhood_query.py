@@ -20,7 +20,7 @@ NOBODY = np.empty((2, 0), dtype=np.int64)
 
 def random_network(nodes, share, seed):
     pairs = np.stack(np.triu_indices(nodes, 1), 1)
-    return Network.of(nodes, *pairs[np.random.default_rng(seed).random(len(pairs)) < share].T)
+    return Network.from_edges(nodes, *pairs[np.random.default_rng(seed).random(len(pairs)) < share].T)
 
 
 def egos(network):
@@ -34,7 +34,7 @@ def polblogs(folder):
     rows = pd.read_csv(folder / "PolBlogs/raw/adjacency.tsv", sep=r"\s+", header=None, usecols=[0, 1]).to_numpy()
     rows = np.unique(np.sort(rows[rows[:, 0] != rows[:, 1]], axis=1), axis=0)
     ids, ends = np.unique(rows, return_inverse=True)
-    return Network.of(len(ids), *ends.reshape(-1, 2).T)
+    return Network.from_edges(len(ids), *ends.reshape(-1, 2).T)
 
 
 def by_colours_and_vf2(network):
@@ -82,7 +82,7 @@ def test_regular_neighbourhoods_that_refinement_confuses_are_told_apart():
     hexagon = [(1 + i, 1 + (i + 1) % 6) for i in range(6)]
     triangles = [(8 + 3 * t + i, 8 + 3 * t + (i + 1) % 3) for t in range(2) for i in range(3)]
     spokes = [(c, c + 1 + i) for c in (0, 7) for i in range(6)]
-    found = digests(Network.of(14, *np.array(hexagon + triangles + spokes).T))
+    found = digests(Network.from_edges(14, *np.array(hexagon + triangles + spokes).T))
     assert found[0] != found[7]
 
 
@@ -126,7 +126,7 @@ def test_null_where_facts_belong_to_others_persons_are_found_by_chance():
 
 
 def test_null_without_triangles_only_the_degree_is_told():
-    tree = Network.of(40, np.arange(1, 40), (np.arange(1, 40) - 1) // 3)
+    tree = Network.from_edges(40, np.arange(1, 40), (np.arange(1, 40) - 1) // 3)
     attack, rng = NeighbourhoodQuery(), np.random.default_rng(0)
     found = attack.candidates(tree, attack.learn(Original(tree), rng), NOBODY, rng)
     for person in range(40):
@@ -144,7 +144,7 @@ def test_accounts_are_no_persons_and_a_release_of_numbers_leaves_everybody():
 
 
 def test_karate_club():
-    network = Network.of(34, *np.array(igraph.Graph.Famous("Zachary").get_edgelist()).T)
+    network = Network.from_edges(34, *np.array(igraph.Graph.Famous("Zachary").get_edgelist()).T)
     found = digests(network)
     assert (classes(found), round(34 * unique_share(found))) == (20, 16)
 

@@ -19,13 +19,13 @@ NO_SEEDS = np.empty((2, 0), dtype=np.int64)
 def random_network(nodes: int, edges: int, seed: int) -> Network:
     pairs = np.stack(np.triu_indices(nodes, 1))
     kept = np.random.default_rng(seed).permutation(pairs.shape[1])[:edges]
-    return Network.of(nodes, *pairs[:, kept])
+    return Network.from_edges(nodes, *pairs[:, kept])
 
 
 def uneven_network(nodes: int, ends: int, seed: int) -> Network:
     """Persons with low ids have many links, also to each other."""
     drawn = (nodes * np.random.default_rng(seed).random((2, ends)) ** 2).astype(np.int64)
-    return Network.of(nodes, *np.unique(np.sort(drawn[:, drawn[0] != drawn[1]], axis=0), axis=1))
+    return Network.from_edges(nodes, *np.unique(np.sort(drawn[:, drawn[0] != drawn[1]], axis=0), axis=1))
 
 
 BASE = uneven_network(400, 4000, 0)
@@ -89,7 +89,7 @@ def test_planted_in_real_networks_most_coalitions_find_themselves(gaudit_data, n
 
 
 def test_members_who_look_alike_are_candidates_for_each_other():
-    clique = Network.of(8, *np.stack(np.triu_indices(8, 1)))
+    clique = Network.from_edges(8, *np.stack(np.triu_indices(8, 1)))
     known, found, _ = mounted(PassiveCoalition(members=3), Original(clique), clique, 0)
     assert all(found.sizes[known["members"]] == 8)
 

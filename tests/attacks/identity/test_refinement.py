@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import poisson
 
-from gaudit.attacks.identity.refinement import Refinement
+from gaudit.attacks.identity.vertex_refinement import Refinement
 from gaudit.errors import InputError
 from gaudit.graphs.network import Network, Original
 
@@ -19,7 +19,7 @@ PEOPLE = 150
 
 def random_network(nodes, share, seed):
     pairs = np.stack(np.triu_indices(nodes, 1), 1)
-    return Network.of(nodes, *pairs[np.random.default_rng(seed).random(len(pairs)) < share].T)
+    return Network.from_edges(nodes, *pairs[np.random.default_rng(seed).random(len(pairs)) < share].T)
 
 
 def attacked(attack, original, published):
@@ -71,7 +71,7 @@ def test_null_where_facts_belong_to_others_persons_are_found_by_chance():
 
 def test_a_person_may_be_anybody_alike_and_nobody_else():
     """Orbits of the karate club: 27 classes are all that structure tells."""
-    network = Network.of(34, *np.array(igraph.Graph.Famous("Zachary").get_edgelist()).T)
+    network = Network.from_edges(34, *np.array(igraph.Graph.Famous("Zachary").get_edgelist()).T)
     new = np.random.default_rng(0).permutation(34)
     _, found = attacked(Refinement(depth="stable"), Original(network), network.renamed(new))
     assert (found.probability(np.arange(34), new) > 0).all()
@@ -90,14 +90,14 @@ def test_deeper_queries_leave_fewer_candidates_of_the_same_network():
 
 
 def test_a_regular_network_tells_nothing():
-    ring = Network.of(20, np.arange(20), (np.arange(20) + 1) % 20)
+    ring = Network.from_edges(20, np.arange(20), (np.arange(20) + 1) % 20)
     _, found = attacked(Refinement(depth="stable"), Original(ring), ring)
     assert (found.sizes == 20).all()
 
 
 def test_accounts_of_an_adversary_are_no_persons_but_have_links():
     """Person 0 is known by the link to account 2, which is published too."""
-    network = Network.of(3, [0], [2])
+    network = Network.from_edges(3, [0], [2])
     facts, found = attacked(Refinement(depth=1), Original(network, accounts=1), network)
     assert len(facts["colours"]) == len(found.sizes) == len(facts["profiles"]) == 2
     assert found.of(0).tolist() == [0, 2]
@@ -106,7 +106,7 @@ def test_accounts_of_an_adversary_are_no_persons_but_have_links():
 
 def test_a_release_of_numbers_of_edges_leaves_everybody():
     network = random_network(30, 0.2, 0)
-    told = Network.of(30, [], [], groups=np.zeros(30, dtype=np.int64))
+    told = Network.from_edges(30, [], [], groups=np.zeros(30, dtype=np.int64))
     told = Network(30, told.edges, groups=told.groups, counts=np.array([[0, 0, 0, network.size]]))
     assert (attacked(Refinement(), Original(network), told)[1].sizes == 30).all()
 
@@ -128,7 +128,7 @@ def test_who_fits_nobody_exactly_is_looked_for_among_the_nearest():
     """Twenty of 900 edges are gone: the exact query misses more persons than the patient one, and names fewer."""
     network = random_network(PEOPLE, 0.08, 1)
     gone = np.random.default_rng(5).permutation(network.size)[:20]
-    published = Network.of(PEOPLE, *np.delete(network.edges, gone, axis=1))
+    published = Network.from_edges(PEOPLE, *np.delete(network.edges, gone, axis=1))
     everybody = np.arange(PEOPLE)
     exact, near = (
         attacked(Refinement(match=match), Original(network), published)[1].probability(everybody, everybody)

@@ -15,7 +15,7 @@ METHODS = pytest.mark.parametrize("method", ["percolation", "propagation"])
 def random_network(nodes: int, edges: int, seed: int) -> Network:
     pairs = np.stack(np.triu_indices(nodes, 1))
     kept = np.random.default_rng(seed).permutation(pairs.shape[1])[:edges]
-    return Network.of(nodes, *pairs[:, kept])
+    return Network.from_edges(nodes, *pairs[:, kept])
 
 
 BASE = random_network(800, 6000, 0)
@@ -64,7 +64,7 @@ def test_null_an_auxiliary_network_of_shuffled_names_is_chance(method):
 
 @METHODS
 def test_null_an_empty_release_gives_nobody_away_but_who_is_known(method):
-    found, image, known = mounted(SeededMatching(method=method), Network.of(800, [], []))
+    found, image, known = mounted(SeededMatching(method=method), Network.from_edges(800, [], []))
     assert right(found, image, known) == len(known) == 40
     assert (np.delete(found.sizes, known) == 760).all()
 
@@ -98,7 +98,7 @@ def test_it_knows_a_part_of_the_edges_between_persons_and_no_other():
 
 
 def test_typed_edges_count_once():
-    typed = Network.of(800, *np.tile(BASE.edges, 2), types=np.repeat([0, 1], BASE.size))
+    typed = Network.from_edges(800, *np.tile(BASE.edges, 2), types=np.repeat([0, 1], BASE.size))
     found, image, _ = mounted(SeededMatching(overlap=1.0), typed, original=Original(typed))
     assert right(found, image, np.arange(800)) == 800
 

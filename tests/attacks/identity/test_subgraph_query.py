@@ -22,7 +22,7 @@ GROWTHS = ("breadth", "walk")
 
 def random_network(nodes, share, seed):
     pairs = np.stack(np.triu_indices(nodes, 1), 1)
-    return Network.of(nodes, *pairs[np.random.default_rng(seed).random(len(pairs)) < share].T)
+    return Network.from_edges(nodes, *pairs[np.random.default_rng(seed).random(len(pairs)) < share].T)
 
 
 def roots(network, pattern, trials=ENOUGH):
@@ -136,7 +136,7 @@ def test_a_star_is_known_by_its_degree(leaves):
 
 def test_a_subgraph_need_not_be_induced():
     """A path of three nodes lies in a triangle, from its middle and from its end."""
-    triangle = Network.of(3, [0, 0, 1], [1, 2, 2])
+    triangle = Network.from_edges(3, [0, 0, 1], [1, 2, 2])
     assert len(roots(triangle, [(0, 1), (0, 2)])[0]) == len(roots(triangle, [(0, 1), (1, 2)])[0]) == 3
 
 
@@ -145,16 +145,16 @@ def test_leaves_of_neighbours_need_places_of_their_own(free, fits):
     """Two linked nodes with two leaves each: where they share all other neighbours, there must be four of these."""
     others = np.arange(2, 2 + free)
     ends = [0, *np.zeros(free, int), *np.ones(free, int)], [1, *others, *others]
-    network = Network.of(2 + free, *ends)
+    network = Network.from_edges(2 + free, *ends)
     found, _ = roots(network, [(0, 1), (0, 2), (0, 3), (1, 4), (1, 5)])
     assert np.isin([0, 1], found).all() == fits
 
 
 def test_leaves_make_room_for_each_other():
     """Node 1 has 3 and 4 to choose from, node 2 only 3: the leaf of 1 has to be 4, wherever one begins."""
-    network = Network.of(5, [0, 0, 1, 1, 2], [1, 2, 3, 4, 3])
+    network = Network.from_edges(5, [0, 0, 1, 1, 2], [1, 2, 3, 4, 3])
     assert 0 in roots(network, [(0, 1), (0, 2), (1, 3), (2, 4)])[0]
-    tight = Network.of(5, [0, 0, 1, 2, 3], [1, 2, 3, 3, 4])
+    tight = Network.from_edges(5, [0, 0, 1, 2, 3], [1, 2, 3, 3, 4])
     assert 0 not in roots(tight, [(0, 1), (0, 2), (1, 3), (2, 4)])[0]
 
 
@@ -178,7 +178,7 @@ def test_undecided_nodes_stay_candidates_and_are_counted(steps, some):
     """Three cliques of six around one node: a path crosses it once, so it has 13 nodes at most of the 19."""
     pairs = np.stack(np.triu_indices(6, 1))
     cliques = [pairs + 6 * i for i in range(3)]
-    network = Network.of(19, *np.concatenate([*cliques, [[0, 6, 12], [18, 18, 18]]], axis=1))
+    network = Network.from_edges(19, *np.concatenate([*cliques, [[0, 6, 12], [18, 18, 18]]], axis=1))
     path = [(i, i + 1) for i in range(steps)]
     exact, undecided = roots(network, path)
     assert undecided == 0
@@ -198,7 +198,7 @@ def test_planted_subgraphs_are_found_exactly(growth):
         if not any(nx.is_isomorphic(tree, other) for other in trees):
             trees.append(tree)
     edges = np.concatenate([11 * i + np.array(tree.edges) for i, tree in enumerate(trees)])
-    network = Network.of(110, *edges.T)
+    network = Network.from_edges(110, *edges.T)
     new = rng.permutation(110)
     attack = SubgraphQuery(growth=growth, persons=110)
     found = attack.candidates(network.renamed(new), attack.learn(Original(network), rng), NOBODY, rng)
@@ -252,7 +252,7 @@ def test_of_persons_that_were_not_drawn_nothing_is_known():
 
 
 def test_without_links_there_is_nothing_to_know():
-    lonely, rng = Network.of(4, [0], [1]), np.random.default_rng(0)
+    lonely, rng = Network.from_edges(4, [0], [1]), np.random.default_rng(0)
     attack = SubgraphQuery(persons=4)
     found = attack.candidates(lonely, attack.learn(Original(lonely), rng), NOBODY, rng)
     assert found.sizes.tolist() == [2, 2, 4, 4]

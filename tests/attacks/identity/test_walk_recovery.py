@@ -17,7 +17,7 @@ from gaudit.targets.publishing.planted_accounts import plant
 def random_network(nodes: int, edges: int, seed: int) -> Network:
     pairs = np.stack(np.triu_indices(nodes, 1))
     kept = np.random.default_rng(seed).permutation(pairs.shape[1])[:edges]
-    return Network.of(nodes, *pairs[:, kept])
+    return Network.from_edges(nodes, *pairs[:, kept])
 
 
 def random_pattern(size: int, rng: np.random.Generator, degrees: int) -> Pattern:
@@ -94,7 +94,7 @@ def test_a_budget_that_runs_out_is_told():
 
 def test_types_and_weights_are_not_looked_at():
     network = random_network(12, 30, 1)
-    doubled = Network.of(
+    doubled = Network.from_edges(
         12, *np.tile(network.edges, 2), weights=np.arange(60.0), types=np.repeat([0, 1], network.size)
     )
     own = np.array([3, *network.igraph().neighbors(3)[:2]])
@@ -111,7 +111,7 @@ def test_a_pattern_needs_each_node_linked_to_one_before_it():
 
 def test_nothing_is_found_in_a_network_without_edges():
     network = random_network(10, 20, 0)
-    empty = Network.of(10, [], [])
+    empty = Network.from_edges(10, [], [])
     own = np.array([0, *network.igraph().neighbors(0)[:1]])
     for tolerance in (0, 50):
         assert not len(find(empty, Pattern.of(network, own), tolerance, 0).embeddings)
@@ -171,7 +171,7 @@ def test_found_again_in_a_large_network_with_hubs():
     ends = (20_000 * np.random.default_rng(0).random((2, 300_000)) ** 2).astype(np.int64)  # low ids are hubs
     pairs = np.sort(np.sort(ends[:, ends[0] != ends[1]], axis=0).T @ [20_000, 1])
     pairs = pairs[np.flatnonzero(np.diff(pairs, prepend=-1))]
-    network, own = accounts_in(Network.of(20_000, pairs // 20_000, pairs % 20_000), 0)
+    network, own = accounts_in(Network.from_edges(20_000, pairs // 20_000, pairs % 20_000), 0)
     assert network.degrees.max() > 1_000
     found = find(network, Pattern.of(network, own), 2, 2)
     assert found.embeddings.tolist() == [own.tolist()]

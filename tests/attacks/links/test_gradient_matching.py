@@ -25,12 +25,12 @@ from gaudit.targets.federated.scaffold import Scaffold
 from gaudit.targets.games.links import link_secrets
 from gaudit.targets.messages import CONTROL_KIND, GLOBAL_CONTROL_KIND, GLOBAL_KIND, GRADIENT_KIND, UPDATE_KIND
 from gaudit.targets.models.propagation import gcn_operator
-from gaudit.targets.models.recipe import Recipe, initial_weights
+from gaudit.targets.models.training_config import TrainingConfig, initial_weights
 from gaudit.targets.partition import Partition
 from gaudit.targets.party import clients_of
 
 NODES, WORDS, CLASSES, CLIENTS = 120, 200, 3, 2
-RECIPE = Recipe(hidden=8, dropout=0)
+RECIPE = TrainingConfig(hidden=8, dropout=0)
 
 
 class Clients:
@@ -280,7 +280,7 @@ def test_it_says_why_it_does_not_apply(clients, monkeypatch):
     with pytest.raises(InputError, match="set sgd_rate"):
         clients.judged(GradientMatching(), clients.uploaded(0.1))
     with pytest.raises(InputError, match="the model is a sage"):
-        clients.judged(GradientMatching(), clients.sent(), Recipe(architecture="sage"))
+        clients.judged(GradientMatching(), clients.sent(), TrainingConfig(architecture="sage"))
     with pytest.raises(InputError, match="none is known"):
         clients.judged(GradientMatching(), clients.sent(), labels=torch.full((NODES,), -1))
     monkeypatch.setattr("gaudit.attacks.links.gradient_matching.LARGEST", 50)

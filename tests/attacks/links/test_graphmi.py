@@ -18,10 +18,10 @@ from gaudit.graphs.pair_codes import codes
 from gaudit.targets.channel import Channel
 from gaudit.targets.games.links import GAME, Links
 from gaudit.targets.messages import GLOBAL_KIND, GRADIENT_KIND, UPDATE_KIND
+from gaudit.targets.models.model_ensemble import ask_models, train_models
 from gaudit.targets.models.propagation import dense_gcn_operator, mean_operator
-from gaudit.targets.models.recipe import Recipe, initial_weights
-from gaudit.targets.models.shadow_models import ask_models, train_models
-from gaudit.targets.models.shadow_task import Query, Task
+from gaudit.targets.models.training_config import TrainingConfig, initial_weights
+from gaudit.targets.models.training_task import Query, TrainingTask
 
 WORDS, CLASSES, HIDDEN = 40, 3, 8
 
@@ -32,7 +32,7 @@ def drawn_features(n, seed=0, dtype=torch.float32):
 
 
 def drawn_weights(architecture, dtype=torch.float64, seed=1, scale=2.0):
-    recipe = Recipe(architecture=architecture, hidden=HIDDEN)
+    recipe = TrainingConfig(architecture=architecture, hidden=HIDDEN)
     made = initial_weights(recipe, WORDS, CLASSES, np.random.SeedSequence(seed))
     made["b1"] = torch.linspace(-0.2, 0.2, HIDDEN)
     return {name: scale * weight.to(dtype) for name, weight in made.items()}
@@ -210,8 +210,8 @@ def test_relaxed_model_agrees_with_the_trained_one_on_a_graph_of_edges(architect
     from torch_geometric.data import Data
 
     labels = torch.arange(50) % CLASSES
-    recipe = Recipe(architecture=architecture, hidden=HIDDEN)
-    task = Task(Data(x=x, edge_index=edges, y=labels), torch.ones(1, 50, dtype=torch.bool), recipe, CLASSES)
+    recipe = TrainingConfig(architecture=architecture, hidden=HIDDEN)
+    task = TrainingTask(Data(x=x, edge_index=edges, y=labels), torch.ones(1, 50, dtype=torch.bool), recipe, CLASSES)
     (logits,) = ask_models(task, [Query(torch.arange(50), edges)], {k: w[None] for k, w in weights.items()})
     model = RelaxedModel(architecture, weights, x)
     graph = upper(dense, 16)
@@ -293,8 +293,8 @@ def trained(homophilous):
     members[0, ::4] = True
     models = {}
     for architecture in ("gcn", "sage"):
-        recipe = Recipe(architecture=architecture, hidden=HIDDEN, epochs=100)
-        task = Task(Data(x=x, edge_index=edges, y=labels), members, recipe, CLASSES)
+        recipe = TrainingConfig(architecture=architecture, hidden=HIDDEN, epochs=100)
+        task = TrainingTask(Data(x=x, edge_index=edges, y=labels), members, recipe, CLASSES)
         weights = train_models(task, [], np.random.SeedSequence(3), keep_weights=True).weights
         models[architecture] = {name: weight[0] for name, weight in weights.items()}
     return models
@@ -491,13 +491,15 @@ def test_broken_update_is_one_clear_line(homophilous, trained, change, says):
 
 
 def test_other_architectures_are_refused_before_anything_is_read(homophilous, trained):
-    knowledge, view, _ = links_of(*homophilous, [trained["gcn"]], recipe=Recipe(architecture="gat", hidden=HIDDEN))
+    knowledge, view, _ = links_of(
+        *homophilous, [trained["gcn"]], recipe=TrainingConfig(architecture="gat", hidden=HIDDEN)
+    )
     with pytest.raises(InputError, match=r"does not apply.*gcn and sage.*'gat'"):
         scored(GraphMI(), knowledge, view)
 
 
 def test_recipe_tells_the_width(homophilous, trained):
-    knowledge, view, _ = links_of(*homophilous, [trained["gcn"]], recipe=Recipe(hidden=HIDDEN + 1))
+    knowledge, view, _ = links_of(*homophilous, [trained["gcn"]], recipe=TrainingConfig(hidden=HIDDEN + 1))
     with pytest.raises(InputError, match=r"'w1' has shape \(40, 8\), expected shape \(40, 9\)"):
         scored(GraphMI(), knowledge, view)
 

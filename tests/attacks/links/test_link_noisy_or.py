@@ -33,7 +33,7 @@ def network(n, *by_type):
     """A network of codes of pairs for each type."""
     types = np.repeat(np.arange(len(by_type)), [len(c) for c in by_type])
     edges = np.concatenate(by_type)
-    return Network.of(n, edges // n, edges % n, types=types)
+    return Network.from_edges(n, edges // n, edges % n, types=types)
 
 
 def world(secret, known=0.3, x=None, n=NODES, seed=0):
@@ -89,7 +89,7 @@ def test_planted_links_under_another_type_are_found_exactly():
 def test_planted_links_of_a_plain_network_are_found_exactly():
     secret = random_pairs(0.05, np.random.default_rng(1))
     knowledge, truth = world(secret)
-    plain = Network.of(NODES, secret // NODES, secret % NODES)
+    plain = Network.from_edges(NODES, secret // NODES, secret % NODES)
     assert auc(truth, scored(plain, knowledge)) == 1
 
 
@@ -180,7 +180,7 @@ def test_background_stands_for_all_pairs(monkeypatch, at_most):
     """Edges apart from the others, those of added nodes left out; each stratum sums to what it is drawn from."""
     monkeypatch.setattr(link_noisy_or, "BACKGROUND", at_most)
     every = random_pairs(0.2, np.random.default_rng(8), 22)
-    graph = Network.of(22, every // 22, every % 22)
+    graph = Network.from_edges(22, every // 22, every % 22)
     inside = {tuple(edge) for edge in graph.edges.T.tolist() if max(edge) < 20}
     pairs, weights = link_noisy_or.background(20, graph, np.random.default_rng(9))
     of_edges = np.array([tuple(pair) in inside for pair in pairs.tolist()])

@@ -30,13 +30,13 @@ from gaudit.targets.channel import Channel
 from gaudit.targets.games.links import link_secrets
 from gaudit.targets.messages import posteriors_kind
 from gaudit.targets.models.propagation import gcn_operator
-from gaudit.targets.models.recipe import Recipe
+from gaudit.targets.models.training_config import TrainingConfig
 from gaudit.targets.partition import Partition
 from gaudit.targets.party import clients_of
 
 NODES, WORDS, CLASSES, CLIENTS = 160, 60, 4, 2
 EVERY = range(8)
-RECIPE = Recipe(hidden=8, epochs=30)
+RECIPE = TrainingConfig(hidden=8, epochs=30)
 
 
 def graph(seed, nodes=NODES, words=WORDS, classes=CLASSES):
@@ -81,7 +81,7 @@ class World:
     def without_graph(self, labelled=0.5):
         """A perceptron's posteriors."""
         alone = Data(x=self.data.x, edge_index=torch.empty((2, 0)).long(), y=self.data.y)
-        recipe = Recipe(architecture="mlp", hidden=16, epochs=60)
+        recipe = TrainingConfig(architecture="mlp", hidden=16, epochs=60)
         return trained(alone, recipe, CLASSES, labelled, np.random.SeedSequence(1))
 
     def given(self, attack, seed=3):
@@ -273,7 +273,7 @@ def test_audited_graph_is_no_shadow_graph_however_its_features_are_scaled(world,
 def test_bundled_shadow_graph_is_another_draw_than_the_audited_one(monkeypatch):
     monkeypatch.undo()
     link_posterior._graph.cache_clear()
-    from gaudit.graphs.datasets.datasets import load_dataset
+    from gaudit.graphs.datasets.loading import load_dataset
 
     own, shadow = load_dataset("citations"), link_posterior._graph("Citations")
     assert not link_posterior._same(own.x, shadow.x)

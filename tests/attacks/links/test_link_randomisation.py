@@ -36,7 +36,7 @@ EITHER = [{}, {"change": "edit"}]
 
 def random_network(n, share, seed):
     rng = np.random.default_rng(seed)
-    return Network.of(n, *np.nonzero(np.triu(rng.random((n, n)) < share, 1)))
+    return Network.from_edges(n, *np.nonzero(np.triu(rng.random((n, n)) < share, 1)))
 
 
 def asked(n, secret):
@@ -101,7 +101,7 @@ def chi_square(seen, graphs, expected):
 def test_draws_without_a_known_share_are_uniform_over_all_graphs_with_the_degrees():
     """Chi-square over all 36 realisations, passed 999 times in 1000; draws lie 60 steps apart."""
     graphs = realisations()
-    network = Network.of(6, *np.array(sorted(graphs[0])).T)
+    network = Network.from_edges(6, *np.array(sorted(graphs[0])).T)
     rng, draws = np.random.default_rng(0), 4000
     seen = Counter(as_graph(drawn) for drawn in switched(network, None, draws, 10.0, rng))
     assert set(seen) == set(graphs)
@@ -114,7 +114,7 @@ def test_draws_with_a_known_share_follow_that_many_steps_of_the_chain(steps):
     graphs = realisations()
     law = np.linalg.matrix_power(one_step(graphs), steps)
     np.testing.assert_allclose(law, law.T)  # what makes the draws a posterior
-    network = Network.of(6, *np.array(sorted(graphs[5])).T)
+    network = Network.from_edges(6, *np.array(sorted(graphs[5])).T)
     rng, draws = np.random.default_rng(steps), 6000
     seen = Counter(as_graph(drawn) for drawn in switched(network, steps / 6, draws, 2.0, rng))
     assert all(law[5, graphs.index(g)] > 0 for g in seen)
@@ -160,7 +160,7 @@ def test_closed_form_of_edits_is_the_exact_posterior(edges):
     """By Bayes' rule over all graphs of five nodes with so many edges, of which one was exchanged."""
     pairs = list(combinations(range(5), 2))
     graphs = [set(c) for c in combinations(pairs, edges)]
-    network = Network.of(5, *np.array(sorted(graphs[7])).T)
+    network = Network.from_edges(5, *np.array(sorted(graphs[7])).T)
     before = [g for g in graphs if len(g & graphs[7]) == edges - 1]  # all equally likely
     exact = [np.mean([pair in g for g in before]) for pair in pairs]
     asked_about = np.array([a * 5 + b for a, b in pairs])
@@ -179,7 +179,7 @@ def test_edits_delete_and_add_as_many(n, seed, share):
 
 def test_edits_are_uniform():
     """Chi-square over the 8 graphs that one edit of a path makes: one of 2 edges, one of 4 pairs (999 in 1000)."""
-    network = Network.of(4, np.array([0, 1]), np.array([1, 2]))
+    network = Network.from_edges(4, np.array([0, 1]), np.array([1, 2]))
     rng, draws = np.random.default_rng(0), 4000
     seen = Counter(tuple(sorted(edited(network, 0.5, rng).tolist())) for _ in range(draws))
     assert len(seen) == 2 * 4
@@ -213,7 +213,7 @@ def test_null_unrelated_network_is_chance(settings):
 
 def test_null_without_a_known_share_only_degrees_remain():
     """Of a regular network every pair is alike: the AUC over all pairs is 0.5 within 3.3 deviations."""
-    ring = Network.of(60, np.arange(60), (np.arange(60) + 1) % 60)
+    ring = Network.from_edges(60, np.arange(60), (np.arange(60) + 1) % 60)
     knowledge, truth = asked(60, ring)
     score = scored(LinkRandomisation(share=None, draws=40, thinning=10), ring, knowledge)
     deviation = np.sqrt((len(truth) + 1) / (12 * truth.sum() * (~truth).sum()))
@@ -223,7 +223,7 @@ def test_null_without_a_known_share_only_degrees_remain():
 
 def test_hubs_are_linked_more_often_where_only_degrees_remain():
     """About d_i d_j / 2m, of two hubs less."""
-    network = Network.of(40, *np.array(igraph.Graph.Barabasi(n=40, m=2).simplify().get_edgelist()).T)
+    network = Network.from_edges(40, *np.array(igraph.Graph.Barabasi(n=40, m=2).simplify().get_edgelist()).T)
     low, high = np.triu_indices(40, 1)
     found = switch_posterior(network, codes(low, high, 40), None, 400, 3.0, np.random.default_rng(0))
     expected = network.degrees[low] * network.degrees[high] / (2 * network.size)
@@ -242,7 +242,7 @@ def test_a_known_share_tells_how_sure_a_published_edge_is():
 
 def test_edges_of_several_types_count_as_one():
     network = random_network(20, 0.2, 6)
-    twice = Network.of(20, *np.hstack([network.edges] * 2), types=np.repeat([0, 1], network.size))
+    twice = Network.from_edges(20, *np.hstack([network.edges] * 2), types=np.repeat([0, 1], network.size))
     knowledge, _ = asked(20, network)
     for settings in EITHER:
         attack = LinkRandomisation(draws=5, **settings)
@@ -284,7 +284,7 @@ def test_a_network_without_edges_is_refused():
 
 def test_added_nodes_are_nobody_and_missing_ones_are_refused():
     network = random_network(20, 0.2, 9)
-    more = Network.of(22, *np.hstack([network.edges, [[0, 3], [20, 21]]]))
+    more = Network.from_edges(22, *np.hstack([network.edges, [[0, 3], [20, 21]]]))
     knowledge, truth = asked(20, network)
     assert auc(truth, scored(LinkRandomisation(change="edit"), more, knowledge)) == 1
     knowledge, _ = asked(23, random_network(23, 0.2, 9))

@@ -33,7 +33,7 @@ from gaudit.targets.publishing.published import tensors_of
 
 def random_network(n, share, seed):
     rng = np.random.default_rng(seed)
-    return Network.of(n, *np.nonzero(np.triu(rng.random((n, n)) < share, 1)))
+    return Network.from_edges(n, *np.nonzero(np.triu(rng.random((n, n)) < share, 1)))
 
 
 def cliques(count, size, share, seed):
@@ -41,11 +41,11 @@ def cliques(count, size, share, seed):
     rng, n = np.random.default_rng(seed), count * size
     group = np.arange(n) // size
     linked = rng.random((n, n)) < np.where(group[:, None] == group, share, 0.002)
-    return Network.of(n, *np.nonzero(np.triu(linked, 1)))
+    return Network.from_edges(n, *np.nonzero(np.triu(linked, 1)))
 
 
 def of_codes(n, coded):
-    return Network.of(n, coded // n, coded % n)
+    return Network.from_edges(n, coded // n, coded % n)
 
 
 def asked(n, secret):

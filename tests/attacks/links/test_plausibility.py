@@ -22,7 +22,7 @@ from support.snap import snap
 
 def random_network(n, share, seed):
     rng = np.random.default_rng(seed)
-    return Network.of(n, *np.nonzero(np.triu(rng.random((n, n)) < share, 1)))
+    return Network.from_edges(n, *np.nonzero(np.triu(rng.random((n, n)) < share, 1)))
 
 
 def asked(n, secret):
@@ -56,7 +56,7 @@ def with_edges(network, pairs):
     n = network.nodes
     new = np.setdiff1d(codes(*pairs[:, pairs[0] != pairs[1]], n), network.codes)
     every = np.union1d(new, network.codes)
-    return Network.of(n, every // n, every % n), np.isin(every, new)
+    return Network.from_edges(n, every // n, every % n), np.isin(every, new)
 
 
 def raised_to_groups_of(network, k):
@@ -107,14 +107,14 @@ def test_lift_is_that_of_listed_walks(n, seed):
 
 def test_an_edge_says_nothing_of_itself():
     """A bridge between two triangles has no other walk of two or three steps; an edge of a triangle has."""
-    network = Network.of(6, np.array([0, 0, 1, 2, 3, 3, 4]), np.array([1, 2, 2, 3, 4, 5, 5]))
+    network = Network.from_edges(6, np.array([0, 0, 1, 2, 3, 3, 4]), np.array([1, 2, 2, 3, 4, 5, 5]))
     plausible = dict(zip(network.codes.tolist(), edge_plausibility(network), strict=True))
     assert plausible[2 * 6 + 3] == 0
     assert min(value for code, value in plausible.items() if code != 2 * 6 + 3) > 0
 
 
 def test_an_edge_that_is_the_only_one_of_a_node_is_neither_plausible_nor_implausible():
-    network = Network.of(7, np.array([0, 0, 1, 2, 3, 3, 4, 5]), np.array([1, 2, 2, 3, 4, 5, 5, 6]))
+    network = Network.from_edges(7, np.array([0, 0, 1, 2, 3, 3, 4, 5]), np.array([1, 2, 2, 3, 4, 5, 5, 6]))
     plausible = edge_plausibility(network)
     assert plausible[-1] == np.median(plausible[:-1])
 
@@ -151,7 +151,7 @@ def test_null_true_and_added_edges_of_a_random_network_cannot_be_told_apart():
 
 def test_added_edges_stand_last_among_the_published_and_before_all_others():
     group = np.arange(120) // 12
-    secret = Network.of(120, *np.nonzero(np.triu((group[:, None] == group), 1)))
+    secret = Network.from_edges(120, *np.nonzero(np.triu((group[:, None] == group), 1)))
     told, new = with_edges(secret, np.random.default_rng(0).integers(120, size=(2, 60)))
     knowledge, truth = asked(120, secret)
     score = scored(told, knowledge)

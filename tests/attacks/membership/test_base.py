@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy.stats import rankdata
 
-from gaudit.attacks.membership.base import BASE, log_mean
-from gaudit.attacks.membership.threshold import Loss
+from gaudit.attacks.membership.base_membership import BASE, log_mean
+from gaudit.attacks.membership.loss import Loss
 from gaudit.audit.statistics.metrics import auc_finding
 from gaudit.errors import InputError
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from gaudit.attacks.membership.base import GRID, OfflineBASE, log_mean
+from gaudit.attacks.membership.base_membership import GRID, OfflineBASE, log_mean
 from gaudit.audit.statistics.metrics import auc, auc_finding
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import torch
 
 from gaudit.attacks.membership.blind import Blind
-from gaudit.attacks.membership.shadow import ShadowMIA
+from gaudit.attacks.membership.shadow_mia import ShadowMIA
 from gaudit.audit.statistics.metrics import auc_finding
 from gaudit.targets.transcript import Transcript, View
 

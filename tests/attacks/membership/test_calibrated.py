@@ -6,18 +6,18 @@ import numpy as np
 import pytest
 import torch
 
-from gaudit.attacks.membership.asking import combined
-from gaudit.attacks.membership.base import BASE, OfflineBASE
+from gaudit.attacks.membership.base_membership import BASE, OfflineBASE
 from gaudit.attacks.membership.label_only import LabelOnly
 from gaudit.attacks.membership.lira import LiRA, OfflineLiRA
+from gaudit.attacks.membership.loss import CalibratedLoss, Loss
+from gaudit.attacks.membership.query_attack import combined
 from gaudit.attacks.membership.rmia import RMIA, OfflineRMIA
-from gaudit.attacks.membership.threshold import CalibratedLoss, Loss
 from gaudit.audit.games.knowledge import grant
 from gaudit.audit.planning.trial_plan import AttackPlan, TrialPlan
 from gaudit.audit.running.trial import run_trial
 from gaudit.audit.statistics.metrics import auc
 from gaudit.errors import InputError
-from gaudit.graphs.datasets.datasets import load_dataset
+from gaudit.graphs.datasets.loading import load_dataset
 from gaudit.targets.channel import Channel
 
 CALIBRATED = (LiRA, OfflineLiRA, BASE, OfflineBASE, RMIA, OfflineRMIA, CalibratedLoss)

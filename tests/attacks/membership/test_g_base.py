@@ -12,7 +12,7 @@ from torch_geometric.utils import to_undirected
 
 from gaudit.attacks.attack import Knowledge
 from gaudit.attacks.membership import gbase
-from gaudit.attacks.membership.base import BASE, log_mean
+from gaudit.attacks.membership.base_membership import BASE, log_mean
 from gaudit.attacks.membership.gbase import (
     GBASE,
     balls_around,
@@ -26,9 +26,9 @@ from gaudit.errors import InputError
 from gaudit.targets.channel import Channel
 from gaudit.targets.messages import CONDENSED_KIND as RELEASE_KIND
 from gaudit.targets.messages import MODEL_KIND, posteriors_kind
-from gaudit.targets.models.recipe import Recipe, initial_weights
-from gaudit.targets.models.shadow_models import ask_models
-from gaudit.targets.models.shadow_task import Query, Task
+from gaudit.targets.models.model_ensemble import ask_models
+from gaudit.targets.models.training_config import TrainingConfig, initial_weights
+from gaudit.targets.models.training_task import Query, TrainingTask
 
 ARCHITECTURES = ("gcn", "sgc", "sage", "gat", "mlp")
 NODES, FEATURES, CLASSES, MODELS = 60, 12, 3, 2
@@ -62,21 +62,21 @@ def masks() -> np.ndarray:
     return np.random.default_rng(1).random((3, 50)) < 0.6
 
 
-def a_recipe(architecture: str) -> Recipe:
-    return Recipe(architecture=architecture, hidden=8, heads=2)
+def a_recipe(architecture: str) -> TrainingConfig:
+    return TrainingConfig(architecture=architecture, hidden=8, heads=2)
 
 
 class Models:
     """Random models; asked about a graph of one's own as attacks do, or about one that is cut out by hand."""
 
-    def __init__(self, knowledge: Knowledge, recipe: Recipe) -> None:
+    def __init__(self, knowledge: Knowledge, recipe: TrainingConfig) -> None:
         drawn = [initial_weights(recipe, FEATURES, CLASSES, np.random.SeedSequence(k)) for k in range(MODELS)]
         self.weights = {name: torch.stack([3 * w[name] for w in drawn]) for name in drawn[0]}
         self.data = Data(x=knowledge.x, edge_index=knowledge.edges, y=knowledge.labels)
         self.recipe = recipe
 
     def ask(self, query: Query) -> torch.Tensor:
-        task = Task(self.data, torch.ones((MODELS, NODES), dtype=torch.bool), self.recipe, CLASSES)
+        task = TrainingTask(self.data, torch.ones((MODELS, NODES), dtype=torch.bool), self.recipe, CLASSES)
         return ask_models(task, [query], self.weights)[0]
 
     def log_likelihood(self, graph: nx.Graph) -> torch.Tensor:
@@ -91,7 +91,7 @@ class Models:
             edge_index=torch.tensor(ends, dtype=torch.long).reshape(-1, 2).t(),
             y=torch.zeros(len(nodes), dtype=torch.long),
         )
-        task = Task(data, torch.ones((MODELS, len(nodes)), dtype=torch.bool), self.recipe, CLASSES)
+        task = TrainingTask(data, torch.ones((MODELS, len(nodes)), dtype=torch.bool), self.recipe, CLASSES)
         (logits,) = ask_models(task, [Query(torch.arange(len(nodes)), data.edge_index)], self.weights)
         y, known = self.data.y[nodes].clamp_min(0), self.data.y[nodes] >= 0
         every = logits.double().log_softmax(2)[:, torch.arange(len(nodes)), y]
@@ -184,7 +184,7 @@ def test_numbers_do_not_depend_on_how_balls_are_dealt_out(small, masks, monkeypa
 def test_radius_is_the_square_of_the_steps():
     steps = {a: propagation_steps(a_recipe(a)) for a in ARCHITECTURES}
     assert steps == {"gcn": 2, "sgc": 2, "sage": 2, "gat": 2, "mlp": 0}
-    assert propagation_steps(Recipe(architecture="sgc", hops=3)) == 3
+    assert propagation_steps(TrainingConfig(architecture="sgc", hops=3)) == 3
 
 
 @pytest.mark.parametrize("prior", [0.5, 0.2])
@@ -226,7 +226,7 @@ def test_planted_overfit_is_found(leaky, strategy):
 
 @pytest.mark.parametrize("architecture", ["sage", "mlp", "gat"])
 def test_planted_overfit_of_other_architectures_is_found(publish_model, architecture):
-    recipe = Recipe(architecture=architecture, hidden=16, epochs=80, lr=0.03, weight_decay=0, dropout=0)
+    recipe = TrainingConfig(architecture=architecture, hidden=16, epochs=80, lr=0.03, weight_decay=0, dropout=0)
     model = publish_model(0, "true", GAME, "true", recipe)
     assert auc_finding([model.judged(GBASE(shadows=8))]).low > 0.6
 
@@ -259,7 +259,7 @@ def test_same_knowledge_same_numbers_whoever_is_a_member(leaky):
     np.testing.assert_array_equal(one, again)  # guesses hang on the auditor's coins alone
     told = replace(leaky[0], world=leaky[0].world.with_other_truth())
     np.testing.assert_array_equal(one, told.scores(GBASE()).score)
-    other = leaky[0].told(coins=np.random.SeedSequence(77)).scores(GBASE()).score
+    other = leaky[0].told(seed=np.random.SeedSequence(77)).scores(GBASE()).score
     assert not np.allclose(one, other, atol=1e-3)
 
 

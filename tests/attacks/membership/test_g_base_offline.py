@@ -5,7 +5,7 @@ import pytest
 
 from gaudit.attacks.membership import gbase
 from gaudit.attacks.membership.gbase import OfflineGBASE
-from gaudit.attacks.membership.shadows import best_setting
+from gaudit.attacks.membership.shadow_models import best_setting
 from gaudit.audit.statistics.metrics import auc_finding
 
 GAME = "node-presence"

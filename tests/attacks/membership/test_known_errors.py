@@ -13,18 +13,18 @@ import pytest
 import torch
 from torch_geometric.data import Data
 
-from gaudit.attacks.membership.adapted import adapted
+from gaudit.attacks.membership.adaptive import adaptive_knowledge
 from gaudit.attacks.membership.lira import LiRA
-from gaudit.attacks.membership.shadows import shadows
+from gaudit.attacks.membership.shadow_models import shadow_models
 from gaudit.audit.games.knowledge import grant
 from gaudit.targets.messages import ENCODER_KIND
 from gaudit.targets.models.encoder import encoded
-from gaudit.targets.models.recipe import Recipe
+from gaudit.targets.models.training_config import TrainingConfig
 from gaudit.targets.target import Secrets
 from gaudit.targets.transcript import Message, View
 
 NODES, SUBJECTS = 50, 40
-RECIPE = Recipe(hidden=6, epochs=8)
+RECIPE = TrainingConfig(hidden=6, epochs=8)
 
 
 def graph(seed: int = 0) -> Data:
@@ -35,14 +35,14 @@ def graph(seed: int = 0) -> Data:
     return Data(x=x, y=torch.from_numpy(rng.integers(0, 3, NODES)), edge_index=torch.cat([once, once.flip(0)], 1))
 
 
-def knowledge(data: Data, recipe: Recipe = RECIPE):
+def knowledge(data: Data, recipe: TrainingConfig = RECIPE):
     subjects = np.arange(SUBJECTS)
     secrets = Secrets("node-presence", "node", subjects, subjects % 2 == 0)
     return grant(data, secrets, "none", False, np.random.SeedSequence(0), auditor=True, recipe=recipe).knowledge
 
 
 def trained(known):
-    return shadows(known, known.recipe, 4, offline=False)
+    return shadow_models(known, known.recipe, 4, offline=False)
 
 
 def changed(data: Data, what: str) -> Data:
@@ -62,7 +62,7 @@ def changed(data: Data, what: str) -> Data:
 @pytest.mark.parametrize("what", ["features", "labels", "edges", "order of rows", "recipe"])
 def test_shadow_models_are_never_those_of_other_data_or_another_recipe(what):
     """A cache keyed by algorithm and row count hands out the shadow models of the audit before."""
-    data, recipe = graph(), Recipe(hidden=6, epochs=9) if what == "recipe" else RECIPE
+    data, recipe = graph(), TrainingConfig(hidden=6, epochs=9) if what == "recipe" else RECIPE
     before = trained(knowledge(data))
     after, afresh = (trained(knowledge(changed(data, what), recipe)) for _ in range(2))
     assert not torch.equal(after.weights["w1"], before.weights["w1"])
@@ -74,7 +74,7 @@ def test_scores_after_another_audit_are_those_of_an_audit_alone():
 
     def audited(data: Data) -> np.ndarray:
         known = knowledge(data)
-        strange = trained(replace(known, coins=np.random.SeedSequence(5))).stranger
+        strange = trained(replace(known, seed=np.random.SeedSequence(5))).reference_weights
         message = Message("model", "server", "public", 1, {name: w[0] for name, w in strange.items()})
         return LiRA(shadows=4)(View("public", (message,)), known, np.random.SeedSequence(0)).score
 
@@ -92,7 +92,7 @@ def test_features_are_never_those_of_another_transformation():
     seen = {}
     for name, encoder in {"one": one, "other": other, "one again": {n: t.clone() for n, t in one.items()}}.items():
         view = View("client:0", (Message(ENCODER_KIND, "client:0", "client:0", -1, encoder),))
-        seen[name] = adapted(view, known)
+        seen[name] = adaptive_knowledge(view, known)
         assert torch.equal(seen[name].x, encoded(known.x, known.edges, encoder))
     assert seen["one"] is seen["one again"]  # whose shadow models are shared
     assert not torch.equal(seen["one"].x, seen["other"].x)

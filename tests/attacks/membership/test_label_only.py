@@ -7,11 +7,11 @@ import pytest
 import torch
 
 from gaudit.attacks.membership.label_only import LabelOnly
-from gaudit.attacks.membership.shadows import shadows
+from gaudit.attacks.membership.shadow_models import shadow_models
 from gaudit.audit.statistics.metrics import auc_finding
 from gaudit.errors import InputError
 from gaudit.targets.channel import Channel
-from gaudit.targets.models.shadow_task import Query
+from gaudit.targets.models.training_task import Query
 
 
 def with_weights(model, change):
@@ -71,7 +71,7 @@ def test_without_shaking_it_is_the_gap_attack_less_what_is_usual(leaky_models, a
     """A table cannot be shaken, so neither are the shadow models."""
     model = leaky_models[0]
     known = model.given.knowledge
-    pool, plain = shadows(known, known.recipe, 16, offline=False), Query(known.subjects, known.edges)
+    pool, plain = shadow_models(known, known.recipe, 16, offline=False), Query(known.subjects, known.edges)
     labels = known.labels[known.subjects]
     right = (pool.ask(plain).argmax(2) == labels).numpy()
     if answers == "a table":

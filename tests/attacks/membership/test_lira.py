@@ -8,8 +8,8 @@ import torch
 from scipy.stats import norm
 
 from gaudit.attacks.membership.lira import LiRA, means, spread
-from gaudit.attacks.membership.shadow import ShadowMIA
-from gaudit.attacks.membership.shadows import shadows
+from gaudit.attacks.membership.shadow_mia import ShadowMIA
+from gaudit.attacks.membership.shadow_models import shadow_models
 from gaudit.audit.games.knowledge import grant
 from gaudit.audit.games.referee import judge
 from gaudit.audit.statistics.metrics import auc, auc_finding
@@ -129,10 +129,10 @@ def test_what_the_target_says_reaches_no_shadow(null_models):
     """The same knowledge, another target: other scores, and the shadow models stay as they were."""
     one, other = null_models[:2]
     known = one.given.knowledge
-    before = shadows(known, known.recipe, 16, offline=False)
+    before = shadow_models(known, known.recipe, 16, offline=False)
     swapped = replace(one, transcript=other.transcript)
     assert not np.array_equal(one.scores(LiRA()).score, swapped.scores(LiRA()).score)
-    assert shadows(known, known.recipe, 16, offline=False) is before
+    assert shadow_models(known, known.recipe, 16, offline=False) is before
     published = one.view.last("model").tensors["w1"]
     assert not any(torch.allclose(published, weight, atol=1e-3) for weight in before.weights["w1"])
 

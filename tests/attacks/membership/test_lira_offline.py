@@ -7,7 +7,7 @@ from scipy.stats import norm
 
 from gaudit.attacks.membership.calibrated import Answers, Evidence
 from gaudit.attacks.membership.lira import OfflineLiRA, means, spread
-from gaudit.attacks.membership.shadows import shadows
+from gaudit.attacks.membership.shadow_models import shadow_models
 from gaudit.audit.statistics.metrics import auc, auc_finding
 
 
@@ -92,6 +92,6 @@ def test_scores_do_not_saturate(gaussian):
 
 def test_its_models_never_saw_a_node_in_question(null_models):
     known = null_models[0].given.knowledge
-    pool = shadows(known, known.recipe, 16, offline=True)
+    pool = shadow_models(known, known.recipe, 16, offline=True)
     assert not pool.inside[:, known.subjects.numpy()].any()
     assert set(pool.pool.tolist()) == set(known.shadow.tolist()) - set(known.population.tolist())

@@ -3,7 +3,7 @@
 import numpy as np
 import torch
 
-from gaudit.attacks.membership.threshold import Loss
+from gaudit.attacks.membership.loss import Loss
 from gaudit.audit.statistics.metrics import auc_finding
 from gaudit.targets.channel import Channel
 from gaudit.targets.transcript import View

@@ -3,7 +3,7 @@
 import numpy as np
 import torch
 
-from gaudit.attacks.membership.threshold import CalibratedLoss
+from gaudit.attacks.membership.loss import CalibratedLoss
 from gaudit.audit.statistics.metrics import auc_finding
 
 

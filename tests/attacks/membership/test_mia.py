@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from gaudit.attacks.membership.shadow import ShadowMIA
+from gaudit.attacks.membership.shadow_mia import ShadowMIA
 from gaudit.audit.statistics.metrics import auc_finding
 from gaudit.errors import InputError
 from gaudit.targets.condensation.condensed import CondensedGraph

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from gaudit.attacks.membership.shadow import AdaptiveShadowMIA, ShadowMIA
+from gaudit.attacks.membership.shadow_mia import AdaptiveShadowMIA, ShadowMIA
 from gaudit.audit.statistics.metrics import auc_finding
 from gaudit.errors import InputError
 from gaudit.targets.models.encoder import encoded

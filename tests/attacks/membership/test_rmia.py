@@ -7,27 +7,27 @@ import pytest
 import torch
 from scipy.stats import rankdata
 
-from gaudit.attacks.membership.base import BASE
+from gaudit.attacks.membership.base_membership import BASE
 from gaudit.attacks.membership.calibrated import Answers, Evidence
 from gaudit.attacks.membership.rmia import RMIA
-from gaudit.attacks.membership.shadows import shadows
+from gaudit.attacks.membership.shadow_models import shadow_models
 from gaudit.audit.statistics.metrics import auc_finding
 
 
-def evidence(seed: int, nodes: int = 9, population: int = 12, shadow_models: int = 6) -> Evidence:
+def evidence(seed: int, nodes: int = 9, population: int = 12, shadows: int = 6) -> Evidence:
     """What target and shadow models answer about some nodes and about a population, at random."""
     rng = np.random.default_rng(seed)
 
     def answers(count: int, inside: np.ndarray) -> Answers:
-        draw = rng.standard_normal((shadow_models + 1, count, 3)) * 2
+        draw = rng.standard_normal((shadows + 1, count, 3)) * 2
         labels = torch.from_numpy(rng.integers(0, 3, count))
         return Answers(torch.from_numpy(draw[0]), torch.from_numpy(draw[1:]), inside, labels)
 
-    half = rng.random((shadow_models // 2, nodes)) < 0.5
-    inside = np.stack([half, ~half], 1).reshape(shadow_models, nodes)
+    half = rng.random((shadows // 2, nodes)) < 0.5
+    inside = np.stack([half, ~half], 1).reshape(shadows, nodes)
     subjects = answers(nodes, inside)
-    others = answers(population, np.zeros((shadow_models, population), dtype=bool))
-    return Evidence(subjects, others, lambda: subjects, np.arange(shadow_models) // 2)
+    others = answers(population, np.zeros((shadows, population), dtype=bool))
+    return Evidence(subjects, others, lambda: subjects, np.arange(shadows) // 2)
 
 
 def ratios(told: Answers, mean_p) -> list[float]:
@@ -103,6 +103,6 @@ def test_the_population_is_in_nobodys_training_set(null_models, offline):
         known = model.given.knowledge
         assert len(known.population) >= 50
         assert not set(known.population.tolist()) & set(known.subjects.tolist())
-        pool = shadows(known, known.recipe, 16, offline)
+        pool = shadow_models(known, known.recipe, 16, offline)
         assert not pool.inside[:, known.population.numpy()].any()
-        assert not pool.strange.members[:, known.population].any()
+        assert not pool.reference_task.members[:, known.population].any()

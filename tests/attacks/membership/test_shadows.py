@@ -12,15 +12,15 @@ from hypothesis import strategies as st
 from torch_geometric.data import Data
 
 from gaudit.attacks.attack import Knowledge
-from gaudit.attacks.membership.shadows import best_setting, cut_in_rounds, shadows
+from gaudit.attacks.membership.shadow_models import best_setting, cut_in_rounds, shadow_models
 from gaudit.audit.statistics.metrics import auc
 from gaudit.errors import InputError
-from gaudit.targets.models.recipe import Recipe
-from gaudit.targets.models.shadow_models import ask_models
-from gaudit.targets.models.shadow_task import Query, Task
+from gaudit.targets.models.model_ensemble import ask_models
+from gaudit.targets.models.training_config import TrainingConfig
+from gaudit.targets.models.training_task import Query, TrainingTask
 
 NODES, POOL = 60, 40
-RECIPE = Recipe(hidden=8, epochs=5, dropout=0.5)
+RECIPE = TrainingConfig(hidden=8, epochs=5, dropout=0.5)
 
 
 def knowledge(seed: int = 0, **changes: object) -> Knowledge:
@@ -44,7 +44,7 @@ def knowledge(seed: int = 0, **changes: object) -> Knowledge:
         auditor=True,
         population=torch.arange(NODES - 5, NODES),
         all_edges=edges,
-        coins=np.random.SeedSequence(seed),
+        seed=np.random.SeedSequence(seed),
     )
     return replace(made, **changes)
 
@@ -145,20 +145,20 @@ def test_best_setting_is_the_one_that_finds_the_members():
 
 def test_attacks_with_the_same_knowledge_share_models_and_others_do_not():
     known = knowledge()
-    pool = shadows(known, RECIPE, 4, offline=False)
-    assert shadows(known, RECIPE.model_copy(), 4, offline=False) is pool
+    pool = shadow_models(known, RECIPE, 4, offline=False)
+    assert shadow_models(known, RECIPE.model_copy(), 4, offline=False) is pool
     others = [
-        shadows(known, RECIPE, 6, offline=False),
-        shadows(known, RECIPE, 4, offline=True),
-        shadows(known, RECIPE.model_copy(update={"epochs": 6}), 4, offline=False),
-        shadows(replace(known), RECIPE, 4, offline=False),
+        shadow_models(known, RECIPE, 6, offline=False),
+        shadow_models(known, RECIPE, 4, offline=True),
+        shadow_models(known, RECIPE.model_copy(update={"epochs": 6}), 4, offline=False),
+        shadow_models(replace(known), RECIPE, 4, offline=False),
     ]
     assert all(other is not pool for other in others)
 
 
 def test_shared_models_are_gone_with_the_knowledge():
     known = knowledge()
-    kept = weakref.ref(shadows(known, RECIPE, 4, offline=False))
+    kept = weakref.ref(shadow_models(known, RECIPE, 4, offline=False))
     assert kept() is not None
     del known
     gc.collect()
@@ -166,7 +166,7 @@ def test_shared_models_are_gone_with_the_knowledge():
 
 
 def test_the_same_coins_give_the_same_models():
-    one, same, other = (shadows(knowledge(seed), RECIPE, 4, offline=False) for seed in (0, 0, 1))
+    one, same, other = (shadow_models(knowledge(seed), RECIPE, 4, offline=False) for seed in (0, 0, 1))
     np.testing.assert_array_equal(one.inside, same.inside)
     assert all(torch.equal(one.weights[name], same.weights[name]) for name in one.weights)
     assert not np.array_equal(one.inside, other.inside)
@@ -177,7 +177,7 @@ def test_a_label_reaches_the_models_alone_that_trained_on_it(game):
     known, node = knowledge(game=game), 7
     labels = known.labels.clone()
     labels[node] = (labels[node] + 1) % 3
-    one, other = (shadows(k, RECIPE, 6, offline=False) for k in (known, replace(known, labels=labels)))
+    one, other = (shadow_models(k, RECIPE, 6, offline=False) for k in (known, replace(known, labels=labels)))
     same = (one.weights["w2"] == other.weights["w2"]).flatten(1).all(1).numpy()
     np.testing.assert_array_equal(same, ~one.inside[:, node])
 
@@ -188,7 +188,7 @@ def test_a_nodes_features_reach_other_models_in_the_transductive_game_alone(game
     node = int(known.all_edges[0].bincount(minlength=NODES)[:POOL].argmax())
     x = known.x.clone()
     x[node] += 1
-    one, other = (shadows(k, RECIPE, 6, offline=False) for k in (known, replace(known, x=x)))
+    one, other = (shadow_models(k, RECIPE, 6, offline=False) for k in (known, replace(known, x=x)))
     same = (one.weights["w2"] == other.weights["w2"]).flatten(1).all(1).numpy()
     expected = ~one.inside[:, node] if game == "node-presence" else np.zeros(6, dtype=bool)
     np.testing.assert_array_equal(same, expected)
@@ -196,7 +196,7 @@ def test_a_nodes_features_reach_other_models_in_the_transductive_game_alone(game
 
 def test_online_models_train_on_nodes_in_question_and_offline_ones_on_nodes_of_their_own():
     known = knowledge()
-    online, offline = (shadows(known, RECIPE, 4, offline) for offline in (False, True))
+    online, offline = (shadow_models(known, RECIPE, 4, offline) for offline in (False, True))
     assert online.inside[:, :POOL].sum(1).tolist() == [20] * 4
     assert not online.inside[:, POOL:].any()
     assert not offline.inside[:, :POOL].any()
@@ -206,8 +206,8 @@ def test_online_models_train_on_nodes_in_question_and_offline_ones_on_nodes_of_t
 
 
 def test_the_stranger_is_another_draw_of_the_same_size():
-    pool = shadows(knowledge(), RECIPE, 4, offline=False)
-    (members,) = pool.strange.members
+    pool = shadow_models(knowledge(), RECIPE, 4, offline=False)
+    (members,) = pool.reference_task.members
     assert int(members.sum()) == POOL // 2
     assert not members[POOL:].any()
     assert not any(torch.equal(members, torch.from_numpy(row)) for row in pool.inside)
@@ -216,14 +216,14 @@ def test_the_stranger_is_another_draw_of_the_same_size():
 @pytest.mark.parametrize("who", ["shadows", "stranger"])
 def test_apart_leaves_out_edges_to_non_members_of_the_model_that_is_asked(who):
     known = knowledge()
-    pool = shadows(known, RECIPE, 4, offline=False)
+    pool = shadow_models(known, RECIPE, 4, offline=False)
     apart = Query(known.subjects, known.edges, apart=True)
-    told = pool.ask(apart) if who == "shadows" else pool.ask_stranger(apart)
-    rows = torch.from_numpy(pool.inside) if who == "shadows" else pool.strange.members
-    weights = pool.weights if who == "shadows" else pool.stranger
+    told = pool.ask(apart) if who == "shadows" else pool.ask_reference(apart)
+    rows = torch.from_numpy(pool.inside) if who == "shadows" else pool.reference_task.members
+    weights = pool.weights if who == "shadows" else pool.reference_weights
     for k, members in enumerate(rows):
         left = known.edges[:, members[known.edges[0]] == members[known.edges[1]]]
-        task = Task(Data(x=known.x, edge_index=left, y=known.labels), members[None], RECIPE, 3)
+        task = TrainingTask(Data(x=known.x, edge_index=left, y=known.labels), members[None], RECIPE, 3)
         one = {name: w[k : k + 1] for name, w in weights.items()}
         (expected,) = ask_models(task, [Query(known.subjects, left)], one)
         torch.testing.assert_close(told[k : k + 1], expected)
@@ -231,5 +231,5 @@ def test_apart_leaves_out_edges_to_non_members_of_the_model_that_is_asked(who):
 
 def test_models_that_do_not_fit_into_memory_are_refused():
     with pytest.raises(InputError, match=r"5 shadow models of width .* take .* GiB") as error:
-        shadows(knowledge(), Recipe(hidden=10**8), 4, offline=False)
+        shadow_models(knowledge(), TrainingConfig(hidden=10**8), 4, offline=False)
     assert "\n" not in str(error.value)

@@ -7,15 +7,15 @@ import pytest
 import torch
 
 from gaudit.attacks.attack import Knowledge
-from gaudit.attacks.membership.query import ModelSettings
+from gaudit.attacks.membership.release_models import ModelSettings
 from gaudit.attacks.membership.victim import victim
 from gaudit.errors import InputError
 from gaudit.targets.condensation.condensed import CondensedGraph
-from gaudit.targets.models.recipe import Recipe, initial_weights
+from gaudit.targets.models.training_config import TrainingConfig, initial_weights
 from gaudit.targets.transcript import Message, View
 
 NODES, WORDS, CLASSES = 12, 5, 3
-GCN = Recipe(hidden=4)
+GCN = TrainingConfig(hidden=4)
 SMALL = ModelSettings(hidden=4, epochs=20, lr=0.05)
 DRAW = np.random.default_rng(0)
 EDGES = torch.tensor([[0, 1, 1, 2, 3, 4, 0, 5], [1, 0, 2, 1, 4, 3, 5, 0]])
@@ -39,7 +39,7 @@ def knowledge(neighbours="true") -> Knowledge:
     )
 
 
-def weights(seed: int, recipe: Recipe = GCN) -> dict[str, torch.Tensor]:
+def weights(seed: int, recipe: TrainingConfig = GCN) -> dict[str, torch.Tensor]:
     drawn = initial_weights(recipe, WORDS, CLASSES, np.random.SeedSequence(seed))
     return {name: w + 0.1 * seed for name, w in drawn.items()}
 
@@ -257,7 +257,7 @@ def test_what_is_misshapen_is_refused_in_one_line(what):
 
 def test_weights_of_another_architecture_are_refused():
     with pytest.raises(InputError, match="expected 'r1'"):
-        ask(model(), recipe=Recipe(architecture="sage", hidden=4))
+        ask(model(), recipe=TrainingConfig(architecture="sage", hidden=4))
 
 
 def test_uploads_of_others_and_the_last_model_are_judged_together():

@@ -8,10 +8,10 @@ import pytest
 from scipy.stats import binom
 
 from gaudit.audit.checks.baseline import Baseline
-from gaudit.audit.checks.checks import checked
 from gaudit.audit.checks.gate import Status, against_baseline, not_below_chance, within_budget, within_level
 from gaudit.audit.checks.policy import Policy, PolicyFile
-from gaudit.audit.results.audited import Failure
+from gaudit.audit.checks.policy_checks import checked
+from gaudit.audit.results.audit_result import Failure
 from gaudit.audit.results.verdict import Verdict
 from gaudit.audit.statistics.comparison import holm, paired
 from gaudit.audit.statistics.finding import Finding

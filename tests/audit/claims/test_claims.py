@@ -14,7 +14,7 @@ import pytest
 from scipy.integrate import quad
 from scipy.stats import binom, norm
 
-from gaudit.audit.claims.claims import FEWEST, asked_claim, check_claim
+from gaudit.audit.claims.claim_check import FEWEST, asked_claim, check_claim
 from gaudit.audit.statistics.epsilon import gaussian_epsilon
 from gaudit.errors import InputError
 from gaudit.mechanisms.gaussian import delta_of, distance_of, epsilon_of

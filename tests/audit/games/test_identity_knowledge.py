@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from gaudit.attacks.identity.identity import Candidates, IdentityAttack
+from gaudit.attacks.identity.identity_attack import Candidates, IdentityAttack
 from gaudit.audit.games.identity_knowledge import grant_identities
 from gaudit.audit.games.link_knowledge import grant_links
 from gaudit.audit.games.referee import judge
@@ -15,7 +15,7 @@ from gaudit.audit.running.trial import Grants, run_trial
 from gaudit.audit.statistics.metrics import counts_of
 from gaudit.audit.statistics.rates import tpr_at_fpr_finding
 from gaudit.audit.statistics.vulnerability import vulnerabilities
-from gaudit.graphs.datasets.datasets import load_dataset
+from gaudit.graphs.datasets.loading import load_dataset
 from gaudit.graphs.pyg import network_of_data
 from gaudit.targets.defense import Defense
 from gaudit.targets.games.identities import GAME as IDENTITY
@@ -106,7 +106,7 @@ def test_in_question_are_those_of_whom_anything_is_known(run, graph):
     persons = found.subjects[found.truth] // left.nodes
     assert np.array_equal(np.sort(persons), np.flatnonzero(degrees > 9))
     assert found.score[found.truth] == pytest.approx(1 / np.bincount(degrees)[degrees[persons]])
-    assert left.stands_for * (~left.truth).sum() == pytest.approx(len(persons) * 119)
+    assert left.sampling_weight * (~left.truth).sum() == pytest.approx(len(persons) * 119)
 
 
 def secrets_image(secrets):

@@ -8,7 +8,7 @@ import torch
 from torch_geometric.data import Data
 
 from gaudit.attacks.attack import SMALLEST_SHADOW, Scores
-from gaudit.attacks.membership.shadow import ShadowMIA
+from gaudit.attacks.membership.shadow_mia import ShadowMIA
 from gaudit.audit.games.knowledge import Grant, grant
 from gaudit.audit.games.referee import in_order, judge
 from gaudit.errors import InputError
@@ -229,7 +229,7 @@ def test_judge_refuses_scores_for_other_nodes():
 
 def test_shared_coins_carry_no_ancestry():
     """From the plan's seed the members could be drawn again."""
-    coins = granted(seed=7).knowledge.coins
+    coins = granted(seed=7).knowledge.seed
     assert coins.spawn_key == ()
     assert coins.entropy != 7
-    assert granted(seed=8).knowledge.coins.entropy != coins.entropy
+    assert granted(seed=8).knowledge.seed.entropy != coins.entropy

@@ -6,7 +6,7 @@ import torch
 from torch_geometric.data import Data
 
 from gaudit.attacks.attack import Scores
-from gaudit.attacks.links.links import parts_of
+from gaudit.attacks.links.link_attack import parts_of
 from gaudit.audit.games.link_knowledge import grant_links, without
 from gaudit.audit.games.referee import judge
 from gaudit.graphs.pair_codes import ends
@@ -84,7 +84,9 @@ def test_who_knows_links_is_asked_about_the_others(data, secrets):
     asked = set(given.subject_ids(given.knowledge.subjects.numpy()).tolist())
     assert asked == set(left.subjects.tolist())
     others = (secrets.asked & ~secrets.truth).sum()
-    assert (left.asked & ~left.truth).sum() * left.stands_for == pytest.approx(others * secrets.stands_for)
+    assert (left.asked & ~left.truth).sum() * left.sampling_weight == pytest.approx(
+        others * secrets.sampling_weight
+    )
 
 
 def test_parts_are_those_of_the_clients(data, secrets):

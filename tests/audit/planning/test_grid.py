@@ -16,11 +16,20 @@ from hypothesis import strategies as st
 from torch_geometric.data import Data
 
 from gaudit.audit.planning import grid as grid_module
-from gaudit.audit.planning.asked_for import merged
-from gaudit.audit.planning.grid import OURS, PASSIVE, Grid, Task, code_of, digest_of, laid_out, source_digest
+from gaudit.audit.planning.grid import (
+    OURS,
+    PASSIVE,
+    Grid,
+    PlannedTrial,
+    code_of,
+    digest_of,
+    laid_out,
+    source_digest,
+)
 from gaudit.audit.planning.plan import Plan
+from gaudit.audit.planning.resolve import merged
 from gaudit.errors import InputError
-from gaudit.graphs.datasets.datasets import load_dataset
+from gaudit.graphs.datasets.loading import load_dataset
 from gaudit.graphs.files.data_file import write_graph
 from gaudit.registry import find
 
@@ -37,7 +46,7 @@ def grid_of(changes: dict | None = None, folder: Path = Path()) -> Grid:
     return laid_out(Plan.of({**deepcopy(BASE), **(changes or {})}, "test", folder))
 
 
-def trials(grid: Grid) -> list[Task]:
+def trials(grid: Grid) -> list[PlannedTrial]:
     """Without the controls."""
     return [task for task in grid.tasks if task.cell >= 0]
 
@@ -46,7 +55,7 @@ def keys(grid: Grid) -> set[str]:
     return {task.key for task in trials(grid)}
 
 
-def called(task: Task) -> tuple[str, int]:
+def called(task: PlannedTrial) -> tuple[str, int]:
     return task.title.split(", ", 1)[1], task.plan.index
 
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from gaudit.audit.planning.grid import laid_out
 from gaudit.audit.planning.plan import LARGEST_PLAN, MANY, Plan
 from gaudit.errors import InputError
-from gaudit.graphs.datasets.datasets import load_dataset
+from gaudit.graphs.datasets.loading import load_dataset
 from gaudit.graphs.files.data_file import write_graph
 
 WHOLE = {

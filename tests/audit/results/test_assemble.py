@@ -12,12 +12,12 @@ from gaudit.audit.planning.grid import Cell, Grid
 from gaudit.audit.planning.plan import Plan
 from gaudit.audit.planning.trial_plan import AttackPlan
 from gaudit.audit.results.assemble import PLANTED_AUC, SHADOW_GAP, assemble, curve, named
-from gaudit.audit.results.audited import Audit, Section
+from gaudit.audit.results.audit_result import Audit, Section
 from gaudit.audit.results.outcome import AttackOutcome, DefenseOutcome
 from gaudit.audit.running.ledger import Content
 from gaudit.audit.running.trial import TrialResult
 from gaudit.audit.statistics.finding import Finding
-from gaudit.audit.statistics.metrics import Judged
+from gaudit.audit.statistics.metrics import ScoredSubjects
 from gaudit.audit.statistics.severity import Level
 from support import audits
 
@@ -217,7 +217,7 @@ def test_a_score_that_knows_the_permuted_truth_fails_the_null_control():
     plan, grid, results = parts(seeds=2)
     key = grid.tasks[1].key
     judged = results[key].attacked[0].judged
-    knowing = Judged(
+    knowing = ScoredSubjects(
         judged.subjects, np.random.default_rng(0).permutation(judged.truth).astype(float), judged.truth
     )
     alone = {"planted": results["planted"], key: with_attacked(results[key], judged=knowing)}

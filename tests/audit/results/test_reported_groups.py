@@ -5,7 +5,7 @@ import pytest
 
 from gaudit.audit.games.referee import HEARD, told_by
 from gaudit.audit.planning.trial_plan import AttackPlan, TrialPlan
-from gaudit.audit.results.results import _in_group
+from gaudit.audit.results.outcomes import _in_group
 from gaudit.audit.running.trial import run_trial
 from gaudit.targets.transcript import Message, View
 from support.audits import attacked

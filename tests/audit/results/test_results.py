@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from gaudit.audit.planning.plan import Plan
-from gaudit.audit.results.results import outcomes
+from gaudit.audit.results.outcomes import outcomes
 from gaudit.targets.target import Utility
 from support import audits
 

@@ -11,12 +11,12 @@ from scipy.stats import binom, norm
 
 from gaudit.audit.planning.plan import Plan
 from gaudit.audit.planning.trial_plan import AttackPlan
-from gaudit.audit.results.outcome import AttackOutcome, Baseline
-from gaudit.audit.results.results import attack_outcome
+from gaudit.audit.results.outcome import AttackOutcome, BlindBaseline
+from gaudit.audit.results.outcomes import attack_outcome
 from gaudit.audit.results.verdict import verdict
 from gaudit.audit.running.trial import Attacked
 from gaudit.audit.statistics.finding import Finding
-from gaudit.audit.statistics.metrics import Judged
+from gaudit.audit.statistics.metrics import ScoredSubjects
 from gaudit.audit.statistics.severity import Level, Scale
 from gaudit.errors import InputError
 from support import audits
@@ -104,7 +104,9 @@ def test_a_level_is_hardly_ever_above_the_truth():
 # --- what the public graph explains
 
 
-def outcome_of(judged: Judged, blind: Judged, baselines: dict[str, Judged]) -> AttackOutcome:
+def outcome_of(
+    judged: ScoredSubjects, blind: ScoredSubjects, baselines: dict[str, ScoredSubjects]
+) -> AttackOutcome:
     return attack_outcome({0: Attacked(LOSS, 1, judged, blind, {}, "", baselines=baselines)}, ROUGH.fpr)
 
 
@@ -152,7 +154,7 @@ def test_tied_scores_hide_no_leak(members, others, least):
     found = {}
     for seed in range(3):
         cell = audits.attacked(LOSS, 0.0, rng, members=600, others=1000)
-        found[seed] = replace(cell, judged=Judged(place, score, truth))
+        found[seed] = replace(cell, judged=ScoredSubjects(place, score, truth))
     outcome = attack_outcome(found, scale.fpr)
     judged = verdict(outcome, scale)
     assert judged.ratio == pytest.approx(members / others, rel=0.35)
@@ -169,7 +171,7 @@ def test_scores_tied_by_chance_are_no_leak_and_not_shown_to_be_below_guessing():
     for seed in range(3):
         score = (rng.random(1600) < 0.05).astype(float)
         found[seed] = replace(
-            audits.attacked(LOSS, 0.0, rng, members=600, others=1000), judged=Judged(place, score, truth)
+            audits.attacked(LOSS, 0.0, rng, members=600, others=1000), judged=ScoredSubjects(place, score, truth)
         )
     judged = verdict(attack_outcome(found, 0.01), Scale())
     assert judged.level is Level.NOT_FOUND
@@ -188,7 +190,7 @@ def test_a_leak_of_few_members_is_not_called_explained():
     judged = audits.guesses(0.0, rng, members=150, others=1000)
     score = judged.score + 6 * (judged.truth & (judged.subjects < 15))
     none = audits.guesses(0.0, rng, members=150, others=1000)
-    outcome = outcome_of(Judged(judged.subjects, score, judged.truth), none, {"degree": none})
+    outcome = outcome_of(ScoredSubjects(judged.subjects, score, judged.truth), none, {"degree": none})
     found = verdict(outcome, ROUGH)
     assert outcome.auc.low <= 0.5
     assert found.low > 1
@@ -213,7 +215,7 @@ def made_up(draw):
     rate = draw(rates)
     auc = draw(st.floats(0.3, 0.6))
     outcome = AttackOutcome(LOSS, 1, "", finding(auc, auc + 0.1), draw(blind), draw(gap), (), finding(0.4, 0.6), {})
-    degree = {"degree": Baseline(draw(blind), draw(gap))} if draw(st.booleans()) else {}
+    degree = {"degree": BlindBaseline(draw(blind), draw(gap))} if draw(st.booleans()) else {}
     return replace(outcome, baselines=degree, decisive=finding(None) if rate is None else finding(*rate))
 
 

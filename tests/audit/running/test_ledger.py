@@ -24,10 +24,10 @@ from gaudit.audit.planning.grid import Grid, laid_out, versions
 from gaudit.audit.planning.plan import Plan
 from gaudit.audit.planning.trial_plan import AttackPlan
 from gaudit.audit.results.assemble import assemble, read_audit
-from gaudit.audit.results.audited import Audit
+from gaudit.audit.results.audit_result import Audit
 from gaudit.audit.running import ledger as ledger_module
 from gaudit.audit.running.ledger import MIGRATIONS, Content, Ledger
-from gaudit.audit.running.storing import packed
+from gaudit.audit.running.serialization import dumps
 from gaudit.audit.running.trial import run_trial
 from gaudit.errors import InputError
 
@@ -63,7 +63,7 @@ def kept(plan, grid, results, tmp_path_factory) -> Path:
     with Ledger(path, write=True) as ledger:
         ledger.begin(plan, grid)
         for key, result in results.items():
-            ledger.note_result(key, packed(result), 1.5)
+            ledger.note_result(key, dumps(result), 1.5)
     return path
 
 
@@ -159,7 +159,7 @@ def test_a_failure_is_replaced_by_a_result_and_never_a_result_by_a_failure(tmp_p
         audit = assemble(ledger.content())
         assert [(f.trial, f.reason) for f in audit.failures] == [(grid.tasks[1].title, "out of memory")]
         assert (ledger.failed(), ledger.done()) == ({key}, set())
-        ledger.note_result(key, packed(results[key]), 3.0)
+        ledger.note_result(key, dumps(results[key]), 3.0)
         assert (ledger.failed(), ledger.done()) == (set(), {key})
         ledger.note_failure(key, "too late", 4.0)
         ledger.note_result(key, b"a second opinion", 5.0)
@@ -312,7 +312,7 @@ def test_no_class_but_an_attack_is_called_by_a_ledger_from_somebody_else(path, p
         ledger.begin(plan, replace(grid, tasks=(*grid.tasks, replace(task, key="evil"))))
         result = run_trial(grid.tasks[1].plan, grid.graphs["karate"])
         found = replace(result, attacked=tuple(replace(a, plan=evil) for a in result.attacked))
-        ledger.note_result("evil", packed(found), 1.0)
+        ledger.note_result("evil", dumps(found), 1.0)
     with pytest.raises(InputError, match="'subprocess:Popen' is no attack"):
         read_audit(path)
     assert not mark.exists()

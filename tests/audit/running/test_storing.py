@@ -12,9 +12,9 @@ from safetensors.numpy import load, save
 from gaudit.audit.planning.grid import laid_out, versions
 from gaudit.audit.planning.plan import Plan
 from gaudit.audit.planning.trial_plan import AttackPlan, TrialPlan
-from gaudit.audit.running.storing import HEADER, _digest, packed, packed_plan, unpacked, unpacked_plan
+from gaudit.audit.running.serialization import HEADER, _digest, dumps, dumps_plan, loads, loads_plan
 from gaudit.audit.running.trial import Attacked, TrialResult, run_trial
-from gaudit.audit.statistics.metrics import Judged
+from gaudit.audit.statistics.metrics import ScoredSubjects
 from gaudit.errors import InputError
 from gaudit.targets.target import Utility
 from gaudit.targets.transcript import Exposure
@@ -45,7 +45,7 @@ def same_array(one: np.ndarray, two: np.ndarray) -> bool:
     return one.dtype == two.dtype and one.shape == two.shape and one.tobytes() == two.tobytes()
 
 
-def same_judged(one: Judged, two: Judged) -> bool:
+def same_judged(one: ScoredSubjects, two: ScoredSubjects) -> bool:
     return all(same_array(getattr(one, part), getattr(two, part)) for part in ("subjects", "score", "truth"))
 
 
@@ -81,7 +81,7 @@ def same(one: TrialResult, two: TrialResult) -> bool:
 
 
 def test_a_real_result_comes_back(real):
-    again = unpacked(packed(real))
+    again = loads(dumps(real))
     assert same(real, again)
     assert [a.plan.name for a in again.attacked] == ["loss", "lira"]
     assert again.attacked[1].accuracies is not None
@@ -89,28 +89,28 @@ def test_a_real_result_comes_back(real):
     assert again.exposure
     assert np.isnan(again.utility.validation)
     assert {labels.dtype.kind for labels in again.attacked[0].attributes.values()} == {"U"}
-    assert packed(again) == packed(real)
+    assert dumps(again) == dumps(real)
 
 
 def test_equal_results_give_equal_bytes_and_others_do_not(grid, real):
     again = run_trial(grid.tasks[1].plan, grid.graphs["karate"])
-    assert packed(again) == packed(real)
+    assert dumps(again) == dumps(real)
     other = run_trial(grid.tasks[2].plan, grid.graphs["karate"])
-    assert packed(other) != packed(real)
+    assert dumps(other) != dumps(real)
     moved = real.attacked[0].judged.score.copy()
     moved[3] = np.nextafter(moved[3], np.inf)
     judged = replace(real.attacked[0].judged, score=moved)
     nearly = replace(real, attacked=(replace(real.attacked[0], judged=judged), *real.attacked[1:]))
-    assert packed(nearly) != packed(real)
-    assert not same(nearly, unpacked(packed(real)))
+    assert dumps(nearly) != dumps(real)
+    assert not same(nearly, loads(dumps(real)))
 
 
 def test_equal_arrays_are_stored_once(real):
     first = real.attacked[0]
     twice = replace(real, attacked=(first, first, first))
     once = replace(real, attacked=(first,))
-    arrays = {name for name in load(packed(once)) if not name.startswith(HEADER)}
-    assert arrays == {name for name in load(packed(twice)) if not name.startswith(HEADER)}
+    arrays = {name for name in load(dumps(once)) if not name.startswith(HEADER)}
+    assert arrays == {name for name in load(dumps(twice)) if not name.startswith(HEADER)}
 
 
 TEXTS = st.text(max_size=8)
@@ -122,7 +122,7 @@ LABELS = st.sampled_from([["low", "high"], [0, 1, 7], [True, False], ["", "é", 
 def judgements(draw, size):
     score = draw(st.lists(NUMBERS, min_size=size, max_size=size))
     truth = draw(st.lists(st.booleans(), min_size=size, max_size=size))
-    return Judged(np.arange(size) * 3, np.array(score, dtype=np.float64), np.array(truth, dtype=bool))
+    return ScoredSubjects(np.arange(size) * 3, np.array(score, dtype=np.float64), np.array(truth, dtype=bool))
 
 
 @st.composite
@@ -183,10 +183,10 @@ RESULTS = st.builds(
 
 @given(RESULTS)
 def test_any_result_comes_back(result):
-    content = packed(result)
-    again = unpacked(content)
+    content = dumps(result)
+    again = loads(content)
     assert same(result, again)
-    assert packed(again) == content
+    assert dumps(again) == content
 
 
 # --- what is no result
@@ -195,13 +195,13 @@ def test_any_result_comes_back(result):
 @given(st.binary(max_size=200))
 def test_garbage_is_refused(content):
     with pytest.raises(InputError, match="it does not hold a trial's result"):
-        unpacked(content)
+        loads(content)
 
 
 @settings(max_examples=300)
 @given(st.data())
 def test_a_changed_result_is_refused(real, data):
-    content = bytearray(packed(real))
+    content = bytearray(dumps(real))
     place = data.draw(st.integers(0, len(content) - 1))
     how = data.draw(st.sampled_from(["flip", "cut", "drop", "double"]))
     if how == "flip":
@@ -213,18 +213,18 @@ def test_a_changed_result_is_refused(real, data):
     else:
         content.insert(place, content[place])
     with pytest.raises(InputError, match="it does not hold a trial's result"):
-        unpacked(bytes(content))
+        loads(bytes(content))
 
 
 def with_header(real: TrialResult, header: bytes, keep: bool = True) -> bytes:
     """The arrays of a result with another description, which is digested as it should be."""
-    arrays = {name: array for name, array in load(packed(real)).items() if keep and not name.startswith(HEADER)}
+    arrays = {name: array for name, array in load(dumps(real)).items() if keep and not name.startswith(HEADER)}
     described = np.frombuffer(header, np.uint8)
     return save(arrays | {HEADER + _digest(described): described})
 
 
 def described(real: TrialResult) -> dict:
-    (header,) = (array for name, array in load(packed(real)).items() if name.startswith(HEADER))
+    (header,) = (array for name, array in load(dumps(real)).items() if name.startswith(HEADER))
     return json.loads(header.tobytes())
 
 
@@ -238,7 +238,7 @@ def described(real: TrialResult) -> dict:
 )
 def test_another_description_is_refused(real, header):
     with pytest.raises(InputError, match="it does not hold a trial's result"):
-        unpacked(with_header(real, header))
+        loads(with_header(real, header))
 
 
 @pytest.mark.parametrize("value", [None, 3, "text", [], {}, [3], {"a": 3}, float("inf"), [None]])
@@ -248,16 +248,16 @@ def test_a_description_with_a_part_of_another_kind_is_refused_or_harmless(real, 
     for key in content:
         other = with_header(real, json.dumps({**content, key: value}).encode())
         try:
-            unpacked(other)
+            loads(other)
         except InputError as error:
             assert "it does not hold a trial's result" in str(error)  # noqa: PT017  (either is right)
 
 
 def test_a_description_of_arrays_that_are_not_there_is_refused(real):
     header = json.dumps(described(real)).encode()
-    assert same(unpacked(with_header(real, header)), real)
+    assert same(loads(with_header(real, header)), real)
     with pytest.raises(InputError):
-        unpacked(with_header(real, header, keep=False))
+        loads(with_header(real, header, keep=False))
 
 
 # --- plans
@@ -265,7 +265,7 @@ def test_a_description_of_arrays_that_are_not_there_is_refused(real):
 
 def test_a_plan_comes_back_with_its_trials(grid):
     plan = Plan.of(CONTENT, "test")
-    again, trials, used = unpacked_plan(packed_plan(plan, grid))
+    again, trials, used = loads_plan(dumps_plan(plan, grid))
     assert (again, used) == (plan, versions())
     assert (trials.cells, trials.fingerprint, trials.graphs) == (grid.cells, grid.fingerprint, {})
     assert [(t.key, t.cell, t.dataset, t.title) for t in trials.tasks] == [
@@ -274,21 +274,21 @@ def test_a_plan_comes_back_with_its_trials(grid):
     assert [t.plan.make_target().settings for t in trials.tasks] == [
         t.plan.make_target().settings for t in grid.tasks
     ]
-    assert packed_plan(again, trials) == packed_plan(plan, grid)
+    assert dumps_plan(again, trials) == dumps_plan(plan, grid)
 
 
 @given(st.data())
 def test_a_plan_that_has_changed_is_refused(grid, data):
-    content = packed_plan(Plan.of(CONTENT, "test"), grid)
+    content = dumps_plan(Plan.of(CONTENT, "test"), grid)
     place = data.draw(st.integers(0, len(content) - 1))
     letter = data.draw(st.characters(codec="utf-8"))
     changed = content[:place] + letter + content[place + 1 :]
     if changed != content:
         with pytest.raises(InputError, match="its plan cannot be read"):
-            unpacked_plan(changed)
+            loads_plan(changed)
 
 
 @given(st.text(max_size=60))
 def test_a_text_that_is_no_plan_is_refused(text):
     with pytest.raises(InputError, match="its plan cannot be read"):
-        unpacked_plan(text)
+        loads_plan(text)

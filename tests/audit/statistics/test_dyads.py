@@ -5,7 +5,7 @@ import pytest
 from sklearn.metrics import average_precision_score
 
 from gaudit.audit.statistics.metrics import (
-    Judged,
+    ScoredSubjects,
     auc_finding,
     average_precision_finding,
     precision_at_members,
@@ -16,7 +16,7 @@ from gaudit.audit.statistics.rates import tpr_at_fpr_finding
 LEVEL = 0.95
 
 
-def drawn(rng: np.random.Generator, nodes: int, effect: float, density: float = 0.15) -> Judged:
+def drawn(rng: np.random.Generator, nodes: int, effect: float, density: float = 0.15) -> ScoredSubjects:
     """Edges at random; scores with an effect of each node on the pairs that it is an end of."""
     low, high = np.triu_indices(nodes, 1)
     node = effect * rng.normal(size=nodes)
@@ -24,13 +24,13 @@ def drawn(rng: np.random.Generator, nodes: int, effect: float, density: float = 
     truth = rng.random(len(low)) < density
     sign = np.where(truth, 1.0, -1.0)
     score = 0.5 * truth + sign * (node[low] + node[high]) + rng.normal(size=len(low))
-    return Judged(low * nodes + high, score, truth, nodes)
+    return ScoredSubjects(low * nodes + high, score, truth, nodes)
 
 
 def coverage(finding, effect: float, repetitions: int, aware: bool, nodes: int = 50) -> float:
     rng = np.random.default_rng(0)
     runs = [drawn(rng, nodes, effect) for _ in range(repetitions)]
-    asked = runs if aware else [Judged(r.subjects, r.score, r.truth) for r in runs]
+    asked = runs if aware else [ScoredSubjects(r.subjects, r.score, r.truth) for r in runs]
     found = [finding([r]) for r in asked]
     target = np.mean([f.estimate for f in found])
     return float(np.mean([f.low <= target <= f.high for f in found]))
@@ -59,7 +59,7 @@ def test_a_non_edge_counts_as_many_times_as_it_stands_for(times):
     rng = np.random.default_rng(1)
     truth = rng.random(400) < 0.2
     score = (rng.normal(size=400) + truth).round(1)  # with ties
-    run = Judged(np.arange(400), score, truth, None, float(times))
+    run = ScoredSubjects(np.arange(400), score, truth, None, float(times))
     repeated = np.concatenate([np.flatnonzero(truth), np.repeat(np.flatnonzero(~truth), times)])
     expected = average_precision_score(truth[repeated], score[repeated])
     assert average_precision_finding([run]).estimate == pytest.approx(expected)
@@ -78,8 +78,8 @@ def _guessed(truth: np.ndarray, score: np.ndarray):
 
 def test_precision_of_a_perfect_and_of_a_blind_guess():
     truth = np.arange(1000) < 50
-    perfect = Judged(np.arange(1000), truth.astype(float), truth, None, 10.0)
-    blind = Judged(np.arange(1000), np.zeros(1000), truth, None, 10.0)
+    perfect = ScoredSubjects(np.arange(1000), truth.astype(float), truth, None, 10.0)
+    blind = ScoredSubjects(np.arange(1000), np.zeros(1000), truth, None, 10.0)
     assert precision_at_members(perfect) == 1
     assert precision_at_members(blind) == pytest.approx(50 / (50 + 9500))
     assert "% of all pairs are edges" in precision_finding([blind]).note

@@ -16,7 +16,7 @@ from gaudit.audit.statistics.epsilon import (
     one_run_epsilon,
     one_run_p_value,
 )
-from gaudit.audit.statistics.metrics import Judged
+from gaudit.audit.statistics.metrics import ScoredSubjects
 
 
 def at_most(simulations, rate=0.05):
@@ -133,7 +133,7 @@ def test_validity_is_what_the_caller_says():
 def test_runs_are_pooled_and_people_counted_once():
     rng = np.random.default_rng(5)
     truth = np.arange(300) < 100
-    runs = [Judged(np.arange(300), rng.normal(size=300) + 3 * truth, truth) for _ in range(4)]
+    runs = [ScoredSubjects(np.arange(300), rng.normal(size=300) + 3 * truth, truth) for _ in range(4)]
     found = epsilon_of_runs(runs)
     assert found.low > 1
     assert (found.members, found.non_members, found.seeds, found.validity) == (
@@ -144,7 +144,7 @@ def test_runs_are_pooled_and_people_counted_once():
     )  # each person once
     with pytest.raises(ValueError, match="one row per run"):
         epsilon_of_runs(runs, validity="valid")
-    single = [Judged(np.array([7]), np.array([float(k % 2)]), np.array([k % 2 == 1])) for k in range(200)]
+    single = [ScoredSubjects(np.array([7]), np.array([float(k % 2)]), np.array([k % 2 == 1])) for k in range(200)]
     found = epsilon_of_runs(single, validity="valid")
     assert (found.validity, found.members, found.seeds) == ("valid", 50, 200)
     assert found.low == pytest.approx(float(epsilon_of_counts(50, 50, 0, 50)))
@@ -156,7 +156,7 @@ def test_rows_of_one_subject_do_not_choose_and_measure():
     truth = np.arange(40) < 20
     for seed in range(60):
         score = rng.normal(size=40)
-        together.append(epsilon_of_runs([Judged(np.arange(40), score, truth)] * 20, seed=seed).low)
+        together.append(epsilon_of_runs([ScoredSubjects(np.arange(40), score, truth)] * 20, seed=seed).low)
         apart.append(epsilon_lower_bound(np.tile(score[truth], 20), np.tile(score[~truth], 20), seed=seed).low)
     assert np.mean(together) < 0.6 * np.mean(apart)
 
@@ -281,7 +281,7 @@ def test_more_runs_on_the_same_people_are_no_more_trials():
     for seed in range(runs):
         rng = np.random.default_rng(seed)
         truth, person = np.arange(600) < 100, rng.normal(size=600)
-        again = [Judged(np.arange(600), person + 0.3 * rng.normal(size=600), truth) for _ in range(10)]
+        again = [ScoredSubjects(np.arange(600), person + 0.3 * rng.normal(size=600), truth) for _ in range(10)]
         wrong += epsilon_of_runs(again).low > 0
     assert wrong <= at_most(runs)
     assert epsilon_of_runs(again).members <= 100
@@ -296,4 +296,4 @@ def test_runs_with_new_members_are_more_trials():
 
 def leaking(rng):
     truth = rng.permutation(300) < 100
-    return Judged(np.arange(300), rng.normal(size=300) + 2 * truth, truth)
+    return ScoredSubjects(np.arange(300), rng.normal(size=300) + 2 * truth, truth)

@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 
 from gaudit.audit.statistics.identity_metrics import CROWDS, identity_findings
-from gaudit.audit.statistics.metrics import Judged
+from gaudit.audit.statistics.metrics import ScoredSubjects
 
 
-def judged(own: list[float], others: int = 5) -> Judged:
+def judged(own: list[float], others: int = 5) -> ScoredSubjects:
     score = np.array([*own, *[0.0] * others])
-    return Judged(np.arange(len(score)), score, np.arange(len(score)) < len(own))
+    return ScoredSubjects(np.arange(len(score)), score, np.arange(len(score)) < len(own))
 
 
 def test_known_candidate_sets_give_their_shares():

@@ -14,7 +14,7 @@ from sklearn.metrics import average_precision_score, roc_auc_score
 
 from gaudit.audit.statistics.finding import Finding
 from gaudit.audit.statistics.metrics import (
-    Judged,
+    ScoredSubjects,
     accuracy_finding,
     auc,
     auc_difference,
@@ -27,7 +27,7 @@ from gaudit.audit.statistics.metrics import (
 
 def world(
     rng, *, seeds=1, members=140, others=1000, shift=0.9, persistent=0.7, drift=0.0, subjects="shared"
-) -> list[Judged]:
+) -> list[ScoredSubjects]:
     """Binormal runs. Unit variance per score, ``persistent``^2 of it a property of the subject.
 
     ``drift`` is the standard deviation of the shift over seeds; ``subjects`` are shared with their
@@ -43,7 +43,7 @@ def world(
             truth = rng.permutation(truth)
         moved = truth * (shift + drift * rng.normal())
         noise = np.sqrt(1 - persistent**2) * rng.normal(size=size)
-        runs.append(Judged(ids, property_ + noise + moved, truth))
+        runs.append(ScoredSubjects(ids, property_ + noise + moved, truth))
     return runs
 
 
@@ -159,14 +159,14 @@ def test_fresh_subjects_are_not_counted_twice():
 @pytest.mark.parametrize("sign", [1, -1])
 def test_perfect_separation_is_no_point(sign):
     truth = np.arange(60) < 20
-    found = auc_finding([Judged(np.arange(60), sign * truth.astype(float), truth)])
+    found = auc_finding([ScoredSubjects(np.arange(60), sign * truth.astype(float), truth)])
     bound = 0.025 ** (1 / 20)
     assert (found.low, found.high) == pytest.approx((bound, 1.0) if sign == 1 else (0.0, 1 - bound))
 
 
 def test_constant_scores_give_chance_and_a_proper_interval():
     truth = np.arange(1140) < 140
-    run = Judged(np.arange(1140), np.full(1140, 0.3), truth)
+    run = ScoredSubjects(np.arange(1140), np.full(1140, 0.3), truth)
     found = auc_finding([run])
     assert found.estimate == 0.5
     assert 0.38 < found.low < 0.47
@@ -206,7 +206,7 @@ def test_findings_do_not_depend_on_row_order_or_on_the_scale_of_the_scores():
     shuffled, stretched = [], []
     for run in runs:
         shuffled.append(run.where(rng.permutation(len(run.truth))))
-        stretched.append(Judged(run.subjects, np.exp(3 * run.score) - 5, run.truth))
+        stretched.append(ScoredSubjects(run.subjects, np.exp(3 * run.score) - 5, run.truth))
     for measure in (auc_finding, average_precision_finding):
         plain = measure(runs)
         for other in (measure(shuffled), measure(stretched)):
@@ -280,7 +280,7 @@ def test_average_precision_says_how_many_are_members():
     assert (found.metric, found.note) == ("average precision", "12.3 % of those asked are members")
     assert average_precision_finding(world(np.random.default_rng(21), members=5)).validity == "indicative"
     perfect = np.arange(60) < 20
-    found = average_precision_finding([Judged(np.arange(60), perfect.astype(float), perfect)])
+    found = average_precision_finding([ScoredSubjects(np.arange(60), perfect.astype(float), perfect)])
     assert (found.estimate, found.low, found.high) == (1.0, pytest.approx(0.025 ** (1 / 20)), 1.0)
 
 
@@ -294,7 +294,7 @@ def pair(rng, correlation, **options):
     for run in runs:
         pure = run.score - 0.9 * run.truth
         noise = np.sqrt(1 - correlation**2) * rng.normal(size=len(pure))
-        others.append(Judged(run.subjects, correlation * pure + noise + 0.5 * run.truth, run.truth))
+        others.append(ScoredSubjects(run.subjects, correlation * pure + noise + 0.5 * run.truth, run.truth))
     return runs, others
 
 
@@ -306,7 +306,7 @@ def test_paired_difference_covers(options):
 
 def test_pairing_narrows_the_interval_when_scores_agree():
     runs, others = pair(np.random.default_rng(12), 0.9, seeds=4)
-    strangers = [Judged(run.subjects + 10**6, run.score, run.truth) for run in others]
+    strangers = [ScoredSubjects(run.subjects + 10**6, run.score, run.truth) for run in others]
     paired, unpaired = auc_difference(runs, others), auc_difference(runs, strangers)
     assert paired.estimate == pytest.approx(unpaired.estimate)
     assert paired.high - paired.low < 0.6 * (unpaired.high - unpaired.low)
@@ -315,7 +315,7 @@ def test_pairing_narrows_the_interval_when_scores_agree():
 def test_rows_of_one_subject_count_as_one():
     """Each subject queried four times with the same answer: no narrower than once."""
     (run,) = world(np.random.default_rng(17))
-    again = Judged(np.tile(run.subjects, 4), np.tile(run.score, 4), np.tile(run.truth, 4))
+    again = ScoredSubjects(np.tile(run.subjects, 4), np.tile(run.score, 4), np.tile(run.truth, 4))
     once, often = auc_finding([run]), auc_finding([again])
     assert (often.low, often.high) == pytest.approx((once.low, once.high), abs=1e-3)
     assert often.members == 140
@@ -385,7 +385,7 @@ def test_accuracy_interval_covers_with_shared_test_nodes(seeds, drift):
 def test_unusable_scores_are_refused(truth, score, words):
     with pytest.raises(ValueError, match=words):
         auc(truth, score)
-    run = Judged(np.arange(len(truth)), np.array(score), np.array(truth))
+    run = ScoredSubjects(np.arange(len(truth)), np.array(score), np.array(truth))
     for measure in (auc_finding, average_precision_finding):
         with pytest.raises(ValueError, match=words):
             measure([run])
@@ -395,7 +395,7 @@ def test_unusable_scores_are_refused(truth, score, words):
 
 def test_unequal_lengths_and_bad_settings_are_refused():
     with pytest.raises(ValueError, match="one length"):
-        Judged(np.arange(3), np.zeros(3), np.zeros(2, dtype=bool))
+        ScoredSubjects(np.arange(3), np.zeros(3), np.zeros(2, dtype=bool))
     with pytest.raises(ValueError, match="accuracies"):
         accuracy_finding([81.0], 1000)
     with pytest.raises(ValueError, match="accuracies"):
@@ -440,6 +440,6 @@ def test_an_interval_of_nearly_tied_scores_holds_chance():
     for _ in range(200):
         truth = np.arange(1000) < 30
         score = (rng.permutation(1000) < 20).astype(float)
-        found = auc_finding([Judged(np.arange(1000), score, truth)])
+        found = auc_finding([ScoredSubjects(np.arange(1000), score, truth)])
         broken += not found.low <= 0.5 <= found.high
     assert broken <= 20  # 10 are expected; more than 20 with probability 0.1 %

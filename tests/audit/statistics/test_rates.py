@@ -17,7 +17,7 @@ from gaudit.audit.statistics.balanced_accuracy import (
     crossed_thresholds,
     halves,
 )
-from gaudit.audit.statistics.metrics import Judged
+from gaudit.audit.statistics.metrics import ScoredSubjects
 from gaudit.audit.statistics.rates import roc, tpr_at_fpr, tpr_at_fpr_finding
 
 
@@ -36,7 +36,7 @@ def world(rng, *, runs=1, members=140, others=1000, shift=1.0, drift=0.0, wander
             truth = rng.permutation(truth)
         score = np.sqrt(0.5) * (own + rng.normal(size=size))
         score += truth * (shift + drift * rng.normal()) + wander * rng.normal()
-        out.append(Judged(ids, score, truth))
+        out.append(ScoredSubjects(ids, score, truth))
     return out
 
 
@@ -80,7 +80,7 @@ def test_tpr_needs_ten_false_positives():
     score = np.random.default_rng(8).normal(size=200)
     assert tpr_at_fpr(truth, score, 0.01) is None
     assert tpr_at_fpr(truth, score, 0.1) is not None
-    found = tpr_at_fpr_finding([Judged(np.arange(200), score, truth)], 0.01)
+    found = tpr_at_fpr_finding([ScoredSubjects(np.arange(200), score, truth)], 0.01)
     assert (found.estimate, found.low, found.high) == (None, None, None)
     assert "needs at least 1000 non-members" in found.note
     assert found.text() == "not measurable"
@@ -129,7 +129,9 @@ def test_ten_seeds_with_the_same_thirty_members_do_not_show_that_nobody_is_expos
         exposed = 6 * (rng.random(members) < share)
         scores = rng.normal(size=(10, members + 1000))
         scores[:, :members] += exposed
-        found = tpr_at_fpr_finding([Judged(ids, score, truth) for score in scores], 0.01, 0.9, resamples=200)
+        found = tpr_at_fpr_finding(
+            [ScoredSubjects(ids, score, truth) for score in scores], 0.01, 0.9, resamples=200
+        )
         below += found.high < share + (1 - share) * 0.01
     assert below <= 0.05 * simulations + 3 * np.sqrt(0.05 * 0.95 * simulations)
 
@@ -140,8 +142,8 @@ def test_interpolating_thresholds_below_one_in_n():
     score = np.random.default_rng(10).normal(size=200) + 3 * truth
     for fpr in (1e-7, 0.001, 0.05):
         assert tpr_at_fpr(truth, score, fpr) is None
-        assert tpr_at_fpr_finding([Judged(np.arange(200), score, truth)], fpr).estimate is None
-    curve = roc([Judged(np.arange(200), score, truth)])
+        assert tpr_at_fpr_finding([ScoredSubjects(np.arange(200), score, truth)], fpr).estimate is None
+    curve = roc([ScoredSubjects(np.arange(200), score, truth)])
     assert set(np.round(curve.fpr * 100, 9)) <= set(range(101))
     assert curve.measurable == 0.1
 
@@ -159,7 +161,7 @@ def test_rates_in_percent():
 @pytest.mark.parametrize("members_first", [True, False])
 def test_constant_scores_flag_nobody(members_first):
     truth = (np.arange(2000) < 1000) == members_first
-    run = Judged(np.arange(2000), np.full(2000, 0.3), truth)
+    run = ScoredSubjects(np.arange(2000), np.full(2000, 0.3), truth)
     assert tpr_at_fpr(truth, run.score, 0.01) == 0.0
     found = tpr_at_fpr_finding([run], 0.01, resamples=50)
     assert (found.estimate, found.low) == (0.0, 0.0)
@@ -177,7 +179,7 @@ def test_tied_scores_are_not_flagged():
     score = np.where(truth, 1.0, np.arange(1200) % 20 == 0)  # 5 % of the non-members score like members
     assert tpr_at_fpr(truth, score, 0.04) == 0.0
     assert tpr_at_fpr(truth, score, 0.05) == 1.0
-    note = tpr_at_fpr_finding([Judged(np.arange(1200), score, truth)], 0.04, resamples=50).note
+    note = tpr_at_fpr_finding([ScoredSubjects(np.arange(1200), score, truth)], 0.04, resamples=50).note
     assert "tied scores: achieved FPR only 0" in note
 
 
@@ -204,7 +206,7 @@ def test_pooled_tpr_does_not_depend_on_the_order_of_rows_and_runs_or_on_the_scal
     rng = np.random.default_rng(13)
     runs = world(rng, runs=6, others=300, drift=0.3)
     shuffled = [run.where(rng.permutation(len(run.truth))) for run in runs]
-    stretched = [Judged(run.subjects, np.exp(3 * run.score) - 5, run.truth) for run in runs]
+    stretched = [ScoredSubjects(run.subjects, np.exp(3 * run.score) - 5, run.truth) for run in runs]
     plain = tpr_at_fpr_finding(runs, 0.01, resamples=300)
     for other in (shuffled, stretched):
         same = tpr_at_fpr_finding(other, 0.01, resamples=300)
@@ -250,7 +252,7 @@ def test_pooled_tpr_interval_covers_the_population_tpr(name, options):
 def test_roc_vertices_are_achievable_and_thinned(ties):
     runs = world(np.random.default_rng(15), runs=3, others=3000)
     if ties:
-        runs = [Judged(run.subjects, np.round(run.score * 20), run.truth) for run in runs]
+        runs = [ScoredSubjects(run.subjects, np.round(run.score * 20), run.truth) for run in runs]
     truth, score = (np.concatenate([getattr(run, part) for run in runs]) for part in ("truth", "score"))
     curve = roc(runs)
     assert len(curve.fpr) == len(curve.tpr) <= 200
@@ -275,7 +277,7 @@ def test_roc_of_a_large_sample_is_fine_where_the_axis_is_logarithmic():
 
 
 def test_roc_says_that_nothing_is_measurable():
-    assert roc([Judged(np.arange(6), np.arange(6.0), np.arange(6) > 2)]).measurable > 1
+    assert roc([ScoredSubjects(np.arange(6), np.arange(6.0), np.arange(6) > 2)]).measurable > 1
 
 
 # --- advantage and balanced accuracy
@@ -307,7 +309,7 @@ def test_the_maximum_over_thresholds_is_not_reported():
 
 def test_halves_keep_a_subject_together_and_share_out_the_members():
     runs = world(np.random.default_rng(19), runs=3, subjects="redrawn")
-    again = Judged(np.tile(runs[0].subjects, 2), np.tile(runs[0].score, 2), np.tile(runs[0].truth, 2))
+    again = ScoredSubjects(np.tile(runs[0].subjects, 2), np.tile(runs[0].score, 2), np.tile(runs[0].truth, 2))
     first, second, _, both = halves([*runs, again], seed=0)
     assert np.array_equal(first, second)
     assert np.array_equal(both, np.tile(first, 2))
@@ -365,12 +367,12 @@ def test_advantage_is_the_balanced_accuracy_on_another_scale():
     assert "other half" in gain.method
     assert advantage_finding(world(np.random.default_rng(20), members=10)).validity == "indicative"
     perfect = np.arange(80) < 40
-    found = advantage_finding([Judged(np.arange(80), perfect.astype(float), perfect)])
+    found = advantage_finding([ScoredSubjects(np.arange(80), perfect.astype(float), perfect)])
     assert (found.estimate, found.low) == (1.0, pytest.approx(2 * 0.025 ** (1 / 40) - 1))
 
 
 def test_a_single_member_cannot_be_halved():
-    run = Judged(np.arange(50), np.arange(50.0), np.arange(50) == 49)
+    run = ScoredSubjects(np.arange(50), np.arange(50.0), np.arange(50) == 49)
     found = advantage_finding([run])
     assert (found.estimate, found.validity) == (None, "indicative")
     assert "either half" in found.note
@@ -386,6 +388,6 @@ def test_unusable_scores_are_refused(measure):
         ([True, False], [0.1, np.nan], "1 of 2 scores are NaN"),
     ):
         with pytest.raises(ValueError, match=words):
-            measure([Judged(np.arange(2), np.array(score), np.array(truth))])
+            measure([ScoredSubjects(np.arange(2), np.array(score), np.array(truth))])
     with pytest.raises(ValueError, match="at least one run"):
         measure([])

@@ -18,11 +18,11 @@ from gaudit.graphs.network import Network
 from gaudit.graphs.pair_codes import ends
 from support import small_networks as small
 
-KARATE = Network.of(34, *np.array(igraph.Graph.Famous("Zachary").get_edgelist()).T)
+KARATE = Network.from_edges(34, *np.array(igraph.Graph.Famous("Zachary").get_edgelist()).T)
 
 
 def network_of(nodes, pairs):
-    return Network.of(nodes, *ends(pairs, nodes))
+    return Network.from_edges(nodes, *ends(pairs, nodes))
 
 
 def rng(seed=0):
@@ -60,7 +60,7 @@ def test_exchanges_bring_most_edges_of_karate_back():
 @given(network=small.networks(), other=st.randoms(use_true_random=False), seed=st.integers(0, 3))
 def test_a_network_is_changed_to_any_degrees_that_a_graph_has(network, other, seed):
     pairs = [(a, b) for b in range(network.nodes) for a in range(b) if other.random() < 0.3]
-    wanted = Network.of(network.nodes, [a for a, _ in pairs], [b for _, b in pairs]).degrees
+    wanted = Network.from_edges(network.nodes, [a for a, _ in pairs], [b for _, b in pairs]).degrees
     found = nearby(network, wanted, rng(seed))
     assert (network_of(network.nodes, found).degrees == wanted).all()
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gaudit.attacks.identity.refinement import Refinement
+from gaudit.attacks.identity.vertex_refinement import Refinement
 from gaudit.defenses.anonymity.alignment_table import alignment_table, closure
 from gaudit.defenses.anonymity.k_automorphism import KAutomorphism, verify_k_automorphism
 from gaudit.defenses.anonymity.orbits import orbits
@@ -21,7 +21,7 @@ BARS = {"ca-HepTh": (5, 4.6), "facebook_combined": (10, 9.0)}
 
 
 def karate():
-    return Network.of(34, *np.array(igraph.Graph.Famous("Zachary").get_edgelist()).T)
+    return Network.from_edges(34, *np.array(igraph.Graph.Famous("Zachary").get_edgelist()).T)
 
 
 @st.composite
@@ -29,7 +29,7 @@ def networks(draw, most=14):
     count = draw(st.integers(1, most))
     pairs = [(a, b) for b in range(count) for a in range(b)]
     drawn = draw(st.lists(st.sampled_from(pairs), unique=True)) if pairs else []
-    return Network.of(count, [a for a, _ in drawn], [b for _, b in drawn])
+    return Network.from_edges(count, [a for a, _ in drawn], [b for _, b in drawn])
 
 
 def pairs_of(network):
@@ -84,7 +84,7 @@ def test_orbits_do_not_depend_on_the_order_of_nodes():
     for seed in range(20):
         new = np.random.default_rng(seed).permutation(8)
         both = np.concatenate([tree, new[tree] + 8])
-        found = orbits(Network.of(16, both[:, 0], both[:, 1]))
+        found = orbits(Network.from_edges(16, both[:, 0], both[:, 1]))
         assert (found[:8] == found[new + 8]).all()
 
 
@@ -94,7 +94,7 @@ def test_orbits_of_sparse_networks_are_those_of_all_generators(nodes, seed):
     rng = np.random.default_rng(seed)
     one, other = np.arange(1, nodes), [int(rng.integers(node)) for node in range(1, nodes)]
     kept = rng.random(nodes - 1) < 0.8
-    network = Network.of(nodes, one[kept], np.array(other)[kept])
+    network = Network.from_edges(nodes, one[kept], np.array(other)[kept])
     reached = igraph.Graph(n=nodes)
     for new in network.igraph().automorphism_group():
         reached.add_edges(enumerate(new))
@@ -111,9 +111,9 @@ def test_guarantee_is_seen_to_fail():
     assert len(set(orbits(karate()).tolist())) == 27
     assert verify_k_automorphism(karate(), 1).holds
     assert not verify_k_automorphism(karate(), 2).holds
-    ring = Network.of(8, np.arange(8), np.roll(np.arange(8), 1))
+    ring = Network.from_edges(8, np.arange(8), np.roll(np.arange(8), 1))
     assert verify_k_automorphism(ring, 8).holds
-    chord = Network.of(8, [*range(8), 0], [*np.roll(np.arange(8), 1), 4])
+    chord = Network.from_edges(8, [*range(8), 0], [*np.roll(np.arange(8), 1), 4])
     assert verify_k_automorphism(chord, 2).holds
     assert not verify_k_automorphism(chord, 3).holds
 

@@ -28,7 +28,7 @@ REAL = ["ca-HepTh", "email-Enron", "facebook_combined"]
 
 
 def karate() -> Network:
-    return Network.of(34, *np.array(igraph.Graph.Famous("Zachary").get_edgelist()).T)
+    return Network.from_edges(34, *np.array(igraph.Graph.Famous("Zachary").get_edgelist()).T)
 
 
 def defended(network, seed=0, **how):
@@ -60,7 +60,7 @@ def networks(draw, most=12):
     count = draw(st.integers(1, most))
     pairs = [(a, b) for b in range(count) for a in range(b)]
     drawn = draw(st.lists(st.sampled_from(pairs), unique=True)) if pairs else []
-    return Network.of(count, [a for a, _ in drawn], [b for _, b in drawn])
+    return Network.from_edges(count, [a for a, _ in drawn], [b for _, b in drawn])
 
 
 @pytest.mark.parametrize("how", VARIANTS)
@@ -100,7 +100,7 @@ def test_guarantee_is_seen_to_fail(network, data):
 @pytest.mark.parametrize("k", [2, 3, 5])
 def test_guarantee_of_a_star_whose_hub_has_nobody_to_be_equal_with(leaves, k):
     """The first supergraph needs more links than there are nodes whose degrees must grow."""
-    star = Network.of(leaves + 1, np.zeros(leaves, dtype=int), np.arange(1, leaves + 1))
+    star = Network.from_edges(leaves + 1, np.zeros(leaves, dtype=int), np.arange(1, leaves + 1))
     after = defended(star, k=k)
     assert rarest(after) >= k
     assert pairs_of(star) <= pairs_of(after)
@@ -136,7 +136,7 @@ def equal_edits(network, number: int, seed: int) -> Network:
         low, high = np.sort(rng.integers(network.nodes, size=2))
         if low < high:
             pairs = np.union1d(pairs, [low * network.nodes + high])
-    return Network.of(network.nodes, *ends(pairs, network.nodes))
+    return Network.from_edges(network.nodes, *ends(pairs, network.nodes))
 
 
 def test_trivial_alternative_leaves_nodes_that_are_told_apart():
@@ -160,7 +160,7 @@ def test_trivial_alternative_leaves_hubs_of_a_real_network(gaudit_data):
 @pytest.mark.parametrize("verify", [verify_k_degree, verify_k_neighbourhood])
 def test_guarantee_says_that_types_are_aside(verify):
     """Two types between one pair: degrees in the file are 2, 2, 1 and 1, and without types all are 1."""
-    typed = Network.of(4, [0, 0, 2], [1, 1, 3], types=np.array([0, 1, 0]))
+    typed = Network.from_edges(4, [0, 0, 2], [1, 1, 3], types=np.array([0, 1, 0]))
     assert sorted(typed.degrees.tolist()) == [1, 1, 2, 2]
     found = verify(typed, 4)
     assert found.holds
@@ -174,7 +174,7 @@ def test_verify_counts_what_was_done():
     told = KDegree(k=5).verify(network, after).detail
     added, changed = after.size - network.size, int(np.abs(after.degrees - network.degrees).sum())
     assert f"78 of 78 edges kept, {added} added; degrees changed by {changed} in all, 26 is the least" in told
-    lost = Network.of(34, *network.edges[:, 1:])
+    lost = Network.from_edges(34, *network.edges[:, 1:])
     assert "77 of 78 edges kept, 0 added" in KDegree(k=5).verify(network, lost).detail
     assert not KDegree(k=5).verify(network, lost).holds
 
@@ -184,7 +184,7 @@ def test_weights_and_types_of_edges_that_stay_are_kept():
     twice = plain.edges[:, :10]  # ten pairs are linked in two ways
     one, other = np.concatenate([plain.edges, twice], 1)
     types = np.concatenate([np.zeros(plain.size, dtype=int), np.ones(10, dtype=int)])
-    network = Network.of(34, one, other, rng.random(len(one)), types)
+    network = Network.from_edges(34, one, other, rng.random(len(one)), types)
     after = defended(network, k=3)
     assert verify_k_degree(after, 3).holds
     assert rarest(after.plain()) >= 3
@@ -212,7 +212,7 @@ def test_more_nodes_than_there_are_is_refused(how):
     ("variant", "k", "edges"), [("supergraph", 3, [[0, 0, 1], [1, 3, 3]]), ("priority", 2, [[0, 1, 2], [3, 3, 3]])]
 )
 def test_probing_finds_what_the_nearest_sequence_does_not_allow(variant, k, edges, monkeypatch):
-    network = Network.of(4, *edges)
+    network = Network.from_edges(4, *edges)
     assert rarest(defended(network, k=k, variant=variant)) >= k
     monkeypatch.setattr(k_degree, "PROBES", 1)
     with pytest.raises(InputError, match=f"every degree occurs {k} times: choose a smaller k"):

@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gaudit.defenses.anonymity.dynamic_neighbourhoods import DynamicNeighbourhoods
 from gaudit.defenses.anonymity.growing_neighbourhoods import grown
 from gaudit.defenses.anonymity.k_automorphism import verify_k_automorphism
 from gaudit.defenses.anonymity.k_neighbourhood import KNeighbourhood, verify_k_neighbourhood
-from gaudit.defenses.anonymity.living_neighbourhoods import LivingNeighbourhoods
 from gaudit.defenses.anonymity.neighbourhood_alignment import aligned, components
 from gaudit.defenses.randomisation.random_edit import RandomEdit
 from gaudit.errors import InputError
@@ -18,14 +18,14 @@ from support.snap import snap
 
 
 def karate():
-    return Network.of(34, *np.array(igraph.Graph.Famous("Zachary").get_edgelist()).T)
+    return Network.from_edges(34, *np.array(igraph.Graph.Famous("Zachary").get_edgelist()).T)
 
 
 def sparse(nodes, edges, seed):
     rng = np.random.default_rng(seed)
     low, high = np.sort(rng.integers(nodes, size=(2, 2 * edges)), axis=0)
     pairs = np.unique((low * nodes + high)[low != high])[:edges]
-    return Network.of(nodes, pairs // nodes, pairs % nodes)
+    return Network.from_edges(nodes, pairs // nodes, pairs % nodes)
 
 
 @st.composite
@@ -33,7 +33,7 @@ def networks(draw, most=12):
     count = draw(st.integers(1, most))
     pairs = [(a, b) for b in range(count) for a in range(b)]
     drawn = draw(st.lists(st.sampled_from(pairs), unique=True)) if pairs else []
-    return Network.of(count, [a for a, _ in drawn], [b for _, b in drawn])
+    return Network.from_edges(count, [a for a, _ in drawn], [b for _, b in drawn])
 
 
 def pairs_of(network):
@@ -101,7 +101,7 @@ def test_trivial_edits_of_as_many_pairs_leave_rare_neighbourhoods():
 def test_classes_are_kept_up_to_date(seed, links):
     """As if they were found anew."""
     rng, network = np.random.default_rng(seed), sparse(12, 14, seed)
-    living = LivingNeighbourhoods(network, 3, rng)
+    living = DynamicNeighbourhoods(network, 3, rng)
     for _ in range(links):
         one, other = rng.choice(12, 2, replace=False).tolist()
         if other not in living.near[one]:
@@ -110,7 +110,7 @@ def test_classes_are_kept_up_to_date(seed, links):
             living.settle()
     living.settle()
     codes = living.pairs()
-    anew = LivingNeighbourhoods(Network.of(12, codes // 12, codes % 12), 3, rng)
+    anew = DynamicNeighbourhoods(Network.from_edges(12, codes // 12, codes % 12), 3, rng)
     assert living.open == anew.open
     assert [living.class_of(node) for node in range(12)] == [anew.class_of(node) for node in range(12)]
 

@@ -43,7 +43,7 @@ def test_guarantee_fails_where_too_few_or_other_edges_are_gone():
     after = PartialEdges(share=0.5).on_graph(before, SEED)
     assert not verify_removed(before, after, 0, 0.6).holds
     assert not verify_removed(before, IntactEdges().on_graph(before, SEED), 0, 0.5).holds
-    swapped = Network.of(12, *after.edges, types=3 - after.types)  # as many of another type
+    swapped = Network.from_edges(12, *after.edges, types=3 - after.types)  # as many of another type
     assert not verify_removed(before, swapped, 0, 0.5).holds
     assert not verify_removed(before, before.plain(), 0, 0.5).holds
     assert not PartialEdges(share=0.5).verify(before, before).holds
@@ -76,7 +76,7 @@ def test_contribution_is_the_fall_of_the_probability():
     """By hand: ten nodes; type 1 goes with a sensitive edge in 2 of 4 pairs where it is alone, type 2 never."""
     sensitive, one, two = [(0, 1), (2, 3), (8, 9)], [(0, 1), (2, 3), (4, 5), (6, 7), (8, 9)], [(8, 9), (0, 9)]
     edges = np.array(sensitive + one + two).T
-    before = Network.of(10, *edges, types=np.repeat([0, 1, 2], [3, 5, 2]))
+    before = Network.from_edges(10, *edges, types=np.repeat([0, 1, 2], [3, 5, 2]))
     found = dict(
         zip(zip(*before.edges.tolist(), before.types.tolist(), strict=True), contributions(before, 0), strict=True)
     )

@@ -27,14 +27,14 @@ from support.snap import snap
 
 
 def karate():
-    return Network.of(34, *np.array(igraph.Graph.Famous("Zachary").get_edgelist()).T)
+    return Network.from_edges(34, *np.array(igraph.Graph.Famous("Zachary").get_edgelist()).T)
 
 
 def random_network(n, share, seed, kinds=1):
     rng = np.random.default_rng(seed)
     parts = [np.stack(np.nonzero(np.triu(rng.random((n, n)) < share, 1))) for _ in range(kinds)]
     types = np.repeat(np.arange(kinds), [p.shape[1] for p in parts])
-    return Network.of(n, *np.hstack(parts), types=types if kinds > 1 else None)
+    return Network.from_edges(n, *np.hstack(parts), types=types if kinds > 1 else None)
 
 
 def by_hand(network, groups):
@@ -65,7 +65,7 @@ def test_worlds_are_all_graphs_with_these_counts():
     pairs = list(combinations(range(5), 2))
     same = 0
     for edges in combinations(pairs, network.size):
-        other = Network.of(5, *np.array(edges).T)
+        other = Network.from_edges(5, *np.array(edges).T)
         same += counts_between(other, groups).tolist() == counts.tolist()
     assert exp(log_worlds(counts, groups)) == pytest.approx(same)
 
@@ -142,7 +142,7 @@ def test_planted_blocks_are_found():
     edges = np.argwhere(linked)
     noise = rng.permutation(np.argwhere(np.triu(~linked, 1)))[: len(edges) // 20]
     kept = rng.permutation(edges)[len(noise) :]
-    network = Network.of(200, *np.concatenate([kept, noise]).T)
+    network = Network.from_edges(200, *np.concatenate([kept, noise]).T)
     groups = annealed(network, 10, rng, 200_000)
     true = log_worlds(counts_between(network, block), block)
     assert log_worlds(counts_between(network, groups), groups) <= true + 1e-6

@@ -15,7 +15,7 @@ from gaudit.graphs.network import Network
 
 
 def karate():
-    return Network.of(34, *np.array(igraph.Graph.Famous("Zachary").get_edgelist()).T)
+    return Network.from_edges(34, *np.array(igraph.Graph.Famous("Zachary").get_edgelist()).T)
 
 
 def random_network(n, share, seed, kinds=1):
@@ -23,7 +23,7 @@ def random_network(n, share, seed, kinds=1):
     drawn = [np.nonzero(np.triu(rng.random((n, n)) < share, 1)) for _ in range(kinds)]
     types = np.repeat(np.arange(kinds), [len(one) for one, _ in drawn])
     one, other = np.hstack(drawn)
-    return Network.of(n, one, other, types=types if kinds > 1 else None)
+    return Network.from_edges(n, one, other, types=types if kinds > 1 else None)
 
 
 def by_hand(network, groups):
@@ -76,7 +76,7 @@ def test_one_group_of_all_is_a_random_network_with_as_many_edges():
 def test_certain_links_are_counted():
     """Nodes of a complete bipartite network: every link is known, and verify says so."""
     low, high = np.meshgrid(np.arange(5), np.arange(5, 10))
-    before = Network.of(10, low.ravel(), high.ravel())
+    before = Network.from_edges(10, low.ravel(), high.ravel())
     after = Summarisation(k=5).on_graph(before, np.random.SeedSequence(0))
     assert np.array_equal(after.edges, before.edges)
     assert "25 links between groups that are linked completely are certain" in certain_links(after)
@@ -102,7 +102,7 @@ def test_trivial_edits_that_keep_as_many_edges_give_nodes_away():
     rng, block = np.random.default_rng(1), np.arange(60) // 6
     joined = np.triu(rng.random((10, 10)) < 0.3)
     share = np.where((joined | joined.T)[block][:, block], 0.85, 0.02)
-    before = Network.of(60, *np.nonzero(np.triu(rng.random((60, 60)) < share, 1)))
+    before = Network.from_edges(60, *np.nonzero(np.triu(rng.random((60, 60)) < share, 1)))
     found, edited = [], []
     for seed in range(20):
         coins = np.random.SeedSequence(seed)

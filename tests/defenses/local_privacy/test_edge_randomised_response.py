@@ -12,7 +12,7 @@ from gaudit.defenses.local_privacy import edge_response
 from gaudit.defenses.local_privacy.edge_response import EdgeRandomisedResponse, pairs_at, successes
 from gaudit.errors import InputError
 from gaudit.targets.channel import Channel
-from gaudit.targets.federated.exchange import exchange
+from gaudit.targets.federated.neighbour_exchange import exchange
 from gaudit.targets.party import Client
 
 LEVEL = 1e-3  # of every statistical test here; the seeds are fixed

@@ -8,8 +8,8 @@ import pytest
 import torch
 from scipy.stats import chisquare, norm
 
-from gaudit.audit.claims.claimed_features import OneBit
-from gaudit.audit.claims.claims import check_claim
+from gaudit.audit.claims.claim_check import check_claim
+from gaudit.audit.claims.feature_claims import OneBit
 from gaudit.defenses.local_privacy.feature_response import OneBitFeatures, bit_chance
 from gaudit.defenses.training.no_features import NoFeatures
 from gaudit.errors import InputError

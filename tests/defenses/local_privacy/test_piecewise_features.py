@@ -7,8 +7,8 @@ import pytest
 import torch
 from scipy.stats import kstest, norm
 
-from gaudit.audit.claims.claimed_features import Piecewise
-from gaudit.audit.claims.claims import check_claim
+from gaudit.audit.claims.claim_check import check_claim
+from gaudit.audit.claims.feature_claims import Piecewise
 from gaudit.defenses.local_privacy.feature_response import PiecewiseFeatures, piecewise, piecewise_law
 from gaudit.defenses.training.no_features import NoFeatures
 from gaudit.errors import InputError

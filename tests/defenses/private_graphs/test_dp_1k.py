@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import chisquare, norm
 
-from gaudit.defenses.private_graphs import dp_1k, private_graphs
+from gaudit.defenses.private_graphs import dp_1k
+from gaudit.defenses.private_graphs import dp_graph as private_graphs
 from gaudit.defenses.private_graphs.dp_1k import DP1K, random_graph
 from gaudit.defenses.randomisation.random_switch import RandomSwitch
 from gaudit.errors import InputError
@@ -22,11 +23,11 @@ EXACT = 1e4  # an epsilon whose noise is 0
 
 
 def karate():
-    return Network.of(34, *np.array(igraph.Graph.Famous("Zachary").get_edgelist()).T)
+    return Network.from_edges(34, *np.array(igraph.Graph.Famous("Zachary").get_edgelist()).T)
 
 
 def complete(nodes):
-    return Network.of(nodes, *np.triu_indices(nodes, 1))
+    return Network.from_edges(nodes, *np.triu_indices(nodes, 1))
 
 
 def published(network, epsilon, seed=0, **settings):
@@ -37,9 +38,9 @@ def test_guarantee_nothing_but_the_noisy_degrees_is_used(monkeypatch):
     """Other networks of as many nodes with the same noisy degrees: the release is the same."""
     noisy = Released(np.array([0, 1, 2, 2, 3, 4]), Guarantee("edge", "add/remove", "central", 1), 2)
     monkeypatch.setattr(dp_1k, "degree_sequence", lambda network, epsilon, rng, graphical: noisy)
-    ring = Network.of(6, range(6), np.roll(range(6), 1), weights=np.arange(6), types=np.array([0, 1] * 3))
-    for other in (complete(6), Network.of(6, [], []), ring):
-        after, same = published(other, 1.0), published(Network.of(6, [0], [5]), 1.0)
+    ring = Network.from_edges(6, range(6), np.roll(range(6), 1), weights=np.arange(6), types=np.array([0, 1] * 3))
+    for other in (complete(6), Network.from_edges(6, [], []), ring):
+        after, same = published(other, 1.0), published(Network.from_edges(6, [0], [5]), 1.0)
         assert np.array_equal(after.edges, same.edges)
         assert (after.nodes, after.weights, after.types, after.groups) == (6, None, None, None)
 
@@ -61,7 +62,7 @@ def test_guarantee_the_noise_is_for_all_of_epsilon_and_no_more(monkeypatch):
 
 def test_guarantee_every_graph_can_be_published_whatever_the_original():
     """On three nodes, of which there are 8 graphs."""
-    for original in (Network.of(3, [], []), complete(3)):
+    for original in (Network.from_edges(3, [], []), complete(3)):
         seen = {tuple(published(original, 0.5, seed).codes) for seed in range(700)}
         assert len(seen) == 8
 
@@ -110,7 +111,7 @@ def test_trivial_switches_leave_everybody_the_own_degree_and_this_does_not():
 
 def test_more_epsilon_brings_degrees_nearer():
     rng = np.random.default_rng(1)
-    before = Network.of(300, *np.nonzero(np.triu(rng.random((300, 300)) < 0.03, 1)))
+    before = Network.from_edges(300, *np.nonzero(np.triu(rng.random((300, 300)) < 0.03, 1)))
 
     def error(epsilon):
         found = [np.sort(published(before, epsilon, seed).degrees) for seed in range(5)]
@@ -135,13 +136,13 @@ def test_a_graph_of_nothing_but_noise_is_refused(monkeypatch):
         InputError,
         match=r"'dp-1k' with epsilon 0.001 would publish .* edges: expected at most 100; a larger epsilon",
     ):
-        published(Network.of(60, [], []), 0.001)
+        published(Network.from_edges(60, [], []), 0.001)
 
 
 @pytest.mark.parametrize("nodes", [0, 1])
 def test_too_few_nodes_are_refused(nodes):
     with pytest.raises(InputError, match=f"{nodes} nodes"):
-        published(Network.of(nodes, [], []), 1.0)
+        published(Network.from_edges(nodes, [], []), 1.0)
 
 
 @pytest.mark.parametrize("epsilon", [0, -1, float("inf"), float("nan")])

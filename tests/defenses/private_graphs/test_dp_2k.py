@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gaudit.defenses.private_graphs import dp_2k, private_graphs
+from gaudit.defenses.private_graphs import dp_2k
+from gaudit.defenses.private_graphs import dp_graph as private_graphs
 from gaudit.defenses.private_graphs.dp_2k import DP2K
 from gaudit.defenses.private_graphs.joint_degree_graph import deviation
 from gaudit.defenses.randomisation.random_switch import RandomSwitch
@@ -21,17 +22,17 @@ EXACT = 1e5  # an epsilon whose noise is 0
 
 
 def karate():
-    return Network.of(34, *np.array(igraph.Graph.Famous("Zachary").get_edgelist()).T)
+    return Network.from_edges(34, *np.array(igraph.Graph.Famous("Zachary").get_edgelist()).T)
 
 
 def complete(nodes):
-    return Network.of(nodes, *np.triu_indices(nodes, 1))
+    return Network.from_edges(nodes, *np.triu_indices(nodes, 1))
 
 
 def stars(count):
     """Hubs of five leaves each: at random, every fourth edge would lie between leaves."""
     hubs = np.arange(count) * 6
-    return Network.of(6 * count, np.repeat(hubs, 5), np.setdiff1d(np.arange(6 * count), hubs))
+    return Network.from_edges(6 * count, np.repeat(hubs, 5), np.setdiff1d(np.arange(6 * count), hubs))
 
 
 def drawn(network, epsilon, bound, seed=0, **settings):
@@ -49,9 +50,9 @@ def test_guarantee_nothing_but_noisy_counts_is_used(monkeypatch):
     counts = Released(np.array([[0, 1, 1], [0, -4, 3], [0, 0, 9]]), promise, 9)
     monkeypatch.setattr(dp_2k, "degree_sequence", lambda network, epsilon, rng, graphical: degrees)
     monkeypatch.setattr(dp_2k, "joint_degrees", lambda network, epsilon, bound, rng: counts)
-    ring = Network.of(6, range(6), np.roll(range(6), 1), weights=np.arange(6), types=np.array([0, 1] * 3))
-    for other in (complete(6), Network.of(6, [], []), ring):
-        after, same = published(other, 1.0, 3), published(Network.of(6, [0], [5]), 1.0, 3)
+    ring = Network.from_edges(6, range(6), np.roll(range(6), 1), weights=np.arange(6), types=np.array([0, 1] * 3))
+    for other in (complete(6), Network.from_edges(6, [], []), ring):
+        after, same = published(other, 1.0, 3), published(Network.from_edges(6, [0], [5]), 1.0, 3)
         assert np.array_equal(after.edges, same.edges)
         assert sorted(after.degrees) == [1, 1, 2, 2, 3, 3]
         assert (after.nodes, after.weights, after.types, after.groups) == (6, None, None, None)
@@ -82,7 +83,7 @@ def test_guarantee_both_queries_together_spend_epsilon(monkeypatch, epsilon):
 
 def test_guarantee_every_graph_can_be_published_whatever_the_original():
     """On three nodes, of which there are 8 graphs."""
-    for original in (Network.of(3, [], []), complete(3)):
+    for original in (Network.from_edges(3, [], []), complete(3)):
         seen = {tuple(published(original, 0.5, 2, seed).codes) for seed in range(700)}
         assert len(seen) == 8
 
@@ -152,13 +153,13 @@ def test_a_graph_of_nothing_but_noise_is_refused(monkeypatch):
         InputError,
         match=r"'dp-2k' with epsilon 0.001 would publish .* edges: expected at most 100; a larger epsilon",
     ):
-        published(Network.of(60, [], []), 0.001, 5)
+        published(Network.from_edges(60, [], []), 0.001, 5)
 
 
 @pytest.mark.parametrize("nodes", [0, 1])
 def test_too_few_nodes_are_refused(nodes):
     with pytest.raises(InputError, match=f"{nodes} nodes"):
-        published(Network.of(nodes, [], []), 1.0, 5)
+        published(Network.from_edges(nodes, [], []), 1.0, 5)
 
 
 @pytest.mark.parametrize("settings", [{"epsilon": 0}, {"epsilon": float("nan")}, {"bound": 0}, {"bound": 2001}])

@@ -16,7 +16,7 @@ from support.small_networks import networks
 
 
 def karate():
-    return Network.of(34, *np.array(igraph.Graph.Famous("Zachary").get_edgelist()).T)
+    return Network.from_edges(34, *np.array(igraph.Graph.Famous("Zachary").get_edgelist()).T)
 
 
 def ends_of(table):

@@ -6,7 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gaudit.defenses.anonymity.summaries import counts_between
-from gaudit.defenses.private_graphs import ldpgen, private_graphs
+from gaudit.defenses.private_graphs import dp_graph as private_graphs
+from gaudit.defenses.private_graphs import ldpgen
 from gaudit.defenses.private_graphs.ldpgen import (
     LDPGen,
     drawn,
@@ -28,14 +29,14 @@ EXACT = 1e5  # an epsilon whose noise is 0
 
 
 def complete(nodes):
-    return Network.of(nodes, *np.triu_indices(nodes, 1))
+    return Network.from_edges(nodes, *np.triu_indices(nodes, 1))
 
 
 def communities(seed, nodes=400, kinds=4, inside=0.25, outside=0.02):
     rng = np.random.default_rng(seed)
     kind = np.arange(nodes) % kinds
     chance = np.where(kind[:, None] == kind, inside, outside)
-    return Network.of(nodes, *np.nonzero(np.triu(rng.random((nodes, nodes)) < chance, 1))), kind
+    return Network.from_edges(nodes, *np.nonzero(np.triu(rng.random((nodes, nodes)) < chance, 1))), kind
 
 
 def published(network, epsilon, seed=0, **settings):
@@ -56,9 +57,11 @@ def test_guarantee_nothing_but_reports_is_used(monkeypatch):
     told = rng.integers(-2, 6, size=(30, 3))
     promise = Guarantee("edge", "add/remove", "local", 1)
     monkeypatch.setattr(ldpgen, "group_report", lambda network, groups, epsilon, rng: Released(told, promise, 2))
-    ring = Network.of(30, range(30), np.roll(range(30), 1), weights=np.arange(30), types=np.array([0, 1] * 15))
-    for other in (complete(30), Network.of(30, [], []), ring):
-        after, same = (published(n, 1.0, groups=3) for n in (other, Network.of(30, [0], [5])))
+    ring = Network.from_edges(
+        30, range(30), np.roll(range(30), 1), weights=np.arange(30), types=np.array([0, 1] * 15)
+    )
+    for other in (complete(30), Network.from_edges(30, [], []), ring):
+        after, same = (published(n, 1.0, groups=3) for n in (other, Network.from_edges(30, [0], [5])))
         assert np.array_equal(after.edges, same.edges)
         assert after.size > 5
         assert (after.nodes, after.weights, after.types, after.groups) == (30, None, None, None)
@@ -92,13 +95,13 @@ def test_guarantee_reports_do_not_share_their_noise(monkeypatch):
         return released
 
     monkeypatch.setattr(ldpgen, "group_report", noted)
-    published(Network.of(500, [], []), 1.0, groups=1)
+    published(Network.from_edges(500, [], []), 1.0, groups=1)
     assert len(told) == 3
     assert np.abs(np.corrcoef(np.hstack(told).T) - np.eye(3)).max() < 0.2
 
 
 def test_guarantee_every_graph_can_be_published_whatever_the_original():
-    for original in (Network.of(3, [], []), complete(3)):
+    for original in (Network.from_edges(3, [], []), complete(3)):
         seen = {tuple(published(original, 1.0, seed, groups=1, reports=1).codes) for seed in range(700)}
         assert len(seen) == 8
 
@@ -135,7 +138,7 @@ def test_without_noise_degrees_are_as_expected():
     rng = np.random.default_rng(0)
     low = [(a, b) for a in range(0, 300) for b in (a + 1, a + 2)]
     high = [(a, 302 + b) for a in range(20) for b in rng.choice(300, 20, replace=False)]
-    before = Network.of(602, *np.unique([sorted(p) for p in low + high], axis=0).T)
+    before = Network.from_edges(602, *np.unique([sorted(p) for p in low + high], axis=0).T)
     mean = np.mean([published(before, EXACT, seed, groups=2).degrees for seed in range(40)], axis=0)
     assert np.corrcoef(mean, before.degrees)[0, 1] > 0.98
     assert abs(mean - before.degrees).mean() < 0.8
@@ -158,7 +161,7 @@ def test_trivial_edits_that_keep_as_many_edges_lose_communities_and_this_does_no
 
 def test_many_users_need_no_matrix_of_pairs():
     nodes = 100_000  # 5 x 10^9 pairs
-    before = Network.of(nodes, range(nodes), np.roll(range(nodes), 1))
+    before = Network.from_edges(nodes, range(nodes), np.roll(range(nodes), 1))
     after = published(before, 2.0, groups=5)
     assert abs(after.size - nodes) < 0.1 * nodes
     assert after.degrees[nodes - 1000 :].sum() > 0
@@ -192,7 +195,7 @@ def test_edges_between_groups_are_estimated_without_bias():
 
 def test_noise_does_not_add_edges_where_there_are_many_groups():
     """30 groups of 2,000 users without an edge: 465 sums, of which half are negative."""
-    empty, rng = Network.of(2000, [], []), np.random.default_rng(0)
+    empty, rng = Network.from_edges(2000, [], []), np.random.default_rng(0)
     groups = rng.permutation(np.arange(2000) % 30)
     counts = [
         edges_between_groups(np.asarray(group_report(empty, groups, 2, rng).values), groups) for _ in range(9)
@@ -245,7 +248,7 @@ def test_a_graph_of_nothing_but_noise_is_refused(monkeypatch):
 @pytest.mark.parametrize("nodes", [0, 1])
 def test_too_few_nodes_are_refused(nodes):
     with pytest.raises(InputError, match=f"{nodes} nodes"):
-        published(Network.of(nodes, [], []), 1.0)
+        published(Network.from_edges(nodes, [], []), 1.0)
 
 
 @pytest.mark.parametrize("settings", [{"epsilon": 0}, {"epsilon": float("nan")}, {"groups": 0}])

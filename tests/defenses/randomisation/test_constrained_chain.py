@@ -16,7 +16,7 @@ from gaudit.defenses.randomisation.constrained_chain import (
     constrained_switches,
 )
 from gaudit.defenses.randomisation.features import features, verify_features
-from gaudit.defenses.randomisation.switching_chain import Tally, kept_share
+from gaudit.defenses.randomisation.switching_chain import SwitchCounts, kept_share
 from gaudit.graphs.network import Network
 from support import small_networks as small
 from support.three_communities import three_communities
@@ -27,7 +27,7 @@ BOOKS = three_communities(157)
 
 
 def network_of(nodes, edges):
-    return Network.of(nodes, [a for a, _ in edges], [b for _, b in edges])
+    return Network.from_edges(nodes, [a for a, _ in edges], [b for _, b in edges])
 
 
 def edges_of(network):
@@ -167,7 +167,7 @@ def test_where_nothing_can_be_switched_it_stays(edges):
     )
     assert edges_of(after) == edges_of(network)
     assert tally.accepted == 0
-    assert tally == Tally(100, 0)
+    assert tally == SwitchCounts(100, 0)
 
 
 @pytest.mark.parametrize("edges", [[], [(0, 1)], list(combinations(range(5), 2))])

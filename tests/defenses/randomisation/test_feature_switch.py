@@ -108,7 +108,7 @@ def test_where_no_switch_keeps_the_features_it_says_so():
 
 def test_a_matching_is_switched():
     """Its largest component is one edge, which stays."""
-    pairs = Network.of(8, [0, 2, 4, 6], [1, 3, 5, 7])
+    pairs = Network.from_edges(8, [0, 2, 4, 6], [1, 3, 5, 7])
     defense = FeatureSwitch()
     after = defense.on_graph(pairs, seeded(0))
     assert (after.degrees == 1).all()
@@ -117,7 +117,7 @@ def test_a_matching_is_switched():
 
 def test_other_components_are_switched_among_themselves():
     ring = [(105 + k, 105 + (k + 1) % 40) for k in range(40)]
-    both = Network.of(150, *np.concatenate([BOOKS.edges, np.array(ring).T], 1))
+    both = Network.from_edges(150, *np.concatenate([BOOKS.edges, np.array(ring).T], 1))
     after = FeatureSwitch().on_graph(both, seeded(0))
     outer = within(after, np.arange(105, 150))
     assert outer.size == 40
@@ -127,7 +127,7 @@ def test_other_components_are_switched_among_themselves():
 
 def test_a_network_without_edges_stays():
     for nodes in (0, 1, 5):
-        empty = Network.of(nodes, [], [])
+        empty = Network.from_edges(nodes, [], [])
         assert FeatureSwitch().on_graph(empty, seeded(0)).size == 0
 
 

@@ -34,7 +34,7 @@ def test_features_are_those_of_igraph_and_numpy(network):
 
 
 def test_only_what_is_asked_for_is_measured():
-    adjacency = Network.of(3, [0, 1], [1, 2]).adjacency
+    adjacency = Network.from_edges(3, [0, 1], [1, 2]).adjacency
     for name in ALL:
         assert list(features(adjacency, (name,)).values) == [name]
     assert features(adjacency, ("distance",)).triangles is None
@@ -42,7 +42,7 @@ def test_only_what_is_asked_for_is_measured():
 
 def test_distances_are_measured_from_a_sample_where_there_are_many_nodes(monkeypatch):
     graph = igraph.Graph.Tree(300, 2)
-    network = Network.of(300, *np.array(graph.get_edgelist()).T)
+    network = Network.from_edges(300, *np.array(graph.get_edgelist()).T)
     lengths = np.array(graph.distances(), dtype=float)
     monkeypatch.setattr(module, "SOURCES", 100)
     sources = np.linspace(0, 299, 100).round().astype(int)
@@ -56,8 +56,8 @@ def test_nothing_changed_is_within_any_tolerance(network, name):
 
 
 def test_what_is_out_of_tolerance_is_found():
-    ring = Network.of(12, np.arange(12), (np.arange(12) + 1) % 12)
-    chord = Network.of(12, [*range(12), 0], [*((k + 1) % 12 for k in range(12)), 6])
+    ring = Network.from_edges(12, np.arange(12), (np.arange(12) + 1) % 12)
+    chord = Network.from_edges(12, [*range(12), 0], [*((k + 1) % 12 for k in range(12)), 6])
     assert verify_features(ring, chord, ("distance", "mu_2"), 1.0).holds
     found = verify_features(ring, chord, ("lambda_1", "distance"), 0.1)
     assert not found.holds
@@ -66,17 +66,17 @@ def test_what_is_out_of_tolerance_is_found():
 
 
 def test_a_largest_component_that_fell_apart_is_found():
-    before = Network.of(6, [0, 1, 2, 3], [1, 2, 3, 4])
-    after = Network.of(6, [0, 1, 3, 4], [1, 2, 4, 5])
+    before = Network.from_edges(6, [0, 1, 2, 3], [1, 2, 3, 4])
+    after = Network.from_edges(6, [0, 1, 3, 4], [1, 2, 4, 5])
     found = verify_features(before, after, ("lambda_1",), 10.0)
     assert not found.holds
     assert found.detail == "its 5 nodes are no longer connected"
-    assert not verify_features(before, Network.of(5, [0], [1]), ("lambda_1",), 1.0).holds
+    assert not verify_features(before, Network.from_edges(5, [0], [1]), ("lambda_1",), 1.0).holds
 
 
 def test_other_components_do_not_count():
-    before = Network.of(7, [0, 1, 2, 4, 5], [1, 2, 3, 5, 6])
-    after = Network.of(7, [0, 1, 2, 4], [1, 2, 3, 6])
+    before = Network.from_edges(7, [0, 1, 2, 4, 5], [1, 2, 3, 5, 6])
+    after = Network.from_edges(7, [0, 1, 2, 4], [1, 2, 3, 6])
     assert verify_features(before, after, ALL, 0.0).holds
 
 
@@ -90,5 +90,5 @@ def test_both_holds_where_both_hold():
 @given(small.connected_networks(most=12))
 def test_a_network_without_edges_has_nothing_to_lose(network):
     assume(network.nodes > 2)
-    empty = Network.of(network.nodes, [], [])
+    empty = Network.from_edges(network.nodes, [], [])
     assert verify_features(empty, network, ALL, 0.0).holds

@@ -25,13 +25,13 @@ def test_the_parts_are_the_largest_component_and_the_rest(network):
 
 def test_nothing_is_lost_of_weights_and_types():
     rng = np.random.default_rng(0)
-    network = Network.of(7, [0, 1, 0, 4], [1, 2, 2, 5], rng.random(4), np.array([0, 1, 2, 1]))
+    network = Network.from_edges(7, [0, 1, 0, 4], [1, 2, 2, 5], rng.random(4), np.array([0, 1, 2, 1]))
     again = together(network, apart(network), rng)
     assert again.weights.tolist() == network.weights.tolist()
     assert again.types.tolist() == network.types.tolist()
 
 
 def test_no_nodes_are_no_component():
-    empty = Network.of(0, [], [])
+    empty = Network.from_edges(0, [], [])
     assert largest_component(empty).tolist() == []
     assert within(empty, largest_component(empty)).nodes == 0

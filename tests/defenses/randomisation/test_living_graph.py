@@ -5,7 +5,7 @@ import numpy as np
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from gaudit.defenses.randomisation.living_graph import common, joined, linked, living_graph, move
+from gaudit.defenses.randomisation.dynamic_graph import common, joined, linked, living_graph, move
 from support import small_networks as small
 
 MOVES = st.lists(st.tuples(st.integers(0, 99), st.integers(0, 99), st.booleans()), max_size=15)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from gaudit.defenses.randomisation.moving_edges import Edits, Switches, flat
+from gaudit.defenses.randomisation.edge_mcmc import Edits, Switches, flat
 from gaudit.defenses.randomisation.spectral import leading_pair, low_pairs
 from gaudit.graphs.network import Network
 from support.three_communities import three_communities
@@ -27,7 +27,7 @@ def edges_of(chain):
 
 
 def network_of(chain):
-    return Network.of(BOOKS.nodes, chain.ends[::2], chain.ends[1::2])
+    return Network.from_edges(BOOKS.nodes, chain.ends[::2], chain.ends[1::2])
 
 
 @pytest.mark.parametrize("kind", [0, 1])
@@ -81,4 +81,4 @@ def test_what_is_undone_is_undone_and_other_numbers_are_drawn(kind):
 
 
 def test_ends_stand_in_turn():
-    assert flat(Network.of(4, [2, 0], [1, 3])).tolist() == [0, 3, 1, 2]
+    assert flat(Network.from_edges(4, [2, 0], [1, 3])).tolist() == [0, 3, 1, 2]

@@ -42,16 +42,16 @@ def test_guarantee_so_many_edges_go_and_as_many_others_come(network, share, seed
 
 
 def test_guarantee_a_missing_edge_is_found():
-    before = Network.of(4, [0, 1, 2], [1, 2, 3])
-    found = verify_edge_count(before, Network.of(4, [0, 0], [1, 2]))
+    before = Network.from_edges(4, [0, 1, 2], [1, 2, 3])
+    found = verify_edge_count(before, Network.from_edges(4, [0, 0], [1, 2]))
     assert not found.holds
     assert found.detail == "2 edges, 3 before; 1 of these are still there"
-    assert not verify_edge_count(before, Network.of(5, [0, 1, 2], [1, 2, 3])).holds
-    assert not verify_edge_count(before, Network.of(3, [0, 1, 0], [1, 2, 2])).holds
+    assert not verify_edge_count(before, Network.from_edges(5, [0, 1, 2], [1, 2, 3])).holds
+    assert not verify_edge_count(before, Network.from_edges(3, [0, 1, 0], [1, 2, 2])).holds
 
 
 def test_every_edit_is_as_likely_as_any_other():
-    before, rng, times = Network.of(5, [0, 0, 1], [1, 2, 3]), np.random.default_rng(0), {}
+    before, rng, times = Network.from_edges(5, [0, 0, 1], [1, 2, 3]), np.random.default_rng(0), {}
     for _ in range(3000):
         after = frozenset(edges_of(edited(before, 2, rng)))
         times[after] = times.get(after, 0) + 1
@@ -90,7 +90,7 @@ def test_trivial_it_loses_degrees_that_random_switching_keeps():
     weight = rng.pareto(2, 300) + 1
     low, high = np.triu_indices(300, 1)
     drawn = np.argsort(rng.exponential(size=len(low)) / (weight[low] * weight[high]))[:1200]
-    before = Network.of(300, low[drawn], high[drawn])
+    before = Network.from_edges(300, low[drawn], high[drawn])
     switched = RandomSwitch(switches=0.4).on_graph(before, np.random.SeedSequence(0))
     cost = 1 - kept_share(before, switched)
     after = edit(before, cost)
@@ -111,7 +111,7 @@ def test_real_networks_are_edited_by_as_much_as_was_said(gaudit_data, name):
 
 
 def test_share_of_zero_changes_nothing_and_the_seed_decides():
-    before = Network.of(50, np.arange(49), np.arange(1, 50), np.arange(49.0))
+    before = Network.from_edges(50, np.arange(49), np.arange(1, 50), np.arange(49.0))
     same = edit(before, 0.0)
     assert edges_of(same) == edges_of(before)
     assert same.weights.tolist() == before.weights.tolist()

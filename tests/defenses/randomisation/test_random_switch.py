@@ -72,7 +72,7 @@ def test_rejected_proposals_are_counted():
 
 @pytest.mark.parametrize("nodes", [5, 40])
 def test_a_star_has_nothing_to_switch(nodes):
-    star = Network.of(nodes, np.zeros(nodes - 1), np.arange(1, nodes))
+    star = Network.from_edges(nodes, np.zeros(nodes - 1), np.arange(1, nodes))
     with pytest.raises(InputError, match=rf"'random-switch' made 0 of {nodes - 1} switches in \d+ proposals"):
         RandomSwitch().on_graph(star, seeded(0))
 

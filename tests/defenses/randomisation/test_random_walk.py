@@ -94,7 +94,7 @@ def test_more_tries_lose_fewer_links():
 
 def test_a_link_that_ends_at_itself_every_time_is_given_up():
     """Two steps on a single link lead back."""
-    pair = Network.of(2, [0], [1])
+    pair = Network.from_edges(2, [0], [1])
     assert RandomWalkMod(steps=2).on_graph(pair, seeded(0)).size == 0
     assert {RandomWalkMod(steps=3).on_graph(pair, seeded(s)).size for s in range(40)} == {0, 1}
 
@@ -147,7 +147,7 @@ def test_real_networks_lose_what_was_measured_elsewhere(gaudit_data):
 
 
 def test_weights_are_drawn_from_those_that_were_there_and_the_seed_decides():
-    weighted = Network.of(30, *SMALL.edges, np.arange(70.0))
+    weighted = Network.from_edges(30, *SMALL.edges, np.arange(70.0))
     after = RandomWalkMod().on_graph(weighted, seeded(0))
     assert set(after.weights) <= set(weighted.weights)
     one, again, other = (RandomWalkMod().on_graph(SMALL, seeded(s)).edges.tolist() for s in (0, 0, 1))
@@ -158,7 +158,7 @@ def test_weights_are_drawn_from_those_that_were_there_and_the_seed_decides():
 @pytest.mark.parametrize("nodes", [0, 1, 4])
 @pytest.mark.parametrize("simple", [True, False])
 def test_a_network_without_edges_stays(nodes, simple):
-    after = RandomWalkMod(simple=simple).on_graph(Network.of(nodes, [], []), seeded(0))
+    after = RandomWalkMod(simple=simple).on_graph(Network.from_edges(nodes, [], []), seeded(0))
     assert (after.nodes, after.size) == (nodes, 0)
 
 

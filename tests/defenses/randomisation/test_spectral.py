@@ -16,7 +16,7 @@ BOOKS = 157
 
 
 def network_of(graph):
-    return Network.of(graph.vcount(), *np.array(graph.get_edgelist()).T)
+    return Network.from_edges(graph.vcount(), *np.array(graph.get_edgelist()).T)
 
 
 def dense(adjacency):

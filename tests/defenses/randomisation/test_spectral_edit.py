@@ -76,7 +76,7 @@ def test_trivial_random_edits_lose_both_eigenvalues_at_the_same_share(share):
 
 def test_other_components_are_edited_among_themselves():
     ring = [(105 + k, 105 + (k + 1) % 40) for k in range(40)]
-    both = Network.of(150, *np.concatenate([BOOKS.edges, np.array(ring).T], 1))
+    both = Network.from_edges(150, *np.concatenate([BOOKS.edges, np.array(ring).T], 1))
     after = SpectralEdit(share=0.25).on_graph(both, seeded(0))
     outer = within(after, np.arange(105, 150))
     assert within(after, np.arange(105)).size == BOOKS.size
@@ -87,21 +87,21 @@ def test_other_components_are_edited_among_themselves():
 
 def test_edges_that_alone_hold_a_part_stay_unless_the_part_is_held_anew():
     """A tree has no other edges, and whatever is deleted, it stays a tree."""
-    chain = Network.of(60, np.arange(59), np.arange(1, 60))
+    chain = Network.from_edges(60, np.arange(59), np.arange(1, 60))
     after = SpectralEdit(share=0.05, tolerance=0.5).on_graph(chain, seeded(0))
     assert nx.is_tree(nx.from_scipy_sparse_array(after.adjacency))
     assert kept_share(chain, after) == pytest.approx(56 / 59)
 
 
 def test_where_no_edit_will_do_it_says_so():
-    full = Network.of(6, *np.array(list(combinations(range(6), 2))).T)
+    full = Network.from_edges(6, *np.array(list(combinations(range(6), 2))).T)
     with pytest.raises(InputError, match=r"'spectral-edit' made 0 of 3 edits in \d+ proposals"):
         SpectralEdit().on_graph(full, seeded(0))
 
 
 def test_a_network_without_edges_stays():
     for nodes in (0, 1, 5):
-        empty = Network.of(nodes, [], [])
+        empty = Network.from_edges(nodes, [], [])
         assert SpectralEdit().on_graph(empty, seeded(0)).size == 0
 
 

@@ -99,7 +99,7 @@ def test_a_smaller_tolerance_is_kept_too():
 def test_other_components_are_switched_among_themselves():
     ring = [(105 + k, 105 + (k + 1) % 40) for k in range(40)]
     rng = np.random.default_rng(0)
-    both = Network.of(150, *np.concatenate([BOOKS.edges, np.array(ring).T], 1))
+    both = Network.from_edges(150, *np.concatenate([BOOKS.edges, np.array(ring).T], 1))
     after = SpectralSwitch(switches=0.5).on_graph(both, seeded(0))
     inner, outer = within(after, np.arange(105)), within(after, np.arange(105, 150))
     assert inner.size == BOOKS.size
@@ -113,14 +113,14 @@ def test_other_components_are_switched_among_themselves():
     ("nodes", "edges"), [(6, [(0, k) for k in range(1, 6)]), (5, list(combinations(range(5), 2)))]
 )
 def test_where_no_switch_will_do_it_says_so(nodes, edges):
-    network = Network.of(nodes, *np.array(edges).T)
+    network = Network.from_edges(nodes, *np.array(edges).T)
     with pytest.raises(InputError, match=f"'spectral-switch' made 0 of {len(edges)} switches"):
         SpectralSwitch(switches=1.0).on_graph(network, seeded(0))
 
 
 def test_a_network_without_edges_stays():
     for nodes in (0, 1, 5):
-        empty = Network.of(nodes, [], [])
+        empty = Network.from_edges(nodes, [], [])
         after = SpectralSwitch().on_graph(empty, seeded(0))
         assert (after.nodes, after.size) == (nodes, 0)
         assert SpectralSwitch().verify(empty, after).holds

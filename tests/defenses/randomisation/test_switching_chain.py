@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import chisquare
 
-from gaudit.defenses.randomisation.switching_chain import Tally, kept_share, switch, verify_degrees_kept
+from gaudit.defenses.randomisation.switching_chain import SwitchCounts, kept_share, switch, verify_degrees_kept
 from gaudit.graphs.network import Network
 from support import small_networks as small
 from support.snap import snap
@@ -18,7 +18,7 @@ LEVEL = 1e-3
 
 def network_of(nodes, pairs):
     one, other = zip(*pairs, strict=True) if pairs else ((), ())
-    return Network.of(nodes, one, other)
+    return Network.from_edges(nodes, one, other)
 
 
 def realisations(degrees):
@@ -75,7 +75,7 @@ def test_one_proposal_is_a_uniform_pair_of_edges_and_a_uniform_orientation():
     rng, times = np.random.default_rng(3), {}
     for _ in range(3000):
         after, tally = switch(start, rng, proposals=1)
-        assert tally == Tally(1, 1)
+        assert tally == SwitchCounts(1, 1)
         times[edges_of(after)] = times.get(edges_of(after), 0) + 1
     assert len(times) == 6 * 2  # pairs of edges, and two ways for each
     assert chisquare(list(times.values())).pvalue > LEVEL
@@ -111,7 +111,7 @@ def test_limits_are_checked(limits):
 
 def test_weights_and_types_stay_with_the_edges_that_stay():
     rng = np.random.default_rng(5)
-    before = Network.of(60, np.arange(59), np.arange(1, 60), rng.random(59), rng.integers(3, size=59))
+    before = Network.from_edges(60, np.arange(59), np.arange(1, 60), rng.random(59), rng.integers(3, size=59))
     after, _ = switch(before, rng, successes=15)
     old = dict(zip(before.codes.tolist(), zip(before.weights, before.types, strict=True), strict=True))
     new = dict(zip(after.codes.tolist(), zip(after.weights, after.types, strict=True), strict=True))

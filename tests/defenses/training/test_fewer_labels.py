@@ -11,14 +11,14 @@ from scipy.stats import binom
 from torch_geometric.data import Data
 
 from gaudit.audit.planning.trial_plan import AttackPlan, TrialPlan
-from gaudit.audit.results.results import outcomes
+from gaudit.audit.results.outcomes import outcomes
 from gaudit.audit.running.trial import run_trial
 from gaudit.defenses.training.fewer_labels import FewerLabels
 from gaudit.errors import InputError
-from gaudit.graphs.datasets.datasets import load_dataset
-from gaudit.targets.models.recipe import Recipe
-from gaudit.targets.models.shadow_models import train_models
-from gaudit.targets.models.shadow_task import Task
+from gaudit.graphs.datasets.loading import load_dataset
+from gaudit.targets.models.model_ensemble import train_models
+from gaudit.targets.models.training_config import TrainingConfig
+from gaudit.targets.models.training_task import TrainingTask
 from gaudit.targets.party import Client
 
 
@@ -74,10 +74,12 @@ def test_a_forgotten_label_changes_no_weight(federation):
     assert dropped.any()
 
     def weights(labels):
-        task = Task(Data(x=after.x, edge_index=after.edges, y=labels), after.train[None], recipe, after.classes)
+        task = TrainingTask(
+            Data(x=after.x, edge_index=after.edges, y=labels), after.train[None], recipe, after.classes
+        )
         return train_models(task, [], np.random.SeedSequence(1), keep_weights=True).weights
 
-    recipe = Recipe(hidden=8, epochs=10)
+    recipe = TrainingConfig(hidden=8, epochs=10)
     before = weights(after.y_train)
     other = torch.where(dropped, (after.y_train + 1) % after.classes, after.y_train)
     assert all(torch.equal(w, before[name]) for name, w in weights(other).items())

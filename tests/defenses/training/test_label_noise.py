@@ -8,7 +8,7 @@ from scipy.stats import binom, chisquare, pearsonr
 from gaudit.defenses.training.fewer_labels import FewerLabels
 from gaudit.defenses.training.label_noise import LabelNoise
 from gaudit.errors import InputError
-from gaudit.graphs.datasets.datasets import load_dataset
+from gaudit.graphs.datasets.loading import load_dataset
 from gaudit.targets.classification.classifier import Classifier
 from gaudit.targets.party import Client
 

@@ -14,9 +14,9 @@ from torch_geometric.data import Data
 from gaudit.defenses.training.random_subgraph import RandomSubgraph, confined
 from gaudit.errors import InputError
 from gaudit.targets.games.links import remaining
-from gaudit.targets.models.recipe import Recipe
-from gaudit.targets.models.shadow_models import train_models
-from gaudit.targets.models.shadow_task import Task
+from gaudit.targets.models.model_ensemble import train_models
+from gaudit.targets.models.training_config import TrainingConfig
+from gaudit.targets.models.training_task import TrainingTask
 from gaudit.targets.party import Client
 
 
@@ -68,7 +68,9 @@ def test_guarantee_kept_nodes_keep_every_edge_among_them(federation):
 
 
 def weights_of(x: Tensor, edges: Tensor, y: Tensor, train: Tensor, classes: int) -> dict[str, Tensor]:
-    task = Task(Data(x=x, edge_index=edges, y=y), train[None], Recipe(hidden=8, epochs=30, dropout=0), classes)
+    task = TrainingTask(
+        Data(x=x, edge_index=edges, y=y), train[None], TrainingConfig(hidden=8, epochs=30, dropout=0), classes
+    )
     found: dict[str, Tensor] = train_models(task, [], np.random.SeedSequence(1), keep_weights=True).weights
     return found
 

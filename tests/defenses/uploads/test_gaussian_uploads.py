@@ -5,8 +5,8 @@ import pytest
 import torch
 from scipy.stats import binom, kstest, norm, pearsonr
 
-from gaudit.defenses.uploads.upload_noise import GaussianUploads
-from gaudit.defenses.uploads.uploads import UPLOADS
+from gaudit.defenses.uploads.gaussian_uploads import GaussianUploads
+from gaudit.defenses.uploads.upload_changes import UPLOADS
 from gaudit.errors import InputError
 from gaudit.mechanisms.clipping import norm_of
 from gaudit.randomness import integer

@@ -5,8 +5,8 @@ import pytest
 import torch
 from scipy.stats import binom, kstest, laplace, pearsonr
 
-from gaudit.defenses.uploads.ldp import GRID, LaplaceLDP, on_grid
-from gaudit.defenses.uploads.uploads import UPLOADS
+from gaudit.defenses.uploads.laplace_uploads import GRID, LaplaceLDP, on_grid
+from gaudit.defenses.uploads.upload_changes import UPLOADS
 from gaudit.errors import InputError
 from gaudit.mechanisms.clipping import clipped
 from gaudit.targets.channel import Channel

@@ -5,8 +5,8 @@ import pytest
 import torch
 from scipy.stats import binom, kstest, norm
 
-from gaudit.defenses.uploads.upload_noise import NoiseInstead
-from gaudit.defenses.uploads.uploads import UPLOADS
+from gaudit.defenses.uploads.gaussian_uploads import NoiseInstead
+from gaudit.defenses.uploads.upload_changes import UPLOADS
 from gaudit.mechanisms.clipping import norm_of
 from gaudit.targets.channel import Channel
 from gaudit.targets.messages import GLOBAL_KIND, UPDATE_KIND, kinds_of

@@ -7,12 +7,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gaudit.audit.planning.trial_plan import AttackPlan, TrialPlan
-from gaudit.audit.results.results import outcomes
+from gaudit.audit.results.outcomes import outcomes
 from gaudit.audit.running.trial import run_trial
 from gaudit.defenses.training.fewer_labels import FewerLabels
 from gaudit.defenses.uploads.rounded_posteriors import RoundedPosteriors
 from gaudit.errors import InputError
-from gaudit.graphs.datasets.datasets import load_dataset
+from gaudit.graphs.datasets.loading import load_dataset
 from gaudit.targets.channel import Channel
 from gaudit.targets.classification.classifier import Classifier
 from gaudit.targets.messages import TABLE_KINDS

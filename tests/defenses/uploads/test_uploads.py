@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from gaudit.defenses.uploads.uploads import UPLOADS, on_uploads
+from gaudit.defenses.uploads.upload_changes import UPLOADS, on_uploads
 from gaudit.errors import InputError
 from gaudit.mechanisms.clipping import clipped, norm_of
 from gaudit.mechanisms.float_noise import Generators, Streams

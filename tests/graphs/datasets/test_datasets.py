@@ -11,8 +11,8 @@ import torch
 
 from gaudit.errors import InputError
 from gaudit.graphs.checks import MASKS
-from gaudit.graphs.datasets import datasets
-from gaudit.graphs.datasets.datasets import dataset_names, load_dataset
+from gaudit.graphs.datasets import loading as datasets
+from gaudit.graphs.datasets.loading import dataset_names, load_dataset
 
 FIELDS = ("x", "y", "edge_index", *MASKS)
 
@@ -65,7 +65,7 @@ def test_names_cover_bundled_and_downloaded_graphs():
 
 def test_asking_for_names_does_not_import_torch():
     code = (
-        "import sys; import gaudit.graphs.datasets.datasets as d; d.dataset_names(); print('torch' in sys.modules)"
+        "import sys; import gaudit.graphs.datasets.loading as d; d.dataset_names(); print('torch' in sys.modules)"
     )
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert run.stdout.strip() == "False"

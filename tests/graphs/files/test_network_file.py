@@ -89,7 +89,7 @@ def networks(draw, both=False):
     weights = None
     if what in ("weights", "both"):
         weights = np.array(draw(st.lists(FINITE, min_size=len(rows), max_size=len(rows))))
-    return Network.of(len(ids), rows[:, 0], rows[:, 1], weights, rows[:, 2] if names else None), ids, names
+    return Network.from_edges(len(ids), rows[:, 0], rows[:, 1], weights, rows[:, 2] if names else None), ids, names
 
 
 def equal(one, other):
@@ -143,11 +143,11 @@ def test_an_archive_keeps_groups_and_counts_also_without_edges(counts, edges, tm
 
 
 def test_plain_networks_of_numbers_are_written_without_comments(tmp_path):
-    write_network(Network.of(3, [0, 1], [2, 2]), tmp_path / "g.txt")
+    write_network(Network.from_edges(3, [0, 1], [2, 2]), tmp_path / "g.txt")
     assert (tmp_path / "g.txt").read_text() == "0 2\n1 2\n"
-    write_network(Network.of(3, [0, 1], [2, 2], np.array([0.1, 2.0])), tmp_path / "g.csv", ["b", "c", "a"])
+    write_network(Network.from_edges(3, [0, 1], [2, 2], np.array([0.1, 2.0])), tmp_path / "g.csv", ["b", "c", "a"])
     assert (tmp_path / "g.csv").read_text() == "#@node b\n#@node c\n#@node a\nb,a,0.1\nc,a,2.0\n"
-    write_network(Network.of(2, [0], [1], types=np.array([1])), tmp_path / "g.tsv")
+    write_network(Network.from_edges(2, [0], [1], types=np.array([1])), tmp_path / "g.tsv")
     assert (tmp_path / "g.tsv").read_text() == "#@type type-0\n#@type type-1\n0\t1\ttype-1\n"
 
 
@@ -161,7 +161,7 @@ def test_packed_text_has_the_same_columns_and_no_time(tmp_path, ending, between)
 
 @pytest.mark.parametrize("ending", ENDINGS)
 def test_added_nodes_get_fresh_ids(tmp_path, ending):
-    network = Network.of(5, [0, 0, 3], [1, 3, 4])
+    network = Network.from_edges(5, [0, 0, 3], [1, 3, 4])
     write_network(network, tmp_path / f"g{ending}", ["added-2", "me", "added-1"])
     found = read_network(tmp_path / f"g{ending}")
     assert found.ids == ("added-2", "me", "added-1", "added-3", "added-4")
@@ -179,11 +179,11 @@ def test_fresh_ids_are_for_fewer_ids_than_nodes():
 def test_writing_replaces_and_leaves_nothing_else(tmp_path, ending):
     path = tmp_path / f"g{ending}"
     path.write_text("old")
-    write_network(Network.of(2, [0], [1]), path)
+    write_network(Network.from_edges(2, [0], [1]), path)
     assert list(tmp_path.iterdir()) == [path]
     assert read_network(path).network.size == 1
     first = path.read_bytes()
-    write_network(Network.of(2, [0], [1]), path)
+    write_network(Network.from_edges(2, [0], [1]), path)
     assert path.suffix == ".npz" or path.read_bytes() == first
 
 
@@ -191,18 +191,18 @@ def test_a_failed_write_keeps_the_old_file(tmp_path):
     path = tmp_path / "g.txt"
     path.write_text("old")
     with pytest.raises(InputError, match="misread"):
-        write_network(Network.of(2, [0], [1]), path, ["a,b", "c"])
+        write_network(Network.from_edges(2, [0], [1]), path, ["a,b", "c"])
     with pytest.raises(InputError, match="cannot be written"):
-        write_network(Network.of(2, [0], [1]), tmp_path / "nowhere" / "g.txt")
+        write_network(Network.from_edges(2, [0], [1]), tmp_path / "nowhere" / "g.txt")
     assert list(tmp_path.iterdir()) == [path]
     assert path.read_text() == "old"
 
 
-EDGE = Network.of(2, [0], [1])
-TYPED = Network.of(2, [0], [1], types=np.array([1]))
-HEAVY = Network.of(2, [0], [1], np.array([0.5]), np.array([0]))
+EDGE = Network.from_edges(2, [0], [1])
+TYPED = Network.from_edges(2, [0], [1], types=np.array([1]))
+HEAVY = Network.from_edges(2, [0], [1], np.array([0.5]), np.array([0]))
 UNWRITABLE = {
-    "no edges": (Network.of(2, [], []), "g.txt", {}, "no edges"),
+    "no edges": (Network.from_edges(2, [], []), "g.txt", {}, "no edges"),
     "another ending": (EDGE, "g.json", {}, "unknown kind.*expected .txt"),
     "ids with blanks": (EDGE, "g.npz", {"ids": ["a b", "c"]}, "id 'a b' is with blanks"),
     "an empty id": (EDGE, "g.txt", {"ids": ["", "c"]}, "id '' is empty"),
@@ -217,7 +217,7 @@ UNWRITABLE = {
     "features in text": (EDGE, "g.txt", {"x": np.ones((2, 1))}, "could not hold features"),
     "groups in GraphML": (Network(2, EDGE.edges, groups=np.zeros(2, int)), "g.graphml", {}, "not hold groups"),
     "features of other nodes": (EDGE, "g.npz", {"x": np.ones((3, 1))}, "features of 3 nodes, expected 2"),
-    "NaN as a weight": (Network.of(2, [0], [1], np.array([np.nan])), "g.npz", {}, "NaN"),
+    "NaN as a weight": (Network.from_edges(2, [0], [1], np.array([np.nan])), "g.npz", {}, "NaN"),
 }
 
 
@@ -323,7 +323,7 @@ def test_a_lone_edge_in_the_first_row_is_read_once_it_is_told_from_column_names(
 
 def test_a_lone_edge_that_stands_first_is_written_so_that_it_is_read(tmp_path):
     ids = ["ann", "bob", *(f"n{i}" for i in range(10))]
-    network = Network.of(12, [0, *range(2, 11)], [1, *range(3, 12)])
+    network = Network.from_edges(12, [0, *range(2, 11)], [1, *range(3, 12)])
     write_network(network, tmp_path / "g.csv", ids)
     same(read_network(tmp_path / "g.csv"), network, ids, ())
 
@@ -496,7 +496,7 @@ def test_an_archive_says_how_many_nodes_there_are(tmp_path):
 
 def test_an_archive_of_a_written_graph_is_a_network_and_the_other_way_round(tmp_path):
     x = np.eye(12, dtype=np.float32)
-    ring = Network.of(12, np.arange(12), (np.arange(12) + 1) % 12)
+    ring = Network.from_edges(12, np.arange(12), (np.arange(12) + 1) % 12)
     write_network(ring, tmp_path / "g.npz", x=x, y=np.arange(12) % 2)
     graph = read_graph(tmp_path / "g.npz")
     assert graph.edge_index.shape == (2, 24)

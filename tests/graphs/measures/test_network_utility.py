@@ -31,13 +31,13 @@ BY_NODE = {"communities", "pagerank-top", "influence"}
 
 def of_igraph(graph):
     edges = np.array(graph.simplify().get_edgelist(), dtype=np.int64).reshape(-1, 2)
-    return Network.of(graph.vcount(), edges[:, 0], edges[:, 1])
+    return Network.from_edges(graph.vcount(), edges[:, 0], edges[:, 1])
 
 
 def of_networkx(graph):
     graph = nx.convert_node_labels_to_integers(graph)
     ends = np.array(graph.edges, dtype=np.int64).reshape(-1, 2)
-    return Network.of(len(graph), ends[:, 0], ends[:, 1])
+    return Network.from_edges(len(graph), ends[:, 0], ends[:, 1])
 
 
 def to_networkx(network):
@@ -75,7 +75,7 @@ def networks(draw, least=2, most=12, edges=1):
     pairs = list(itertools.combinations(range(nodes), 2))
     chosen = draw(st.lists(st.sampled_from(pairs), min_size=edges, unique=True))
     ends = np.array(chosen, dtype=np.int64).reshape(-1, 2)
-    return Network.of(nodes, ends[:, 0], ends[:, 1])
+    return Network.from_edges(nodes, ends[:, 0], ends[:, 1])
 
 
 @st.composite
@@ -143,7 +143,7 @@ def test_the_global_generators_are_left_alone(karate):
 
 def test_weights_and_types_of_edges_make_no_difference(karate, karate_rewired):
     one, other = karate_rewired.edges
-    twice = Network.of(
+    twice = Network.from_edges(
         34,
         np.concatenate([one, one[:20]]),
         np.concatenate([other, other[:20]]),
@@ -169,7 +169,7 @@ def test_measures_of_structure_do_not_ask_who_is_who(both, coins):
 
 
 def test_a_network_without_edges_keeps_next_to_nothing(karate):
-    found = {one.name: one for one in utility_of(karate, Network.of(34, [], []), rng())}
+    found = {one.name: one for one in utility_of(karate, Network.from_edges(34, [], []), rng())}
     gone = set(NAMES) - {"pagerank-top", "influence", "degree-distribution"}  # chance nodes spread a little
     assert {name for name in gone if found[name].score > 1e-9} == set()
     assert found["harmonic-distance"].after == np.inf
@@ -203,13 +203,16 @@ def test_isolated_nodes_behind_the_others_change_no_measure_by_node(karate):
 
 BAD = {
     "an unknown measure": (lambda k: (k, k, ["clusterin"]), "unknown measure.*'clusterin'.*average-clustering"),
-    "no edges to begin with": (lambda k: (Network.of(34, [], []), k, None), "original network has no edges"),
+    "no edges to begin with": (
+        lambda k: (Network.from_edges(34, [], []), k, None),
+        "original network has no edges",
+    ),
     "counts": (
         lambda k: (k, Network(34, np.empty((2, 0), dtype=np.int64), counts=np.array([[0, 0, 0, 5]])), None),
         "counts of edges between classes and no edges",
     ),
-    "missing nodes": (lambda k: (k, Network.of(30, [0], [1]), None), "lacks 4 nodes.*communities"),
-    "no nodes": (lambda k: (k, Network.of(0, [], []), ["transitivity"]), "no nodes"),
+    "missing nodes": (lambda k: (k, Network.from_edges(30, [0], [1]), None), "lacks 4 nodes.*communities"),
+    "no nodes": (lambda k: (k, Network.from_edges(0, [], []), ["transitivity"]), "no nodes"),
 }
 
 
@@ -223,7 +226,7 @@ def test_what_cannot_be_compared_is_refused_in_one_line(karate, case):
 
 
 def test_smaller_networks_can_be_compared_where_nobody_asks_who_is_who(karate):
-    smaller = Network.of(30, np.arange(29), np.arange(1, 30))
+    smaller = Network.from_edges(30, np.arange(29), np.arange(1, 30))
     names = [name for name in NAMES if name not in BY_NODE]
     assert len(utility_of(karate, smaller, rng(), names)) == len(names)
 
@@ -324,7 +327,7 @@ def test_distances_from_all_nodes_are_exact(both):
 
 
 def test_long_paths_are_searched_to_their_end():
-    path = Network.of(101, np.arange(100), np.arange(1, 101))
+    path = Network.from_edges(101, np.arange(100), np.arange(1, 101))
     found = distances(path, rng())
     assert found.reached.shape == (101, 100)
     assert found.reached.sum() == 101 * 100
@@ -437,7 +440,7 @@ def test_what_did_not_converge_says_so(monkeypatch):
     """Eigenvalues of a long path lie close to each other; what was found is still within its residual of one."""
     monkeypatch.setattr(network_spectra, "ROUNDS", 1)
     monkeypatch.setattr(network_spectra, "STEPS", 4)
-    path = largest_component(Network.of(900, np.arange(899), np.arange(1, 900)))
+    path = largest_component(Network.from_edges(900, np.arange(899), np.arange(1, 900)))
     found = adjacency_radius(path, rng())
     exact = 2 * np.cos(np.arange(1, 901) * np.pi / 901)
     assert found.method.startswith("LOBPCG, off by")
@@ -445,9 +448,9 @@ def test_what_did_not_converge_says_so(monkeypatch):
 
 
 def test_of_components_of_one_size_the_first_counts():
-    network = Network.of(8, [0, 1, 4, 5, 5], [1, 2, 5, 6, 7])
+    network = Network.from_edges(8, [0, 1, 4, 5, 5], [1, 2, 5, 6, 7])
     assert largest_component(network).shape == (4, 4)
-    twins = Network.of(6, [0, 1, 3, 4, 3], [1, 2, 4, 5, 5])
+    twins = Network.from_edges(6, [0, 1, 3, 4, 3], [1, 2, 4, 5, 5])
     assert largest_component(twins).nnz == 4
 
 
@@ -541,7 +544,7 @@ def spread_by_hand(network, seeds):
 @pytest.mark.parametrize("seeds", [[0], [1, 4], [3]])
 def test_cascades_reach_as_many_as_all_outcomes_say(seeds):
     """Within 4 standard errors of 4,000 cascades: one of 3 tests fails by chance in 5,000."""
-    network = Network.of(6, [0, 0, 0, 1, 3], [1, 2, 3, 2, 4])
+    network = Network.from_edges(6, [0, 0, 0, 1, 3], [1, 2, 3, 2, 4])
     found = spreads(network, [np.array(seeds)], rng(5), 4000)[0]
     assert found.mean() == pytest.approx(spread_by_hand(network, seeds), abs=4 * found.std() / np.sqrt(4000))
 
@@ -553,8 +556,8 @@ def test_cascades_from_the_same_nodes_are_the_same_and_nobody_reaches_nobody(kar
 
 
 def test_seeds_from_a_network_that_points_elsewhere_reach_fewer():
-    star = Network.of(100, np.zeros(99, dtype=np.int64), np.arange(1, 100))
-    other = Network.of(100, np.full(99, 7), np.delete(np.arange(100), 7))
+    star = Network.from_edges(100, np.zeros(99, dtype=np.int64), np.arange(1, 100))
+    other = Network.from_edges(100, np.full(99, 7), np.delete(np.arange(100), 7))
     one = kept(star, other, "influence")
     assert one.before == 100  # leaves have degree 1: each is reached
     assert one.after < 20  # the hub is reached with probability 1 / 99
@@ -563,8 +566,8 @@ def test_seeds_from_a_network_that_points_elsewhere_reach_fewer():
 
 
 def test_added_nodes_spread_nothing():
-    star = Network.of(100, np.zeros(99, dtype=np.int64), np.arange(1, 100))
-    fake = Network.of(201, np.full(200, 200), np.arange(200))  # the hub is an added node
+    star = Network.from_edges(100, np.zeros(99, dtype=np.int64), np.arange(1, 100))
+    fake = Network.from_edges(201, np.full(200, 200), np.arange(200))  # the hub is an added node
     assert kept(star, fake, "influence").score == 0
     assert kept(star, fake, "pagerank-top").score == 0
 
@@ -589,7 +592,7 @@ def with_random_edges(network, share, coins):
     fresh = np.setdiff1d((drawn[0] * network.nodes + drawn[1])[drawn[0] < drawn[1]], network.codes)
     gone = round(share * network.size)
     codes = np.concatenate([coins.permutation(network.codes)[gone:], coins.permutation(fresh)[:gone]])
-    return Network.of(network.nodes, codes // network.nodes, codes % network.nodes)
+    return Network.from_edges(network.nodes, codes // network.nodes, codes % network.nodes)
 
 
 def test_utility_falls_as_edges_are_replaced(gaudit_data):

@@ -5,7 +5,7 @@ from io import StringIO
 import pytest
 from rich.console import Console
 
-from gaudit.audit.results.results import ONE_SIDED
+from gaudit.audit.results.outcomes import ONE_SIDED
 from gaudit.audit.statistics.severity import Scale
 from gaudit.reports.console.audit_console import print_audit
 from gaudit.reports.text.answers import rate_at

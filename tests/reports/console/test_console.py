@@ -7,9 +7,9 @@ import pytest
 from rich.console import Console
 
 from gaudit.audit.planning.trial_plan import AttackPlan
-from gaudit.audit.results.outcome import AttackOutcome, Baseline, DefenseOutcome
+from gaudit.audit.results.outcome import AttackOutcome, BlindBaseline, DefenseOutcome
 from gaudit.audit.statistics.finding import Finding
-from gaudit.reports.console.console import print_outcomes
+from gaudit.reports.console.outcome_console import print_outcomes
 
 
 def finding(estimate, low, high):
@@ -20,7 +20,7 @@ def attacked(ahead):
     """An attack that tells more than the degree does, or not."""
     chance, gap = finding(0.5, 0.4, 0.6), finding(0.1, 0.05 if ahead else -0.05, 0.2)
     made_up = AttackOutcome(AttackPlan("mia"), 5, "", finding(0.7, 0.65, 0.75), chance, gap, (chance,), chance, {})
-    return replace(made_up, baselines={"degree": Baseline(chance, gap)})
+    return replace(made_up, baselines={"degree": BlindBaseline(chance, gap)})
 
 
 def printed(*ahead):

@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gaudit.audit.results.audited import Point
+from gaudit.audit.results.audit_result import Point
 from gaudit.audit.statistics.finding import Finding
-from gaudit.audit.statistics.metrics import Judged
+from gaudit.audit.statistics.metrics import ScoredSubjects
 from gaudit.audit.statistics.rates import roc
 from gaudit.reports.figures.curve_chart import curve_chart
 from gaudit.reports.figures.interval_chart import interval_chart
@@ -52,7 +52,7 @@ POINTS = [
 def made_roc(leak=1.0, members=300, others=2000):
     rng = np.random.default_rng(0)
     truth = np.arange(members + others) < members
-    return roc([Judged(np.arange(len(truth)), rng.normal(size=len(truth)) + leak * truth, truth)])
+    return roc([ScoredSubjects(np.arange(len(truth)), rng.normal(size=len(truth)) + leak * truth, truth)])
 
 
 CURVE = RocCurve("none", CONTROL, made_roc(), ((0.01, finding(0.1, metric="tpr@fpr=0.01")),))

@@ -8,9 +8,9 @@ from xml.etree import ElementTree
 import pytest
 
 from gaudit.audit.checks.baseline import Baseline
-from gaudit.audit.checks.checks import checked
 from gaudit.audit.checks.gate import Status
 from gaudit.audit.checks.policy import Policy
+from gaudit.audit.checks.policy_checks import checked
 from gaudit.reports.formats.junit import junit
 from gaudit.reports.formats.sarif import sarif
 from gaudit.reports.formats.summary import LARGEST, plain, step_summary

@@ -3,7 +3,7 @@ from dataclasses import replace
 import pytest
 
 from gaudit.audit.planning.trial_plan import AttackPlan
-from gaudit.audit.results.outcome import AttackOutcome, Baseline, DefenseOutcome
+from gaudit.audit.results.outcome import AttackOutcome, BlindBaseline, DefenseOutcome
 from gaudit.audit.statistics.finding import Finding
 from gaudit.reports.text.sentences import blind_warning, last_line, who
 from gaudit.reports.text.words import words
@@ -104,7 +104,7 @@ def test_a_group_that_is_told_is_named_where_all_together_are_not():
 )
 def test_only_what_is_not_beaten_is_named_and_nothing_is_said_to_be_as_good(auc, beyond_blind, beyond_degree, says):
     gap = finding(beyond_degree, beyond_degree - 0.05, beyond_degree + 0.05)
-    degree = Baseline(finding(0.55, 0.45, 0.65), gap)
+    degree = BlindBaseline(finding(0.55, 0.45, 0.65), gap)
     attack = replace(attacked(finding(*auc), beyond=beyond_blind), baselines={"degree": degree})
     assert blind_warning(attack) == f"mia: not shown to be better than {says}; this AUC alone does not show a leak"
     said = last_line([replace(CONTROL, attacks=(attack,))], "the graph")

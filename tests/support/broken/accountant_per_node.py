@@ -7,7 +7,7 @@ optimiser for independent records is put on a network that passes messages.
 
 import numpy as np
 
-from gaudit.audit.claims.uploads import GaussianSettings
+from gaudit.audit.claims.upload_claims import GaussianSettings
 from gaudit.graphs.network import Network
 from gaudit.mechanisms.gaussian import distance_of
 from gaudit.mechanisms.guarantee import Guarantee
@@ -31,8 +31,8 @@ class AccountantPerNode(Mechanism):
 
     def inputs(self):
         """Nodes of feature -1 that nothing links; and with one of feature 9 that is linked to all of them."""
-        alone = Network.of(LEAVES, [], []), np.full(LEAVES, -1.0)
-        star = Network.of(LEAVES + 1, [LEAVES] * LEAVES, list(range(LEAVES)))
+        alone = Network.from_edges(LEAVES, [], []), np.full(LEAVES, -1.0)
+        star = Network.from_edges(LEAVES + 1, [LEAVES] * LEAVES, list(range(LEAVES)))
         return alone, (star, np.append(alone[1], 9.0))
 
     def release(self, data, rng):

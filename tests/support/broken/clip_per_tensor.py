@@ -6,7 +6,7 @@ to one after the other, which looks the same for a model of one layer.
 
 import numpy as np
 
-from gaudit.audit.claims.uploads import CLIP, GaussianUpload
+from gaudit.audit.claims.upload_claims import CLIP, GaussianUpload
 
 TENSORS = 64
 

@@ -26,4 +26,4 @@ class EdgeGuaranteeForANode(DegreeSequence):
     def inputs(self):
         """The same nodes, of which one has no edge or is linked to all others."""
         rest = list(range(1, NODES))
-        return Network.of(NODES, [], []), Network.of(NODES, [0] * len(rest), rest)
+        return Network.from_edges(NODES, [], []), Network.from_edges(NODES, [0] * len(rest), rest)

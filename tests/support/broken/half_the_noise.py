@@ -4,7 +4,7 @@ That is right if neighbouring inputs differ in a client that is there or not, an
 are replaced by others. Seen where a scale is copied from a paper with the other adjacency.
 """
 
-from gaudit.audit.claims.uploads import CLIP, LaplaceUpload
+from gaudit.audit.claims.upload_claims import CLIP, LaplaceUpload
 
 
 class HalfTheNoise(LaplaceUpload):

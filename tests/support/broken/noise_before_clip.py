@@ -7,7 +7,7 @@ of an optimiser that runs after the noise, or where the two lines were swapped.
 import numpy as np
 import torch
 
-from gaudit.audit.claims.uploads import CLIP, LaplaceUpload
+from gaudit.audit.claims.upload_claims import CLIP, LaplaceUpload
 
 
 class NoiseBeforeClip(LaplaceUpload):

@@ -6,7 +6,7 @@ or for every question, and its epsilon is stated once.
 
 import numpy as np
 
-from gaudit.audit.claims.uploads import EdgeResponse
+from gaudit.audit.claims.upload_claims import EdgeResponse
 
 
 class OneBudgetSpentTwice(EdgeResponse):

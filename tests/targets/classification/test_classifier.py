@@ -17,9 +17,9 @@ from gaudit.registry import find, registered
 from gaudit.targets.channel import keep_kinds
 from gaudit.targets.classification.classifier import Classifier
 from gaudit.targets.defense import Defense
-from gaudit.targets.models.recipe import Recipe
-from gaudit.targets.models.shadow_models import train_models
-from gaudit.targets.models.shadow_task import Task
+from gaudit.targets.models.model_ensemble import train_models
+from gaudit.targets.models.training_config import TrainingConfig
+from gaudit.targets.models.training_task import TrainingTask
 
 NODES, CLASSES = 60, 3
 SMALL = {"hidden": 6, "epochs": 12, "dropout": 0.25}
@@ -96,7 +96,7 @@ def test_with_the_datasets_split_train_nodes_stand_against_test_nodes(graph):
 @pytest.mark.parametrize("game", GAMES)
 def test_the_weights_are_those_of_a_model_trained_on_the_members(graph, game):
     """A plain loop of the definition, dense and with autograd; without dropout nothing is drawn but the start."""
-    recipe = Recipe(**SMALL | {"dropout": 0.0, "epochs": 30})
+    recipe = TrainingConfig(**SMALL | {"dropout": 0.0, "epochs": 30})
     start, run = (
         ran(graph, recipe={"dropout": 0, "epochs": e, "lr": lr}, game=game) for e, lr in ((1, 1e-12), (30, 0.01))
     )
@@ -216,7 +216,7 @@ def test_accuracy_is_that_on_non_members_as_the_owner_asks(graph, game):
     assert run.utility.test == pytest.approx(right[others].mean())
     fitted, generalised = (f"{100 * right[nodes].mean():.1f} %" for nodes in (members, others))
     assert run.notes == (f"accuracy {fitted} on members, {generalised} on non-members",)
-    assert run.recipe == Recipe(**SMALL)
+    assert run.recipe == TrainingConfig(**SMALL)
 
 
 def federated(graph, **changes):
@@ -259,12 +259,12 @@ def test_an_upload_is_what_central_training_on_the_clients_nodes_gives(graph, ga
     """From the common weights, for its share of the epochs; without dropout nothing is drawn."""
     run = federated(graph, game=game)
     view, secrets = run.transcript.seen_by("server"), run.secrets[game]
-    recipe = Recipe(**SMALL | {"dropout": 0.0, "epochs": SMALL["epochs"] // 4})
+    recipe = TrainingConfig(**SMALL | {"dropout": 0.0, "epochs": SMALL["epochs"] // 4})
     for round_, common in enumerate(view.of_kind("global-model")[:-1]):
         for client in range(3):
             own = torch.zeros((1, NODES), dtype=torch.bool)
             own[0, torch.from_numpy(secrets.subjects[secrets.owners == client])] = True
-            task = Task(graph, own, recipe, CLASSES, game == "node-presence")
+            task = TrainingTask(graph, own, recipe, CLASSES, game == "node-presence")
             alone = train_models(
                 task, [], np.random.SeedSequence(9), first=[dict(common.tensors)], keep_weights=True
             )

@@ -6,8 +6,8 @@ import torch
 from torch_geometric.data import Data
 
 from gaudit.targets.condensation.condensed import CondensedGraph
-from gaudit.targets.condensation.downstream import ARCHITECTURES, Links, Share, WholeGraph, links_of, transfer
-from gaudit.targets.condensation.evaluation import TestPhase
+from gaudit.targets.condensation.downstream import ARCHITECTURES, GraphEdges, Share, WholeGraph, links_of, transfer
+from gaudit.targets.condensation.evaluation import EvaluationSettings
 from gaudit.targets.condensation.released import transferred
 from gaudit.targets.partition import partition
 from gaudit.targets.party import clients_of
@@ -44,7 +44,7 @@ def release():
 
 
 def trained(release, graph, seed=0, tune=False):
-    phase = TestPhase(hidden=16, epochs=60, lr=0.02, models=2, fine_tune=tune)
+    phase = EvaluationSettings(hidden=16, epochs=60, lr=0.02, models=2, fine_tune=tune)
     return transfer(release, graph, CLASSES, phase, np.random.SeedSequence(seed), lambda done: None)
 
 
@@ -103,8 +103,8 @@ def test_links_matter_to_all_but_the_perceptron(name, graph):
     torch.manual_seed(0)
     model = ARCHITECTURES[name](graph.x.shape[1], 16, CLASSES).eval()
     ones = torch.ones(graph.edges.shape[1])
-    linked = model(graph.x, Links(graph.edges, ones))
-    alone = model(graph.x, Links(graph.edges[:, :0], ones[:0]))
+    linked = model(graph.x, GraphEdges(graph.edges, ones))
+    alone = model(graph.x, GraphEdges(graph.edges[:, :0], ones[:0]))
     assert torch.equal(linked, alone) == (name == "MLP")
 
 
@@ -123,7 +123,7 @@ def held(data, clients):
 
 
 def told(release, data, clients, across=True):
-    phase = TestPhase(hidden=16, epochs=30, lr=0.02, models=1, fine_tune=False)
+    phase = EvaluationSettings(hidden=16, epochs=30, lr=0.02, models=1, fine_tune=False)
     return transferred(release, data, clients, phase, np.random.SeedSequence(0), no_progress, across)
 
 

@@ -12,7 +12,7 @@ from gaudit.targets.defense import LossTerm
 from gaudit.targets.models.backbone import GCN
 from gaudit.targets.models.batched_models import Course, recorded
 from gaudit.targets.models.propagation import dense_gcn_operator
-from gaudit.targets.models.recipe import Recipe, initial_weights
+from gaudit.targets.models.training_config import TrainingConfig, initial_weights
 from gaudit.targets.partition import Partition
 from gaudit.targets.party import clients_of
 from support.sixty_nodes import sixty_nodes
@@ -26,7 +26,9 @@ def owner():
 
 
 def task(experts=3, **changes):
-    recipe = Recipe(**{"hidden": 8, "lr": 0.2, "weight_decay": 1e-3, "dropout": 0, "init": "pygcn", **changes})
+    recipe = TrainingConfig(
+        **{"hidden": 8, "lr": 0.2, "weight_decay": 1e-3, "dropout": 0, "init": "pygcn", **changes}
+    )
     return owners_task(owner(), recipe, experts)
 
 

@@ -8,10 +8,10 @@ import torch
 from scipy.stats import binom
 
 from gaudit.audit.planning.trial_plan import AttackPlan, TrialPlan
-from gaudit.audit.results.results import outcomes
+from gaudit.audit.results.outcomes import outcomes
 from gaudit.audit.running.trial import TrialResult, attacks_on, run_trial
 from gaudit.errors import InputError
-from gaudit.graphs.datasets.datasets import load_dataset
+from gaudit.graphs.datasets.loading import load_dataset
 from gaudit.registry import find, registered
 from gaudit.targets.channel import keep_kinds
 from gaudit.targets.classification.classifier import Classifier

@@ -5,11 +5,11 @@ import pytest
 import torch
 
 from gaudit.errors import InputError
-from gaudit.graphs.datasets.datasets import load_dataset
+from gaudit.graphs.datasets.loading import load_dataset
 from gaudit.registry import find
 from gaudit.targets.controls.planted_gradients import PlantedGradients
 from gaudit.targets.defense import Defense
-from gaudit.targets.games.cells import lone_node_secrets
+from gaudit.targets.games.lone_node import lone_node_secrets
 from gaudit.targets.partition import partition
 from gaudit.targets.party import clients_of
 

@@ -7,14 +7,14 @@ import torch
 from gaudit.audit.games.blind import blind_baselines
 from gaudit.audit.statistics.metrics import auc, auc_finding
 from gaudit.errors import InputError
-from gaudit.graphs.datasets.datasets import load_dataset
+from gaudit.graphs.datasets.loading import load_dataset
 from gaudit.graphs.pair_codes import ends
 from gaudit.registry import find, registered
 from gaudit.targets.controls.planted_links import RECIPE, PlantedLinks
 from gaudit.targets.defense import Defense
 from gaudit.targets.messages import GLOBAL_KIND, GRADIENT_KIND, UPDATE_KIND, posteriors_kind
-from gaudit.targets.models.shadow_models import ask_models
-from gaudit.targets.models.shadow_task import Query, Task
+from gaudit.targets.models.model_ensemble import ask_models
+from gaudit.targets.models.training_task import Query, TrainingTask
 
 
 @pytest.fixture(scope="module")
@@ -62,7 +62,7 @@ def test_the_public_graph_tells_nothing_of_the_links(graph, run):
 
 def test_the_gradient_is_that_of_the_graph(graph, run):
     first, got = sent(run, GLOBAL_KIND), sent(run, GRADIENT_KIND)
-    task = Task(graph, graph.train_mask[None], RECIPE, 4)
+    task = TrainingTask(graph, graph.train_mask[None], RECIPE, 4)
     stacked = {name: w[None] for name, w in first.items()}
     (logits,) = ask_models(task, [Query(torch.arange(120), graph.edge_index)], stacked)
     error = logits[0].softmax(1) - torch.nn.functional.one_hot(graph.y, 4)

@@ -8,7 +8,7 @@ from gaudit.audit.planning.trial_plan import AttackPlan, TrialPlan
 from gaudit.audit.running.trial import run_trial
 from gaudit.audit.statistics.metrics import auc
 from gaudit.errors import InputError
-from gaudit.graphs.datasets.datasets import load_dataset
+from gaudit.graphs.datasets.loading import load_dataset
 from gaudit.graphs.pair_codes import ends
 from gaudit.graphs.pyg import network_of_data
 from gaudit.registry import find

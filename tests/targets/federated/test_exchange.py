@@ -8,7 +8,7 @@ from torch_geometric.utils import subgraph, to_undirected
 
 from gaudit.graphs.datasets.bundled import karate
 from gaudit.targets.channel import Channel
-from gaudit.targets.federated.exchange import exchange
+from gaudit.targets.federated.neighbour_exchange import exchange
 from gaudit.targets.models.propagation import side_by_side
 from gaudit.targets.partition import Partition, partition
 from gaudit.targets.party import clients_of

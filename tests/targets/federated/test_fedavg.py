@@ -10,12 +10,12 @@ from torch_geometric.data import Data
 
 from gaudit.errors import InputError
 from gaudit.graphs.checks import check_graph
-from gaudit.graphs.datasets.datasets import load_dataset
+from gaudit.graphs.datasets.loading import load_dataset
 from gaudit.graphs.pair_codes import codes
 from gaudit.randomness import branch
 from gaudit.registry import find
 from gaudit.targets.defense import Defense, LossTerm
-from gaudit.targets.federated import federated
+from gaudit.targets.federated import federated_averaging as federated
 from gaudit.targets.federated.fedavg import FedAvg
 from gaudit.targets.partition import Partition, partition
 from gaudit.targets.party import clients_of

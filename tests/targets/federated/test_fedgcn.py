@@ -6,7 +6,7 @@ import torch
 from torch_geometric.data import Data
 
 from gaudit.errors import InputError
-from gaudit.graphs.datasets.datasets import load_dataset
+from gaudit.graphs.datasets.loading import load_dataset
 from gaudit.targets.defense import Defense
 from gaudit.targets.federated.fedavg import FedAvg
 from gaudit.targets.federated.fedgcn import FedGCN

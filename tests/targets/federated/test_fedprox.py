@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from gaudit.errors import InputError
-from gaudit.graphs.datasets.datasets import load_dataset
+from gaudit.graphs.datasets.loading import load_dataset
 from gaudit.randomness import branch
 from gaudit.targets.defense import Defense
 from gaudit.targets.federated.fedavg import FedAvg

@@ -10,7 +10,7 @@ from torch_geometric.data import Data
 from torch_geometric.utils import to_dense_adj
 
 from gaudit.errors import InputError
-from gaudit.graphs.datasets.datasets import load_dataset
+from gaudit.graphs.datasets.loading import load_dataset
 from gaudit.randomness import branch
 from gaudit.targets.defense import Defense
 from gaudit.targets.federated.fedavg import FedAvg

@@ -9,9 +9,9 @@ from torch_geometric.data import Data
 
 from gaudit.targets.defense import LossTerm
 from gaudit.targets.federated.local_training import LocalTask, Subgraph, dropout
-from gaudit.targets.models.recipe import Recipe, initial_weights
-from gaudit.targets.models.shadow_models import ask_models
-from gaudit.targets.models.shadow_task import Query, Task
+from gaudit.targets.models.model_ensemble import ask_models
+from gaudit.targets.models.training_config import TrainingConfig, initial_weights
+from gaudit.targets.models.training_task import Query, TrainingTask
 
 NODES, FEATURES, CLASSES = 25, 7, 3
 ARCHITECTURES = ("gcn", "sage", "gat")
@@ -27,22 +27,22 @@ def graph() -> Data:
     return Data(x=x, y=torch.arange(NODES) % CLASSES, edge_index=torch.cat([chosen, chosen.flip(0)], 1))
 
 
-def recipe_of(architecture: str, **settings) -> Recipe:
-    return Recipe(architecture=architecture, hidden=4, heads=2, **settings)
+def recipe_of(architecture: str, **settings) -> TrainingConfig:
+    return TrainingConfig(architecture=architecture, hidden=4, heads=2, **settings)
 
 
-def weights_of(recipe: Recipe, seed: int = 0) -> dict[str, torch.Tensor]:
+def weights_of(recipe: TrainingConfig, seed: int = 0) -> dict[str, torch.Tensor]:
     drawn = initial_weights(recipe, FEATURES, CLASSES, np.random.SeedSequence(seed))
     return {n: w + 0.1 * torch.randn(w.shape, generator=torch.Generator().manual_seed(1)) for n, w in drawn.items()}
 
 
-def task_of(graph: Data, recipe: Recipe, edges: torch.Tensor | None = None, term=None) -> LocalTask:
+def task_of(graph: Data, recipe: TrainingConfig, edges: torch.Tensor | None = None, term=None) -> LocalTask:
     forward = Subgraph.of(recipe, graph.x, graph.edge_index if edges is None else edges)
     labelled, reference = torch.arange(0, NODES, 2), torch.arange(1, NODES, 4)
     return LocalTask(forward, labelled, graph.y[labelled], reference, graph.y[reference], term)
 
 
-def dense_logits(recipe: Recipe, w: dict, x: torch.Tensor, edges: torch.Tensor) -> torch.Tensor:
+def dense_logits(recipe: TrainingConfig, w: dict, x: torch.Tensor, edges: torch.Tensor) -> torch.Tensor:
     """The three architectures as their papers write them, with dense matrices."""
     adjacency = torch.zeros(len(x), len(x))
     adjacency[edges[1], edges[0]] = 1
@@ -73,7 +73,7 @@ def dense_logits(recipe: Recipe, w: dict, x: torch.Tensor, edges: torch.Tensor) 
 def test_logits_are_those_of_shadow_models(graph, architecture):
     recipe = recipe_of(architecture)
     weights = weights_of(recipe)
-    task = Task(graph, torch.ones(1, NODES, dtype=torch.bool), recipe, CLASSES)
+    task = TrainingTask(graph, torch.ones(1, NODES, dtype=torch.bool), recipe, CLASSES)
     (asked,) = ask_models(
         task, [Query(torch.arange(NODES), graph.edge_index)], {n: w[None] for n, w in weights.items()}
     )

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from gaudit.defenses.training.ib_subgraph import IBSubgraph
-from gaudit.graphs.datasets.datasets import load_dataset
+from gaudit.graphs.datasets.loading import load_dataset
 from gaudit.graphs.pair_codes import ends
 from gaudit.targets.channel import keep_kinds
 from gaudit.targets.defense import Defense

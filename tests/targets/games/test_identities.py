@@ -53,14 +53,14 @@ def test_a_part_of_the_people_leaves_everybodys_nodes_their_names():
 def test_small_networks_have_all_pairs_in_question():
     secrets = identity_secrets(np.arange(20), 25, np.random.SeedSequence(0))
     assert len(secrets.subjects) == len(np.unique(secrets.subjects)) == 20 * 25
-    assert secrets.stands_for == 1
+    assert secrets.sampling_weight == 1
 
 
 def test_a_sample_is_uniform_over_other_nodes_and_stands_for_all():
     image = np.random.default_rng(1).permutation(300)
     secrets = identity_secrets(image, 300, np.random.SeedSequence(2), others=20_000)
     person, node = identity_pairs(secrets.subjects[~secrets.truth], 300, 300)
-    assert secrets.stands_for * len(person) == pytest.approx(300 * 299)
+    assert secrets.sampling_weight * len(person) == pytest.approx(300 * 299)
     for drawn in (person, node):  # chi-square with 299 degrees of freedom: 400 is exceeded with probability 9e-5
         counts = np.bincount(drawn, minlength=300)
         assert ((counts - counts.mean()) ** 2 / counts.mean()).sum() < 400

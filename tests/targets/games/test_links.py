@@ -52,7 +52,7 @@ def test_of_a_small_graph_all_pairs_within_clients_are_in_question(count):
     low, high = ends(asked, 40)
     got = dict(zip(zip(low.tolist(), high.tolist(), strict=True), found.truth[found.asked].tolist(), strict=True))
     assert got == expected
-    assert found.stands_for == 1
+    assert found.sampling_weight == 1
 
 
 def test_of_a_large_graph_non_edges_are_drawn_uniformly():
@@ -61,7 +61,7 @@ def test_of_a_large_graph_non_edges_are_drawn_uniformly():
     asked = found.asked & ~found.truth
     assert abs(asked.sum() - 2000) <= 1
     every = 300 * 299 // 2 - data.edge_index.shape[1] // 2
-    assert asked.sum() * found.stands_for == pytest.approx(every)
+    assert asked.sum() * found.sampling_weight == pytest.approx(every)
     assert found.truth.sum() == data.edge_index.shape[1] // 2
     assert len(np.unique(found.subjects)) == len(found.subjects)
     often = np.zeros(300)  # each node is in about as many drawn pairs: chi-square over 20 draws

@@ -9,9 +9,9 @@ from torch_geometric.data import Data
 from torch_geometric.nn import GATConv, GCNConv, SAGEConv, SGConv
 from torch_geometric.utils import subgraph, to_undirected
 
-from gaudit.targets.models.recipe import Recipe, initial_weights
-from gaudit.targets.models.shadow_models import ask_models, train_models
-from gaudit.targets.models.shadow_task import Query, Task
+from gaudit.targets.models.model_ensemble import ask_models, train_models
+from gaudit.targets.models.training_config import TrainingConfig, initial_weights
+from gaudit.targets.models.training_task import Query, TrainingTask
 
 SEED = np.random.SeedSequence(5)
 NODES, FEATURES, CLASSES, MODELS = 150, 40, 5, 3
@@ -32,15 +32,15 @@ def members() -> torch.Tensor:
     return torch.rand(MODELS, NODES, generator=torch.Generator().manual_seed(1)) < 0.5
 
 
-def recipe(architecture: str, **changes: object) -> Recipe:
+def recipe(architecture: str, **changes: object) -> TrainingConfig:
     settings = {"architecture": architecture, "hidden": 12, "heads": 3, "epochs": 50, "dropout": 0.0}
-    return Recipe(**{**settings, **changes})
+    return TrainingConfig(**{**settings, **changes})
 
 
 class Alone(nn.Module):
     """The reference: one model from PyG's layers."""
 
-    def __init__(self, r: Recipe, weights: dict[str, torch.Tensor]) -> None:
+    def __init__(self, r: TrainingConfig, weights: dict[str, torch.Tensor]) -> None:
         super().__init__()
         self.kind, h, k = r.architecture, r.hidden, r.heads
         w = {name: tensor.t().clone() if tensor.dim() == 2 else tensor.clone() for name, tensor in weights.items()}
@@ -85,7 +85,7 @@ class Alone(nn.Module):
 
 
 def alone(
-    r: Recipe, graph: Data, chosen: torch.Tensor, weights: dict[str, torch.Tensor], induced: bool
+    r: TrainingConfig, graph: Data, chosen: torch.Tensor, weights: dict[str, torch.Tensor], induced: bool
 ) -> torch.Tensor:
     """Logits of all nodes on the whole graph after training by PyG and torch.optim."""
     model = Alone(r, weights)
@@ -101,7 +101,7 @@ def alone(
         return model(graph.x, graph.edge_index)
 
 
-def first_weights(r: Recipe) -> list[dict[str, torch.Tensor]]:
+def first_weights(r: TrainingConfig) -> list[dict[str, torch.Tensor]]:
     return [initial_weights(r, FEATURES, CLASSES, np.random.SeedSequence(k)) for k in range(MODELS)]
 
 
@@ -116,7 +116,7 @@ def test_each_model_is_as_if_trained_alone(
 ) -> None:
     r = recipe(architecture, drop_lr_at=0.6)
     begin = first_weights(r)
-    trained = train_models(Task(graph, members, r, CLASSES, induced), [everybody(graph)], SEED, first=begin)
+    trained = train_models(TrainingTask(graph, members, r, CLASSES, induced), [everybody(graph)], SEED, first=begin)
     for k in range(MODELS):
         expected = alone(r, graph, members[k], begin[k], induced)
         assert torch.allclose(trained.answers[0][k], expected, atol=1e-4)
@@ -127,7 +127,7 @@ def test_kernels_and_batches_agree(graph: Data, members: torch.Tensor, architect
     from gaudit.targets.models.batched_models import batches
 
     r = recipe(architecture)
-    task, begin = Task(graph, members, r, CLASSES, induced=True), first_weights(r)
+    task, begin = TrainingTask(graph, members, r, CLASSES, induced=True), first_weights(r)
     queries = [
         everybody(graph),
         Query(torch.arange(20), None),
@@ -154,7 +154,7 @@ def test_panels_and_tiles_change_nothing(
     monkeypatch.setattr(compiled_models, "TILE_ENTRIES", 3)
     r = recipe(architecture, hidden=hidden)
     begin = first_weights(r)
-    trained = train_models(Task(graph, members, r, CLASSES), [everybody(graph)], SEED, first=begin)
+    trained = train_models(TrainingTask(graph, members, r, CLASSES), [everybody(graph)], SEED, first=begin)
     for k in range(MODELS):
         expected = alone(r, graph, members[k], begin[k], induced=False)
         assert torch.allclose(trained.answers[0][k], expected, atol=1e-4)
@@ -168,7 +168,7 @@ def test_any_number_of_classes(graph: Data, members: torch.Tensor, classes: int)
     data.y = torch.arange(NODES) % classes
     r = recipe("gcn", hidden=5, epochs=20)
     begin = [initial_weights(r, FEATURES, classes, np.random.SeedSequence(k)) for k in range(MODELS)]
-    task = Task(data, members, r, classes)
+    task = TrainingTask(data, members, r, classes)
     kernels = train_models(task, [everybody(data)], SEED, first=begin)
     coins = [np.random.SeedSequence(0)] * MODELS
     for k, (answers, _, _) in enumerate(batches(task, [everybody(data)], begin, coins, "cpu", 10**9)):
@@ -179,7 +179,7 @@ def test_any_number_of_classes(graph: Data, members: torch.Tensor, classes: int)
 def test_numbers_depend_on_neither_workers_nor_memory(
     graph: Data, members: torch.Tensor, architecture: str
 ) -> None:
-    task = Task(graph, members, recipe(architecture, dropout=0.5), CLASSES)
+    task = TrainingTask(graph, members, recipe(architecture, dropout=0.5), CLASSES)
     one = train_models(task, [everybody(graph)], SEED, workers=1, memory=1)
     other = train_models(task, [everybody(graph)], SEED, workers=2, memory=10**9)
     assert torch.allclose(one.answers[0], other.answers[0], atol=1e-5)
@@ -195,7 +195,7 @@ def test_dropout_has_its_rate_and_keeps_the_mean(architecture: str) -> None:
     data = Data(x=x, y=y, edge_index=torch.zeros((2, 0), dtype=torch.long))
     members = torch.ones(1, 400, dtype=torch.bool)
     r = recipe(architecture, dropout=0.75, epochs=60, hidden=12)
-    trained = train_models(Task(data, members, r, 2), [Query(torch.arange(400), None)], SEED)
+    trained = train_models(TrainingTask(data, members, r, 2), [Query(torch.arange(400), None)], SEED)
     assert (trained.answers[0][0].argmax(1) == y).float().mean() > 0.95
 
 
@@ -221,7 +221,7 @@ def test_early_stopping_is_per_model_and_keeps_the_best(
     validation[::3] = True
     r = recipe(architecture, epochs=200, every=5, patience=3, lr=0.05)
     begin = first_weights(r)
-    task = Task(graph, members & ~validation, r, CLASSES, validation=validation)
+    task = TrainingTask(graph, members & ~validation, r, CLASSES, validation=validation)
     stopped = train_models(task, [everybody(graph)], SEED, first=begin)
     assert bool((stopped.epochs < 200).all())
     right = (stopped.answers[0].argmax(2) == graph.y)[:, validation].sum(1)
@@ -237,14 +237,14 @@ def test_early_stopping_is_per_model_and_keeps_the_best(
 
 def test_bad_tasks_are_refused(graph: Data, members: torch.Tensor) -> None:
     with pytest.raises(ValueError, match="members must be"):
-        Task(graph, members[:, :-1], recipe("gcn"), CLASSES)
+        TrainingTask(graph, members[:, :-1], recipe("gcn"), CLASSES)
     with pytest.raises(Exception, match="no member"):
-        Task(graph, torch.zeros_like(members), recipe("gcn"), CLASSES)
+        TrainingTask(graph, torch.zeros_like(members), recipe("gcn"), CLASSES)
 
 
 @pytest.mark.parametrize("architecture", ARCHITECTURES)
 def test_trained_models_answer_again(graph: Data, members: torch.Tensor, architecture: str) -> None:
-    task = Task(graph, members, recipe(architecture, epochs=10), CLASSES)
+    task = TrainingTask(graph, members, recipe(architecture, epochs=10), CLASSES)
     blank = torch.zeros_like(graph.x)
     queries = [everybody(graph), Query(torch.arange(9), graph.edge_index, apart=True), Query(torch.arange(9), None)]
     trained = train_models(task, queries, SEED, keep_weights=True)

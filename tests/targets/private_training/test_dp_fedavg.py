@@ -13,10 +13,10 @@ from opacus.accountants import RDPAccountant
 from opacus.accountants.utils import get_noise_multiplier
 from scipy.stats import binom, chi2, chisquare, kstest
 
-from gaudit.audit.claims.claimed_rounds import FederatedRounds
-from gaudit.audit.claims.claims import check_claim
+from gaudit.audit.claims.claim_check import check_claim
+from gaudit.audit.claims.round_claims import FederatedRounds
 from gaudit.errors import InputError
-from gaudit.graphs.datasets.datasets import load_dataset
+from gaudit.graphs.datasets.loading import load_dataset
 from gaudit.mechanisms.clipping import clipped, norm_of
 from gaudit.targets.defense import Defense
 from gaudit.targets.federated.fedavg import FedAvg

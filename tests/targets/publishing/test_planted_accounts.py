@@ -17,7 +17,7 @@ from gaudit.targets.publishing.planted_accounts import distinguished, plant
 def random_network(nodes: int, edges: int, seed: int) -> Network:
     pairs = np.stack(np.triu_indices(nodes, 1))
     kept = np.random.default_rng(seed).permutation(pairs.shape[1])[:edges]
-    return Network.of(nodes, *pairs[:, kept])
+    return Network.from_edges(nodes, *pairs[:, kept])
 
 
 BASE = random_network(300, 900, 0)
@@ -109,7 +109,7 @@ def test_targets_are_drawn_from_all_persons():
 
 def test_weights_and_types_are_drawn_for_new_links_and_kept_for_old_ones():
     kinds = np.arange(BASE.size) % 3
-    base = Network.of(300, *BASE.edges, weights=10.0 + kinds, types=kinds)
+    base = Network.from_edges(300, *BASE.edges, weights=10.0 + kinds, types=kinds)
     network = planted(0, base=base)
     old = network.edges[1] < 300
     np.testing.assert_array_equal(network.weights[old], base.weights)
@@ -125,7 +125,7 @@ def test_the_same_seed_gives_the_same_accounts():
 
 def test_every_set_of_three_accounts_can_mark_a_target_in_a_small_class():
     karate = igraph.Graph.Famous("Zachary")
-    base = Network.of(34, *np.array(karate.get_edgelist()).T)
+    base = Network.from_edges(34, *np.array(karate.get_edgelist()).T)
     _, outside = parts(planted(0, 4, np.arange(10), base, external=(8, 12)), 34)
     assert len({column.tobytes() for column in outside.T[:10]}) == 10
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from gaudit.errors import InputError
-from gaudit.graphs.datasets.datasets import load_dataset
+from gaudit.graphs.datasets.loading import load_dataset
 from gaudit.graphs.network import Network, Verified
 from gaudit.graphs.pair_codes import ends
 from gaudit.graphs.pyg import data_of, network_of_data
@@ -122,7 +122,7 @@ def test_accuracy_is_the_utility_where_nodes_have_labels():
 
     class NoEdges(Twist):
         def on_graph(self, network, seed):
-            return Network.of(network.nodes, network.edges[0][:1], network.edges[1][:1])
+            return Network.from_edges(network.nodes, network.edges[0][:1], network.edges[1][:1])
 
     assert published(graph, NoEdges())[0].utility.test < 0.7
 

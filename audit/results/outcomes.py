@@ -18,7 +18,7 @@ from ..statistics.epsilon import epsilon_of_runs
 from ..statistics.finding import Finding
 from ..statistics.identity_metrics import identity_findings
 from ..statistics.metrics import (
-    Judged,
+    ScoredSubjects,
     accuracy_finding,
     auc,
     auc_difference,
@@ -29,7 +29,7 @@ from ..statistics.metrics import (
 )
 from ..statistics.rates import rate_finding, rate_of_run, roc
 from ..statistics.vulnerability import by_group, vulnerabilities
-from .outcome import AttackOutcome, Baseline, DefenseOutcome
+from .outcome import AttackOutcome, BlindBaseline, DefenseOutcome
 
 SCHEMA = "gaudit-attack/1"
 UTILITY = "utility"
@@ -240,7 +240,7 @@ def _turned(found: Finding) -> Finding:
     return replace(found, note="; ".join(filter(None, (found.note, "below 0.5: turned round, it tells as much"))))
 
 
-def _alone(run: Judged, rates: Sequence[float]) -> dict[str, float]:
+def _alone(run: ScoredSubjects, rates: Sequence[float]) -> dict[str, float]:
     """Metrics of one run that its subjects resolve."""
     found = {f"tpr@fpr={fpr:g}": rate_of_run(run, fpr) for fpr in rates}
     measured = {name: value for name, value in found.items() if value is not None}
@@ -255,8 +255,8 @@ def _accuracies(attacked: Sequence[Attacked]) -> tuple[float, float] | None:
     return float(target), float(shadow)
 
 
-def _baseline(runs: list[Judged], blind: list[Judged]) -> Baseline:
-    return Baseline(auc_finding(blind), auc_difference(runs, blind))
+def _baseline(runs: list[ScoredSubjects], blind: list[ScoredSubjects]) -> BlindBaseline:
+    return BlindBaseline(auc_finding(blind), auc_difference(runs, blind))
 
 
 def _risk(attacked: Sequence[Attacked], attribute: str) -> dict[str, Finding]:

@@ -6,29 +6,29 @@ from torch import Tensor
 
 from ...targets.transcript import View
 from ..attack import Knowledge
-from .adapted import adapted
-from .asking import Asking, combined, query
+from .adaptive import adaptive_knowledge
 from .calibrated import Calibrated, Evidence
-from .shadows import shadows
+from .query_attack import QueryAttack, combined, query
+from .shadow_models import shadow_models
 from .signals import as_told, log_confidence
 
 
-class Loss(Asking):
+class Loss(QueryAttack):
     """Low loss, likely member (Yeom et al. 2018): the score is log p(y) of the target alone."""
 
     name = "loss"
     auditor = True
 
     def score(self, view: View, knowledge: Knowledge) -> Tensor:
-        knowledge = adapted(view, knowledge)
+        knowledge = adaptive_knowledge(view, knowledge)
         asked = self.victim(view, knowledge)
         told = asked.ask(knowledge.x, knowledge.edges, knowledge.subjects)
         return torch.from_numpy(combined(self._read(told, knowledge, self.step(asked)), asked.sources))
 
     def blind_score(self, knowledge: Knowledge) -> Tensor:
         """The loss under a model that was trained on other nodes drawn at random."""
-        pool = shadows(knowledge, self.recipe(knowledge), 4, offline=False)
-        told = pool.ask_stranger(query(knowledge, knowledge.subjects))
+        pool = shadow_models(knowledge, self.recipe(knowledge), 4, offline=False)
+        told = pool.ask_reference(query(knowledge, knowledge.subjects))
         return torch.from_numpy(self._read(told, knowledge, self.step())[0])
 
     def _read(self, told: Tensor, knowledge: Knowledge, step: float) -> np.ndarray:

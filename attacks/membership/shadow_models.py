@@ -18,16 +18,16 @@ from torch_geometric.data import Data
 
 from ...errors import InputError
 from ...randomness import branch
-from ...targets.models.recipe import Recipe
-from ...targets.models.shadow_models import MEMORY, Trained, ask_models, train_models
-from ...targets.models.shadow_task import Query, Task
+from ...targets.models.model_ensemble import MEMORY, Trained, ask_models, train_models
+from ...targets.models.training_config import TrainingConfig
+from ...targets.models.training_task import Query, TrainingTask
 from ..attack import Knowledge
 
 MOST_PARTS = 64
 
 
 @dataclass(frozen=True, eq=False)
-class Shadows:
+class ShadowModels:
     """K trained shadow models.
 
     Attributes:
@@ -36,28 +36,28 @@ class Shadows:
         inside: whose labels each trained on, [K, n] bool.
         round: the round of masks that each belongs to, [K].
         pool: the nodes that masks are drawn from, [p].
-        strange: what one more model was trained for, on a draw of its own from the pool: what a target that
+        reference_task: what one more model was trained for, on a draw of its own from the pool: what a target that
             knows nothing of the true members would answer.
-        stranger: its weights.
+        reference_weights: its weights.
         device: where they answer.
     """
 
-    task: Task
+    task: TrainingTask
     weights: dict[str, Tensor]
     inside: np.ndarray
     round: np.ndarray
     pool: Tensor
-    strange: Task
-    stranger: dict[str, Tensor]
+    reference_task: TrainingTask
+    reference_weights: dict[str, Tensor]
     device: str
 
     def ask(self, query: Query) -> Tensor:
         """Logits [K, s, C]."""
         return ask_models(self.task, [query], self.weights, device=self.device)[0]
 
-    def ask_stranger(self, query: Query) -> Tensor:
+    def ask_reference(self, query: Query) -> Tensor:
         """Logits [1, s, C]."""
-        return ask_models(self.strange, [query], self.stranger, device=self.device)[0]
+        return ask_models(self.reference_task, [query], self.reference_weights, device=self.device)[0]
 
 
 def cut_in_rounds(
@@ -86,10 +86,10 @@ def _simplest_share(share: float) -> tuple[int, int]:
     return (1, MOST_PARTS) if share < 0.5 else (MOST_PARTS - 1, MOST_PARTS)
 
 
-_KEPT: "WeakKeyDictionary[Knowledge, dict[tuple[object, ...], Shadows]]" = WeakKeyDictionary()
+_KEPT: "WeakKeyDictionary[Knowledge, dict[tuple[object, ...], ShadowModels]]" = WeakKeyDictionary()
 
 
-def shadows(knowledge: Knowledge, recipe: Recipe, count: int, offline: bool) -> Shadows:
+def shadow_models(knowledge: Knowledge, recipe: TrainingConfig, count: int, offline: bool) -> ShadowModels:
     """At least ``count`` shadow models; attacks with the same knowledge share them.
 
     Args:
@@ -106,8 +106,8 @@ def shadows(knowledge: Knowledge, recipe: Recipe, count: int, offline: bool) -> 
     return kept[key]
 
 
-def _trained(knowledge: Knowledge, recipe: Recipe, count: int, offline: bool) -> Shadows:
-    seed = branch(knowledge.coins, "offline shadows" if offline else "shadows")
+def _trained(knowledge: Knowledge, recipe: TrainingConfig, count: int, offline: bool) -> ShadowModels:
+    seed = branch(knowledge.seed, "offline shadows" if offline else "shadows")
     rng = np.random.default_rng(branch(seed, "masks"))
     x = knowledge.x.cpu()
     pool, edges = _pool(knowledge, offline)
@@ -119,7 +119,7 @@ def _trained(knowledge: Knowledge, recipe: Recipe, count: int, offline: bool) ->
         row[nodes] = True
     _check_memory(len(masks), recipe, x.shape[1], knowledge.classes)
     labels = knowledge.labels.cpu().clamp_min(0)
-    task = Task(
+    task = TrainingTask(
         Data(x=x, edge_index=edges, y=labels),
         torch.from_numpy(inside),
         recipe,
@@ -128,13 +128,13 @@ def _trained(knowledge: Knowledge, recipe: Recipe, count: int, offline: bool) ->
     )
     device = str(knowledge.x.device)
     trained: Trained = train_models(task, [], branch(seed, "models"), device=device, keep_weights=True)
-    return Shadows(
-        Task(task.data, task.members[:-1], recipe, task.classes, task.induced),
+    return ShadowModels(
+        TrainingTask(task.data, task.members[:-1], recipe, task.classes, task.induced),
         {name: w[:-1] for name, w in trained.weights.items()},
         inside[:-1],
         np.array(rounds),
         torch.from_numpy(pool),
-        Task(task.data, task.members[-1:], recipe, task.classes, task.induced),
+        TrainingTask(task.data, task.members[-1:], recipe, task.classes, task.induced),
         {name: w[-1:] for name, w in trained.weights.items()},
         device,
     )
@@ -148,7 +148,7 @@ def _pool(knowledge: Knowledge, offline: bool) -> tuple[np.ndarray, Tensor]:
     return own, knowledge.shadow_edges.cpu()
 
 
-def _check_memory(models: int, recipe: Recipe, features: int, classes: int) -> None:
+def _check_memory(models: int, recipe: TrainingConfig, features: int, classes: int) -> None:
     size = 4 * models * recipe.hidden * (features + classes)
     if size > MEMORY:
         raise InputError(

@@ -16,7 +16,7 @@ from ..attack import Knowledge
 _SEEN: "WeakKeyDictionary[Knowledge, dict[str, Knowledge]]" = WeakKeyDictionary()
 
 
-def adapted(view: View, knowledge: Knowledge) -> Knowledge:
+def adaptive_knowledge(view: View, knowledge: Knowledge) -> Knowledge:
     """The knowledge with features as the pipeline sees them, where the view holds the transformation.
 
     Under the information bottleneck a condensed graph lives in the space of transformed features; an outsider who

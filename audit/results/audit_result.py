@@ -11,7 +11,7 @@ from .verdict import Verdict
 
 
 @dataclass(frozen=True)
-class Control:
+class AuditControl:
     """A check of the audit itself. One that fails makes the audit invalid.
 
     Attributes:
@@ -85,7 +85,7 @@ class Audit:
     plan: Plan
     fingerprint: str
     sections: tuple[Section, ...]
-    controls: tuple[Control, ...]
+    controls: tuple[AuditControl, ...]
     failures: tuple[Failure, ...]
     missing: int
     versions: dict[str, str]
@@ -96,10 +96,10 @@ class Audit:
         """Whether every control holds; if not, no number in it means anything."""
         return all(control.passed for control in self.controls)
 
-    def findings(self) -> list["Place"]:
+    def findings(self) -> list["AttackFinding"]:
         """Every attack of every section, in the order of the plan."""
         return [
-            Place(section, outcome, attack, judged)
+            AttackFinding(section, outcome, attack, judged)
             for section in self.sections
             for outcome, row in zip(section.outcomes, section.verdicts, strict=True)
             for attack, judged in zip(outcome.attacks, row, strict=True)
@@ -107,7 +107,7 @@ class Audit:
 
 
 @dataclass(frozen=True)
-class Place:
+class AttackFinding:
     """One attack's result with where it stands."""
 
     section: Section

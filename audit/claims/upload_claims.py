@@ -13,9 +13,9 @@ from ...defenses.local_privacy.degree_preserving_response import (
     noisy_degrees,
 )
 from ...defenses.local_privacy.edge_response import EdgeRandomisedResponse
-from ...defenses.uploads.ldp import LaplaceLDP
-from ...defenses.uploads.upload_noise import ACCOUNTANT, GaussianUploads
-from ...defenses.uploads.uploads import of_one_upload
+from ...defenses.uploads.gaussian_uploads import ACCOUNTANT, GaussianUploads
+from ...defenses.uploads.laplace_uploads import LaplaceLDP
+from ...defenses.uploads.upload_changes import of_one_upload
 from ...graphs.network import Ints
 from ...mechanisms.gaussian import distance_of
 from ...mechanisms.guarantee import Guarantee
@@ -51,7 +51,7 @@ class EdgeResponse(Mechanism):
         return float(released.shape[1])
 
 
-class ClaimedDegreePreserving(Mechanism):
+class DegreePreservingClaim(Mechanism):
     """What the defense `degree-preserving-response` draws edges from: noisy degrees, and answers before dropping.
 
     The edges alone would show hardly more than the answer does.

@@ -14,7 +14,7 @@ Rank = tuple[int, int, int]
 """Degree, edges between the neighbours, and the node itself: the order in which nodes are dealt with."""
 
 
-class LivingNeighbourhoods:
+class DynamicNeighbourhoods:
     """Neighbours of each node, which nodes have isomorphic neighbourhoods, and which have too few such others.
 
     Attributes:

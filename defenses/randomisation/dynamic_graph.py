@@ -14,7 +14,7 @@ import numpy as np
 from ...graphs.edge_set import EdgeSet, code_of, compiled, contains, edge_set, insert, remove
 
 
-class LivingGraph(NamedTuple):
+class DynamicGraph(NamedTuple):
     """The node of each half [2 m], the halves before and after it at that node, and each node's first half [n].
 
     ``mark`` [n + 1] and ``queue`` [2, n] are scratch of searches; the last mark counts them.
@@ -33,7 +33,7 @@ class LivingGraph(NamedTuple):
 @compiled
 def living_graph(ends, nodes):
     """The graph of the edges whose ends stand in turn in ``ends`` [2 m] int32, which it takes over."""
-    graph = LivingGraph(
+    graph = DynamicGraph(
         ends,
         np.full(len(ends), -1, np.int32),
         np.full(len(ends), -1, np.int32),

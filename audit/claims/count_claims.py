@@ -31,7 +31,9 @@ class JointDegrees(Statistic):
         rays = self.settings.bound - 1
         ends = list(range(2, 2 + 2 * rays))
         centres = [0] * rays + [1] * rays
-        return Network.of(2 + 2 * rays, centres, ends), Network.of(2 + 2 * rays, [*centres, 0], [*ends, 1])
+        return Network.from_edges(2 + 2 * rays, centres, ends), Network.from_edges(
+            2 + 2 * rays, [*centres, 0], [*ends, 1]
+        )
 
     def release(self, data: Network, rng: np.random.Generator) -> Released:
         return joint_degrees(data, self.settings.epsilon, self.settings.bound, rng)

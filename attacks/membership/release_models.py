@@ -10,12 +10,12 @@ from torch.nn import functional as F
 from ...targets.condensation.condensed import CondensedGraph
 from ...targets.models.backbone import GCN, Backbone
 from ...targets.models.propagation import Neighbourhood, gcn_operator, whole_graph
-from ...targets.models.recipe import Recipe
 from ...targets.models.training import fit
+from ...targets.models.training_config import TrainingConfig
 from ..attack import Knowledge
 
 
-class ModelSettings(Recipe):
+class ModelSettings(TrainingConfig):
     """The recipe of the two-layer GCN that shadow and target models are (FedGC, appendix E; rates as in GCond)."""
 
     architecture: Literal["gcn"] = "gcn"

@@ -8,12 +8,16 @@ Nothing is optimised or guessed here. A gradient of the cross-entropy by the las
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 import torch
 from torch import Tensor
 
 from ...errors import InputError
-from ...targets.transcript import Message
+from ...targets.games.lone_node import GAME
+from ...targets.messages import CLASS_GRADIENTS_KIND, MATCHING_MODEL_KIND, Carries, Carrying
+from ...targets.transcript import Message, View
+from ..attack import Attack, Knowledge
 
 LAST_LAYER = {
     "gcn": ("b2", ("w2",)),
@@ -366,3 +370,44 @@ def _degree_of(total: Tensor) -> int | None:
     degree = float(values[0].double()) ** -2 - 1
     whole = round(degree)
     return whole if abs(degree - whole) < 1e-4 * (whole + 1) and whole >= 0 else None
+
+
+class GradientReadout(Attack):
+    """Names the uploaded class gradients that one labelled node alone is behind, see `readout.read_gradient`.
+
+    Where it names one, it has the node's label and what the last layer read for it, exactly. It claims or it does
+    not: the score is 1 or 0. Read is the first round.
+    """
+
+    name = "gradient-readout"
+    games = (GAME,)
+    needs: ClassVar[tuple[Carrying, ...]] = (
+        Carrying.any_of(Carries.CLASS_GRADIENTS, to="server"),
+        Carrying.any_of(Carries.MATCHED_AT),
+    )
+    observer = "server"
+    first_rounds = 1
+    planted = "planted-gradients"
+
+    def score(self, view: View, knowledge: Knowledge) -> Tensor:
+        theta = view.of_kind(MATCHING_MODEL_KIND)[0]
+        model = _architecture(theta.tensors)
+        claimed = set()
+        for message in view.of_kind(CLASS_GRADIENTS_KIND):
+            if message.round == theta.round and message.sender.startswith("client:"):
+                client = int(message.sender.partition(":")[2])
+                found = read_class_gradients(message.tensors, theta.tensors, model)
+                claimed |= {client * knowledge.classes + c for c, read in found.items() if read is not None}
+        return torch.tensor([float(cell in claimed) for cell in knowledge.subjects.tolist()])
+
+    def blind_score(self, knowledge: Knowledge) -> Tensor:
+        """Nothing is claimed of a gradient that was not seen."""
+        return torch.zeros(len(knowledge.subjects))
+
+
+def _architecture(weights: Mapping[str, Tensor]) -> str:
+    if {"w", "b"} <= set(weights):
+        return "sgc"
+    if {"w2", "b2"} <= set(weights):
+        return "sage" if "r2" in weights else "gcn"
+    raise InputError(f"the model has weights {', '.join(sorted(weights))}: expected those of a GCN, SGC or SAGE")

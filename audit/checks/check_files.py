@@ -5,11 +5,11 @@ from dataclasses import replace
 from pathlib import Path
 
 from ...errors import InputError
-from ..results.audited import Audit
+from ..results.audit_result import Audit
 from .baseline import NAME, Baseline
-from .checks import checked, failed_controls
 from .gate_report import GateReport
 from .policy import Policy, PolicyFile
+from .policy_checks import checked, failed_controls
 
 POLICY = Path("gaudit.toml")
 

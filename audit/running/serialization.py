@@ -17,10 +17,10 @@ from safetensors.numpy import load, save
 from ...errors import InputError
 from ...targets.target import Utility
 from ...targets.transcript import Exposure
-from ..planning.grid import Cell, Grid, Task, versions
+from ..planning.grid import Cell, Grid, PlannedTrial, versions
 from ..planning.plan import Plan
 from ..planning.trial_plan import AttackPlan, TrialPlan
-from ..statistics.metrics import Judged
+from ..statistics.metrics import ScoredSubjects
 from .trial import Attacked, TrialResult
 
 HEADER = "header "
@@ -31,7 +31,7 @@ DAMAGED = (KeyError, TypeError, ValueError, IndexError, AttributeError, Overflow
 """What reading something else may raise."""
 
 
-def packed(result: TrialResult) -> bytes:
+def dumps(result: TrialResult) -> bytes:
     """The result as bytes; equal results give equal bytes."""
     arrays: dict[str, np.ndarray] = {}
     content = {
@@ -51,8 +51,8 @@ def packed(result: TrialResult) -> bytes:
     return bytes(save(arrays | {HEADER + _digest(header): header}))
 
 
-def unpacked(content: bytes) -> TrialResult:
-    """The result that was packed.
+def loads(content: bytes) -> TrialResult:
+    """The result that was dumps.
 
     Raises:
         InputError: these bytes are not a result.
@@ -68,7 +68,7 @@ def unpacked(content: bytes) -> TrialResult:
         raise InputError(f"it does not hold a trial's result ({type(error).__name__}: {error})") from error
 
 
-def packed_plan(plan: Plan, grid: Grid) -> str:
+def dumps_plan(plan: Plan, grid: Grid) -> str:
     """A plan with its trials as text."""
     content = {
         "plan": plan.model_dump(mode="json"),
@@ -81,7 +81,7 @@ def packed_plan(plan: Plan, grid: Grid) -> str:
     return f"{hashlib.sha256(text.encode()).hexdigest()} {text}"
 
 
-def unpacked_plan(content: str) -> tuple[Plan, Grid, dict[str, str]]:
+def loads_plan(content: str) -> tuple[Plan, Grid, dict[str, str]]:
     """Plan, grid (without its graphs) and versions.
 
     Raises:
@@ -93,7 +93,7 @@ def unpacked_plan(content: str) -> tuple[Plan, Grid, dict[str, str]]:
             raise ValueError("it has changed")
         known = json.loads(text)
         cells = tuple(Cell(**cell) for cell in known["cells"])
-        tasks = tuple(Task(**{**task, "plan": _trial_plan(task["plan"])}) for task in known["tasks"])
+        tasks = tuple(PlannedTrial(**{**task, "plan": _trial_plan(task["plan"])}) for task in known["tasks"])
         plan = Plan.model_validate(known["plan"])
         return plan, Grid(cells, tasks, {}, str(known["fingerprint"])), dict(known["versions"])
     except DAMAGED as error:
@@ -111,9 +111,9 @@ def _plan(plan: TrialPlan) -> dict[str, Any]:
 
 
 def _attacked(found: Attacked, arrays: dict[str, np.ndarray]) -> dict[str, Any]:
-    def kept(judged: Judged) -> dict[str, Any]:
+    def kept(judged: ScoredSubjects) -> dict[str, Any]:
         parts = {name: _kept(np.asarray(getattr(judged, name)), arrays) for name in ARRAYS}
-        return {**parts, "nodes": judged.nodes, "stands_for": judged.stands_for}
+        return {**parts, "nodes": judged.nodes, "sampling_weight": judged.sampling_weight}
 
     return {
         "plan": vars(found.plan),
@@ -169,11 +169,13 @@ def _trial_plan(content: dict[str, Any]) -> TrialPlan:
 
 
 def _read_attacked(content: dict[str, Any], arrays: dict[str, np.ndarray]) -> Attacked:
-    def judged(content: dict[str, Any]) -> Judged:
+    def judged(content: dict[str, Any]) -> ScoredSubjects:
         parts = {part: arrays[content[part]] for part in ARRAYS}
         nodes = content.get("nodes")
-        return Judged(
-            **parts, nodes=None if nodes is None else int(nodes), stands_for=content.get("stands_for", 1.0)
+        return ScoredSubjects(
+            **parts,
+            nodes=None if nodes is None else int(nodes),
+            sampling_weight=content.get("sampling_weight", 1.0),
         )
 
     accuracies = content["accuracies"]

@@ -10,7 +10,7 @@ from ...mechanisms.guarantee import Guarantee
 from ...settings import Settings
 from ...targets.channel import Mod
 from ...targets.defense import Defense
-from .uploads import UPLOADS, Change, of_one_upload, on_uploads
+from .upload_changes import UPLOADS, Change, of_one_upload, on_uploads
 
 ACCOUNTANT = "Gaussian noise on a change of L2 norm at most clip (Balle and Wang 2018); float sampler"
 

@@ -6,7 +6,7 @@ from torch import Tensor
 from torch_geometric.data import Data
 
 from ...errors import InputError
-from .recipe import Recipe
+from .training_config import TrainingConfig
 
 One = tuple[list[Tensor], int, dict[str, Tensor]]
 """What is left of one model: its logits for each query [s, C], the epochs that it took, its weights."""
@@ -31,7 +31,7 @@ class Query:
 
 
 @dataclass(frozen=True)
-class Task:
+class TrainingTask:
     """What K models are trained for.
 
     Attributes:
@@ -45,7 +45,7 @@ class Task:
 
     data: Data
     members: Tensor
-    recipe: Recipe
+    recipe: TrainingConfig
     classes: int
     induced: bool = False
     validation: Tensor | None = None

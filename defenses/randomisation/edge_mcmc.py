@@ -31,7 +31,7 @@ class Switches:
     """Switches of a connected graph's edges."""
 
     def __init__(self, core: Network, turned: bool, triangles: bool, rng: np.random.Generator) -> None:
-        from .living_graph import living_graph
+        from .dynamic_graph import living_graph
 
         self._graph = living_graph(flat(core), core.nodes)
         self._turned, self._triangles = turned, triangles
@@ -57,7 +57,7 @@ class Switches:
         return self.ends.copy()
 
     def restore(self, saved: Ends) -> None:
-        from .living_graph import living_graph
+        from .dynamic_graph import living_graph
 
         self._graph = living_graph(saved, len(self._graph.first))
 
@@ -67,7 +67,7 @@ class Edits:
 
     def __init__(self, core: Network, turned: bool, rng: np.random.Generator) -> None:
         from ...graphs.edge_set import edge_set
-        from .living_graph import living_graph
+        from .dynamic_graph import living_graph
 
         self._graph = living_graph(flat(core), core.nodes)
         self._original = edge_set(flat(core), core.nodes)
@@ -95,7 +95,7 @@ class Edits:
         return self.ends.copy(), self._left.copy(), self._deleted
 
     def restore(self, saved: tuple[Ends, NDArray[np.int64], int]) -> None:
-        from .living_graph import living_graph
+        from .dynamic_graph import living_graph
 
         ends, self._left, self._deleted = saved
         self._graph = living_graph(ends, len(self._graph.first))

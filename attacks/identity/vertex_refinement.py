@@ -8,7 +8,7 @@ from pydantic import BeforeValidator, Field
 from ...graphs.network import Floats, Ints, Network, Original
 from .colour_refinement import colours_at, stable_colours, structure
 from .degree_profiles import backed_by, degree_profiles, nearest, of_degrees
-from .identity import Candidates, Facts, StructuralQuery, StructuralQuerySettings, shared
+from .identity_attack import Candidates, Facts, StructuralQuery, StructuralQuerySettings, shared
 
 
 def _whole_or_stable(value: object) -> object:

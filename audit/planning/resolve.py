@@ -6,7 +6,7 @@ from typing import Any
 from torch_geometric.data import Data
 
 from ...errors import InputError
-from ...graphs.datasets.datasets import load_dataset
+from ...graphs.datasets.loading import load_dataset
 from ...graphs.files.data_file import read_graph
 from ...graphs.files.network_file import read_network
 from ...graphs.pyg import data_of

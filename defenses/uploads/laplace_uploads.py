@@ -15,7 +15,7 @@ from ...mechanisms.public_inputs import drawable_epsilon, laplace_scale
 from ...settings import Settings
 from ...targets.channel import Mod
 from ...targets.defense import Defense
-from .uploads import UPLOADS, Change, of_one_upload, on_uploads
+from .upload_changes import UPLOADS, Change, of_one_upload, on_uploads
 
 GRID = 2**30
 """Steps from 0 to the clip, where noise is exact."""

@@ -7,7 +7,7 @@ from functools import reduce
 
 from ...errors import InputError, unknown_name
 from ..results.assemble import PLANTED
-from ..results.audited import Audit, Place
+from ..results.audit_result import AttackFinding, Audit
 from ..results.verdict import verdict
 from ..statistics.comparison import Comparison, holm, paired
 from ..statistics.finding import Finding
@@ -24,7 +24,7 @@ class _Case:
     """A check with what it is about: settled already, or with what a decision needs."""
 
     check: Check
-    place: Place | None = None
+    place: AttackFinding | None = None
     settled: Decision | None = None
     comparison: Comparison | None = None
 
@@ -84,7 +84,7 @@ def _problems(audit: Audit, accepted: Baseline | None) -> list[str]:
     return found
 
 
-def _state(place: Place | None, accepted: Baseline | None) -> str | None:
+def _state(place: AttackFinding | None, accepted: Baseline | None) -> str | None:
     if accepted is None:
         return None
     return "unchanged" if place is None else accepted.state(place)
@@ -112,7 +112,7 @@ def _case(check: Check, audit: Audit, accepted: Baseline | None) -> _Case:
     return _Case(check, place, comparison=comparison)
 
 
-def _ambiguous(check: Check, places: Sequence[Place]) -> InputError:
+def _ambiguous(check: Check, places: Sequence[AttackFinding]) -> InputError:
     apart = told_apart(places)
     more = "; ".join(f"{name} ({', '.join(values)})" for name, values in apart.items())
     mend = (
@@ -158,7 +158,7 @@ def _shortfall(audit: Audit) -> str:
     return " and ".join(parts) or "the attack did not apply in them"
 
 
-def _incomplete(place: Place, audit: Audit) -> str | None:
+def _incomplete(place: AttackFinding, audit: Audit) -> str | None:
     lacking = [index for index in range(audit.plan.seeds) if index not in place.attack.by_seed]
     if not lacking:
         return None
@@ -166,14 +166,14 @@ def _incomplete(place: Place, audit: Audit) -> str | None:
     return f"{len(lacking)} of {audit.plan.seeds} seeds are not there (index {seeds}): {_shortfall(audit)}"
 
 
-def _findings(place: Place) -> dict[str, Finding]:
+def _findings(place: AttackFinding) -> dict[str, Finding]:
     """Every number of a finding that has an interval, by the name of its metric."""
     attack = place.attack
     decisive = {} if attack.decisive is None else {attack.decisive.metric: attack.decisive}
     return {**decisive, "auc": attack.auc, **{f.metric: f for f in attack.tpr}, **attack.more}
 
 
-def _refuse_unmeasured(check: Check, place: Place) -> None:
+def _refuse_unmeasured(check: Check, place: AttackFinding) -> None:
     """A metric that the audit does not measure is a mistake in the policy.
 
     One that it measures, but not here for want of subjects, is not.
@@ -186,7 +186,7 @@ def _refuse_unmeasured(check: Check, place: Place) -> None:
             raise unknown_name(f"metric in check '{check.name}':", check.metric, known)
 
 
-def _comparison(check: Check, place: Place, accepted: Baseline | None) -> Comparison | Decision:
+def _comparison(check: Check, place: AttackFinding, accepted: Baseline | None) -> Comparison | Decision:
     old = None if accepted is None else accepted.findings.get(key_of(place))
     if accepted is None or old is None:
         missing = "there is no baseline" if accepted is None else "the baseline has no such finding"

@@ -10,7 +10,7 @@ from ...graphs.network import Floats
 from ...mechanisms import accounting
 from ...mechanisms.guarantee import Guarantee
 from ...targets.private_training.noisy_rounds import NoisyRound, Weights, noisy_step
-from .private_training import GaussianClaim
+from .training_claims import GaussianClaim
 
 ROUNDS, CLIENTS, CLIP = 4, 10, 1.0
 CANARY = {"w1": torch.tensor([[3.0, 0.0], [0.0, 0.0]]), "b1": torch.tensor([0.0, 4.0])}

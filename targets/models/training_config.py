@@ -14,7 +14,7 @@ from ...settings import Settings
 Architecture = Literal["gcn", "sgc", "sage", "gat", "mlp"]
 
 
-class Recipe(Settings):
+class TrainingConfig(Settings):
     """A training recipe: what a model's owner uses, and what an adversary who trains shadow models assumes.
 
     Layers are PyG's: GCNConv, SGConv, SAGEConv (mean), GATConv, Linear; relu (GAT: elu) and dropout between the
@@ -39,7 +39,7 @@ class Recipe(Settings):
     patience: int = Field(0, ge=0, description="looks without improvement before training stops; 0: never")
 
     @model_validator(mode="after")
-    def _sizes_fit(self) -> "Recipe":
+    def _sizes_fit(self) -> "TrainingConfig":
         if self.architecture == "gat" and self.hidden % self.heads:
             raise ValueError(f"hidden {self.hidden} must be a multiple of heads {self.heads}")
         if round(256 * self.dropout) == 256:
@@ -47,7 +47,7 @@ class Recipe(Settings):
         return self
 
 
-def weight_shapes(recipe: Recipe, features: int, classes: int) -> dict[str, tuple[int, ...]]:
+def weight_shapes(recipe: TrainingConfig, features: int, classes: int) -> dict[str, tuple[int, ...]]:
     """Names and shapes ([in, out]) of one model's weights. SAGE's ``r1``, ``r2`` act on the node itself."""
     h = recipe.hidden
     if recipe.architecture == "sgc":
@@ -60,7 +60,9 @@ def weight_shapes(recipe: Recipe, features: int, classes: int) -> dict[str, tupl
     return shapes
 
 
-def initial_weights(recipe: Recipe, features: int, classes: int, seed: np.random.SeedSequence) -> dict[str, Tensor]:
+def initial_weights(
+    recipe: TrainingConfig, features: int, classes: int, seed: np.random.SeedSequence
+) -> dict[str, Tensor]:
     """One model's first weights.
 
     As PyG draws them: Glorot's uniform and zero biases for convolutions, torch's Linear (uniform within
@@ -74,7 +76,7 @@ def initial_weights(recipe: Recipe, features: int, classes: int, seed: np.random
     return made
 
 
-def _bound(recipe: Recipe, name: str, shape: tuple[int, ...], features: int) -> float:
+def _bound(recipe: TrainingConfig, name: str, shape: tuple[int, ...], features: int) -> float:
     if recipe.init == "pygcn":
         return 1 / math.sqrt(shape[-1])
     if recipe.architecture in ("sage", "mlp"):

@@ -8,16 +8,16 @@ from torch import Tensor
 
 from ...settings import Settings
 from ...targets.messages import TRANSFORMATION, Carrying
-from ...targets.models.recipe import Recipe
-from ...targets.models.shadow_task import Query
+from ...targets.models.training_config import TrainingConfig
+from ...targets.models.training_task import Query
 from ...targets.transcript import View
 from ..attack import Attack, Knowledge
-from .query import ModelSettings
-from .shadows import Shadows, shadows
+from .release_models import ModelSettings
+from .shadow_models import ShadowModels, shadow_models
 from .victim import ARTEFACTS, Artefact, Victim, victim
 
 
-class AskingSettings(Settings):
+class QueryAttackSettings(Settings):
     """Settings of attacks that ask a model."""
 
     artefact: Artefact = Field(
@@ -28,15 +28,15 @@ class AskingSettings(Settings):
     release_models: int = Field(4, ge=1, description="how many of these")
 
 
-class Asking(Attack):
+class QueryAttack(Attack):
     """Base of attacks that ask whatever answers in a view."""
 
     any_of: ClassVar[tuple[Carrying, ...]] = ARTEFACTS
     uses: ClassVar[tuple[Carrying, ...]] = (TRANSFORMATION,)
-    Settings = AskingSettings
-    settings: AskingSettings
+    Settings = QueryAttackSettings
+    settings: QueryAttackSettings
 
-    def recipe(self, knowledge: Knowledge) -> Recipe:
+    def recipe(self, knowledge: Knowledge) -> TrainingConfig:
         """The target's recipe where it is known, else that of models trained on a release (FedGC, appendix E)."""
         return knowledge.recipe or self.settings.model
 
@@ -50,26 +50,26 @@ class Asking(Attack):
         return victim(view, knowledge, artefact or s.artefact, self.recipe(knowledge), s.model, s.release_models)
 
 
-class ComparingSettings(AskingSettings):
+class ShadowModelAttackSettings(QueryAttackSettings):
     """Settings of attacks with shadow models."""
 
     shadows: int = Field(16, ge=4, description="shadow models, at least: four are needed to tell any spread")
 
 
-class Comparing(Asking):
+class ShadowModelAttack(QueryAttack):
     """Base of attacks that compare the target with shadow models, trained on the nodes in question."""
 
     auditor = True
-    Settings = ComparingSettings
-    settings: ComparingSettings
+    Settings = ShadowModelAttackSettings
+    settings: ShadowModelAttackSettings
 
     @classmethod
     def preset(cls, preset: str) -> dict[str, object]:
         return {"shadows": 64} if preset == "paper" else {}
 
-    def shadows(self, knowledge: Knowledge) -> Shadows:
+    def shadow_models(self, knowledge: Knowledge) -> ShadowModels:
         """The shadow models."""
-        return shadows(knowledge, self.recipe(knowledge), self.settings.shadows, self.trains_apart(knowledge))
+        return shadow_models(knowledge, self.recipe(knowledge), self.settings.shadows, self.trains_apart(knowledge))
 
     def trains_apart(self, knowledge: Knowledge) -> bool:
         """Whether shadow models are trained on nodes of the adversary's own alone."""

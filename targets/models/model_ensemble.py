@@ -14,8 +14,8 @@ from joblib import Parallel, delayed
 from torch import Tensor
 
 from ...randomness import branch
-from .recipe import initial_weights
-from .shadow_task import One, Query, Task
+from .training_config import initial_weights
+from .training_task import One, Query, TrainingTask
 
 MEMORY = 2 * 2**30
 """Bytes that a batch of models may take, by default."""
@@ -40,7 +40,7 @@ Step = Callable[[int], None]
 
 
 def train_models(
-    task: Task,
+    task: TrainingTask,
     queries: Sequence[Query],
     seed: np.random.SeedSequence,
     *,
@@ -86,7 +86,7 @@ def train_models(
 
 
 def ask_models(
-    task: Task,
+    task: TrainingTask,
     queries: Sequence[Query],
     weights: dict[str, Tensor],
     *,
@@ -113,7 +113,7 @@ def ask_models(
     return tuple(torch.stack(answers) for answers in zip(*found, strict=True))
 
 
-def _has_kernels(task: Task, device: str) -> bool:
+def _has_kernels(task: TrainingTask, device: str) -> bool:
     return device == "cpu" and task.recipe.architecture != "gat"
 
 

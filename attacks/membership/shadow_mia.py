@@ -11,17 +11,17 @@ from ...targets.messages import RELEASED_GRAPH, TRANSFORMATION, Carrying
 from ...targets.models.training import fit
 from ...targets.transcript import View
 from ..attack import Knowledge
-from .adapted import adapted
-from .asking import Asking, AskingSettings, combined, query
-from .query import asked, query_graph, shadow_graph, trained_gcn
-from .shadows import shadows
+from .adaptive import adaptive_knowledge
+from .query_attack import QueryAttack, QueryAttackSettings, combined, query
+from .release_models import asked, query_graph, shadow_graph, trained_gcn
+from .shadow_models import shadow_models
 from .signals import as_told
 
 Examples = tuple[Tensor, Tensor, Tensor]
 """Posteriors of nodes of its own [m, C], whether each was trained on [m], posteriors of the subjects [s, C]."""
 
 
-class ShadowSettings(AskingSettings):
+class ShadowSettings(QueryAttackSettings):
     """Settings of `ShadowMIA`. The papers give the models' kinds; widths and steps of the attack model are ours."""
 
     features: Literal["posterior", "sorted"] = Field("posterior", description="what the attack model reads")
@@ -33,12 +33,12 @@ class ShadowSettings(AskingSettings):
     lr: float = Field(0.01, gt=0)
 
 
-class ShadowMIA(Asking):
+class ShadowMIA(QueryAttack):
     """Shadow-model membership inference on posteriors, without labels of the nodes in question.
 
-    The adversary trains models on data of its own (the shadow), and a 3-layer perceptron that tells the shadows'
-    training nodes from others by their posteriors. It asks the target (or a GCN that it trains on a condensed
-    graph, without tuning) about the nodes in question, and lets the perceptron judge.
+    The adversary trains models on data of its own (the shadow), and a 3-layer perceptron that tells training
+    nodes of shadow models from others by their posteriors. It asks the target (or a GCN that it trains on a
+    condensed graph, without tuning) about the nodes in question, and lets the perceptron judge.
     """
 
     name = "mia"
@@ -47,7 +47,7 @@ class ShadowMIA(Asking):
     settings: ShadowSettings
 
     def score(self, view: View, knowledge: Knowledge) -> Tensor:
-        seen = adapted(view, knowledge)
+        seen = adaptive_knowledge(view, knowledge)
         posterior, member, _ = self._examples(seen)
         answers = self.victim(view, seen)
         step = self.step(answers)
@@ -82,10 +82,10 @@ class ShadowMIA(Asking):
 
     def _from_recipe(self, knowledge: Knowledge) -> Examples:
         """Several shadow models trained as the target is, on the adversary's own nodes."""
-        pool = shadows(knowledge, self.recipe(knowledge), self.settings.shadows, offline=True)
+        pool = shadow_models(knowledge, self.recipe(knowledge), self.settings.shadows, offline=True)
         posterior = pool.ask(query(knowledge, pool.pool)).softmax(-1).flatten(0, 1)
         member = torch.from_numpy(pool.inside[:, pool.pool.numpy()]).flatten().float()
-        subjects = pool.ask_stranger(query(knowledge, knowledge.subjects))[0].softmax(-1)
+        subjects = pool.ask_reference(query(knowledge, knowledge.subjects))[0].softmax(-1)
         device = knowledge.x.device
         return posterior.to(device), member.to(device), subjects.to(device)
 

@@ -4,14 +4,14 @@ import numpy as np
 from pydantic import Field
 from scipy.special import logsumexp
 
-from .asking import ComparingSettings
 from .calibrated import Calibrated, Evidence
-from .shadows import best_setting
+from .query_attack import ShadowModelAttackSettings
+from .shadow_models import best_setting
 
 GRID = tuple(np.linspace(0, 1, 21).tolist())
 
 
-class BASESettings(ComparingSettings):
+class BASESettings(ShadowModelAttackSettings):
     """Settings of `BASE`."""
 
     alpha: float | None = Field(

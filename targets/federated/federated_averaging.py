@@ -18,7 +18,7 @@ from ..device import usable_device
 from ..games.links import NON_EDGES, link_secrets
 from ..games.membership import label_membership
 from ..messages import GLOBAL_KIND, GRADIENT_KIND, LABELLED_COUNT_KIND, MODEL_KIND, UPDATE_KIND, posteriors_kind
-from ..models.recipe import Recipe, initial_weights
+from ..models.training_config import TrainingConfig, initial_weights
 from ..partition import partition
 from ..party import Client, clients_of
 from ..splits import SPLIT, SplitName, divided
@@ -93,9 +93,9 @@ class FederatedSettings(FeatureSettings):
         """Steps that a weight sees in a run."""
         return self.rounds * (1 if self.upload == "gradients" else self.local_epochs)
 
-    def recipe(self) -> Recipe:
+    def recipe(self) -> TrainingConfig:
         """What an adversary who trains shadow models would use: it knows Adam only, so its default rate for SGD."""
-        return Recipe(
+        return TrainingConfig(
             architecture=self.architecture,
             hidden=self.hidden,
             heads=self.heads,

@@ -7,8 +7,8 @@ from pydantic import Field
 
 from ...defenses.private_graphs.dp_1k import DP1K
 from ...defenses.private_graphs.dp_2k import DP2K
+from ...defenses.private_graphs.dp_graph import PrivateGraph
 from ...defenses.private_graphs.ldpgen import LDPGen
-from ...defenses.private_graphs.private_graphs import PrivateGraph
 from ...graphs.network import Network
 from ...mechanisms.guarantee import Guarantee
 from ...mechanisms.mechanism import Mechanism, MechanismSettings
@@ -36,7 +36,7 @@ class PublishedGraph(Mechanism):
 
     def inputs(self) -> tuple[Network, Network]:
         """Two nodes, apart and linked."""
-        return Network.of(2, [], []), Network.of(2, [0], [1])
+        return Network.from_edges(2, [], []), Network.from_edges(2, [0], [1])
 
     def release(self, data: Network, rng: np.random.Generator) -> Network:
         return self.made().on_graph(data, drawn_seed(rng))
@@ -45,7 +45,7 @@ class PublishedGraph(Mechanism):
         return float(released.size)
 
 
-class ClaimedDP1K(PublishedGraph):
+class DP1KClaim(PublishedGraph):
     """A random graph with noisy degrees, the defense `dp-1k`."""
 
     name = "dp-1k"
@@ -53,12 +53,12 @@ class ClaimedDP1K(PublishedGraph):
 
 
 class DP2KClaimSettings(MechanismSettings):
-    """Settings of `ClaimedDP2K`."""
+    """Settings of `DP2KClaim`."""
 
     bound: int = Field(1, ge=1, description="public degree bound")
 
 
-class ClaimedDP2K(PublishedGraph):
+class DP2KClaim(PublishedGraph):
     """A random graph with noisy joint degrees, the defense `dp-2k`."""
 
     name = "dp-2k"
@@ -68,13 +68,13 @@ class ClaimedDP2K(PublishedGraph):
 
 
 class LDPGenClaimSettings(MechanismSettings):
-    """Settings of `ClaimedLDPGen`."""
+    """Settings of `LDPGenClaim`."""
 
     groups: int = Field(1, ge=1, description="groups of users")
     reports: int = Field(1, ge=1, description="times that users report; two nodes show the last time only")
 
 
-class ClaimedLDPGen(PublishedGraph):
+class LDPGenClaim(PublishedGraph):
     """A graph from users' noisy reports, the defense `ldpgen`."""
 
     name = "ldpgen"

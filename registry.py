@@ -1,8 +1,8 @@
-"""Finding targets, attacks, defenses and datasets by name.
+"""Finding targets, attacks, defenses, games and mechanisms by name.
 
 Every class is announced by an entry point of its group (``gaudit.targets``, ``gaudit.attacks``,
-``gaudit.defenses``, ``gaudit.mechanisms``), ours and those of other packages alike, and is imported only when it
-is asked for.
+``gaudit.defenses``, ``gaudit.games``, ``gaudit.mechanisms``), ours and those of other packages alike, and is
+imported only when it is asked for.
 """
 
 import sys
@@ -15,11 +15,12 @@ from typing import Any
 
 from .errors import InputError, unknown_name
 
-GROUPS = ("targets", "attacks", "defenses", "mechanisms")
+GROUPS = ("targets", "attacks", "defenses", "games", "mechanisms")
 BASES = {
     "targets": "targets.target.Target",
     "attacks": "attacks.attack.Attack",
     "defenses": "targets.defense.Defense",
+    "games": "targets.game.Game",
     "mechanisms": "mechanisms.mechanism.Mechanism",
 }
 """From which class those of a group are derived; by name, since nothing is imported before it is asked for."""

@@ -9,7 +9,7 @@ from typing import Any
 from torch_geometric.data import Data
 
 from .. import __version__
-from ..attacks.attack import Attack, Neighbours
+from ..attacks.attack import Attack
 from ..audit.planning.resolve import graph_of, target_of
 from ..audit.planning.trial_plan import AttackPlan, TrialPlan
 from ..audit.results.outcome import DefenseOutcome
@@ -19,8 +19,10 @@ from ..audit.running.trial import TrialResult, use_one_thread
 from ..audit.running.workers import run_trials
 from ..audit.statistics.vulnerability import as_csv
 from ..errors import InputError, unknown_name
+from ..graphs.pyg import remarks_of
 from ..registry import find, registered
 from ..targets.defense import Defense
+from ..targets.game import Neighbours
 from ..targets.target import Target
 from ..targets.transcript import observer_members
 from .written_settings import read_defense
@@ -168,7 +170,7 @@ def _attack_recorded(
         notes=(
             f"the release of round {result.utility.round}; which defense was in place is not recorded",
             *((f"not recorded but assumed: {settings}",) if settings else ()),
-            *getattr(data, "remarks", ()),
+            *remarks_of(data),
         ),
     )
     return AttackAudit(request, data.name, settings, 1, target.release_phrase, [recorded])
@@ -250,7 +252,7 @@ def _attack_plans(request: AttackRequest) -> tuple[AttackPlan, ...]:
             raise unknown_name("attack setting", key, sorted(known))
     plans = []
     for name in names:
-        kind: type[Attack] = find("attacks", name)
+        kind: type[Attack[Any]] = find("attacks", name)
         observer = request.observer or kind.observer
         settings = {**kind.preset(request.preset), **_asked_for(kind, given)}
         plans += [AttackPlan(name, settings, observer, n) for n in asked]
@@ -259,7 +261,7 @@ def _attack_plans(request: AttackRequest) -> tuple[AttackPlan, ...]:
     return tuple(plans)
 
 
-def _asked_for(kind: type[Attack], given: dict[str, Any]) -> dict[str, Any]:
+def _asked_for(kind: type[Attack[Any]], given: dict[str, Any]) -> dict[str, Any]:
     """The settings that are meant for one attack: those that it has."""
     return {key: value for key, value in given.items() if key in kind.Settings.model_fields}
 

@@ -46,3 +46,18 @@ def network_of_data(data: Data) -> Network:
     return Network.from_edges(
         int(data.num_nodes or 0), row[once], col[once], told("edge_weight"), told("edge_type")
     )
+
+
+def is_plain(data: Data) -> bool:
+    """Whether a graph has neither features nor labels of its own: one made by `data_of`."""
+    return bool(data.to_dict().get("plain", False))
+
+
+def remarks_of(data: Data) -> tuple[str, ...]:
+    """What a reader dropped of the file that a graph came from, in sentences."""
+    return tuple(data["remarks"]) if "remarks" in data else ()
+
+
+def name_of(data: Data) -> str:
+    """The name that a graph goes by, in lower case; empty where nobody gave it one."""
+    return str(data["name"]).casefold() if "name" in data else ""

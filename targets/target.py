@@ -1,7 +1,7 @@
 """What a target is: a pipeline that computes on a private graph and lets messages out."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, final
 
@@ -9,12 +9,13 @@ import numpy as np
 from torch_geometric.data import Data
 
 from ..errors import InputError
-from ..graphs.network import Original
 from ..graphs.preprocessing import preprocessed
+from ..graphs.pyg import remarks_of
 from ..mechanisms.guarantee import Guarantee
 from ..settings import Configured
 from .channel import Retention
 from .defense import Defense
+from .game import Game
 from .models.training_config import TrainingConfig
 from .transcript import Transcript
 from .undefended import graphs_changed, split_by_labels, undefended_answers, untouched
@@ -25,57 +26,6 @@ Progress = Callable[[str, int, int], None]
 
 def no_progress(stage: str, done: int, total: int) -> None:
     """Reports nothing."""
-
-
-UNITS = {
-    "label-membership": "the label of one node",
-    "node-presence": "one node with its features, label and edges",
-    "edge-presence": "one edge between two nodes",
-    "lone-node": "the label and the hidden row of one labelled node",
-    "identity": "which published node one person is",
-}
-"""What is protected, by game."""
-
-
-@dataclass(frozen=True)
-class Secrets:
-    """The truth of one game; the referee alone gets to see it.
-
-    Attributes:
-        game: the named game, ``label-membership`` for instance.
-        unit: what is protected.
-        subjects: ids of the nodes in question, or codes of pairs of nodes (`pair_codes.codes`), [s] int64.
-        truth: whether each is a member (of pairs: an edge), [s] bool.
-        groups: named subsets of the subjects that are reported apart, [s] bool each.
-        owners: the client that holds each subject, [s]; a client is not asked about its own nodes.
-        nodes: N where subjects are pairs of nodes.
-        holders: the client that holds each of the N nodes, -1 for none, where subjects are pairs of nodes.
-        cells: C where subjects are cells, a client and a class.
-        people: p where subjects are pairs of a person and a published node (`identities.identity_codes`); N
-            then counts both.
-        original: the network before it was published, of which adversaries know single facts.
-        image: the published node of each of the N nodes, where a network is published under other ids; of
-            identities that of each person, and behind them the nodes that stand for nobody.
-        sampling_weight: how many non-members each one in question stands for, where these are a sample of many.
-        asked: subjects that the result is about, [s] bool; all of them where it is None.
-        samples: other selections of subjects, reported beside it, [s] bool each.
-    """
-
-    game: str
-    unit: str
-    subjects: np.ndarray
-    truth: np.ndarray
-    groups: dict[str, np.ndarray] = field(default_factory=dict)
-    owners: np.ndarray | None = None
-    nodes: int | None = None
-    holders: np.ndarray | None = None
-    cells: int | None = None
-    people: int | None = None
-    original: Original | None = None
-    image: np.ndarray | None = None
-    sampling_weight: float = 1.0
-    asked: np.ndarray | None = None
-    samples: dict[str, np.ndarray] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -94,7 +44,7 @@ class Run:
 
     Attributes:
         transcript: all that left the parties.
-        secrets: the truth, by game.
+        secrets: the truth of each game that it offers, by the game's name.
         utilities: one entry per release, in order.
         chosen: index of the release with the best validation accuracy.
         notes: sentences that a reader of the result must know.
@@ -107,7 +57,7 @@ class Run:
     """
 
     transcript: Transcript
-    secrets: dict[str, Secrets]
+    secrets: Mapping[str, Game]
     utilities: tuple[Utility, ...]
     chosen: int
     notes: tuple[str, ...] = ()
@@ -219,7 +169,7 @@ class Target(Configured, ABC):
             undefended_answers(defense, run.transcript, as_they_are and any(changed)),
             split_by_labels(defense, getattr(self.settings, "split", None)),
         )
-        read = getattr(data, "remarks", ())
+        read = remarks_of(data)
         return replace(run, notes=(*read, *run.notes, *(note for note in past if note is not None)))
 
     @abstractmethod

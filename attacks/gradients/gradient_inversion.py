@@ -14,10 +14,10 @@ import torch
 from torch import Tensor
 
 from ...errors import InputError
-from ...targets.games.lone_node import GAME
+from ...targets.games.lone_node import LoneNode, UploadKnowledge
 from ...targets.messages import CLASS_GRADIENTS_KIND, MATCHING_MODEL_KIND, Carries, Carrying
 from ...targets.transcript import Message, View
-from ..attack import Attack, Knowledge
+from ..attack import Attack
 
 LAST_LAYER = {
     "gcn": ("b2", ("w2",)),
@@ -372,7 +372,7 @@ def _degree_of(total: Tensor) -> int | None:
     return whole if abs(degree - whole) < 1e-4 * (whole + 1) and whole >= 0 else None
 
 
-class GradientReadout(Attack):
+class GradientReadout(Attack[UploadKnowledge]):
     """Names the uploaded class gradients that one labelled node alone is behind, see `readout.read_gradient`.
 
     Where it names one, it has the node's label and what the last layer read for it, exactly. It claims or it does
@@ -380,7 +380,7 @@ class GradientReadout(Attack):
     """
 
     name = "gradient-readout"
-    games = (GAME,)
+    games = (LoneNode.name,)
     needs: ClassVar[tuple[Carrying, ...]] = (
         Carrying.any_of(Carries.CLASS_GRADIENTS, to="server"),
         Carrying.any_of(Carries.MATCHED_AT),
@@ -389,7 +389,7 @@ class GradientReadout(Attack):
     first_rounds = 1
     planted = "planted-gradients"
 
-    def score(self, view: View, knowledge: Knowledge) -> Tensor:
+    def score(self, view: View, knowledge: UploadKnowledge) -> Tensor:
         theta = view.of_kind(MATCHING_MODEL_KIND)[0]
         model = _architecture(theta.tensors)
         claimed = set()
@@ -400,7 +400,7 @@ class GradientReadout(Attack):
                 claimed |= {client * knowledge.classes + c for c, read in found.items() if read is not None}
         return torch.tensor([float(cell in claimed) for cell in knowledge.subjects.tolist()])
 
-    def blind_score(self, knowledge: Knowledge) -> Tensor:
+    def blind_score(self, knowledge: UploadKnowledge) -> Tensor:
         """Nothing is claimed of a gradient that was not seen."""
         return torch.zeros(len(knowledge.subjects))
 

@@ -11,14 +11,13 @@ from numpy.typing import NDArray
 from pydantic import Field
 from torch import Tensor
 
-from ...errors import InputError
 from ...graphs.network import Ints, Network, Original
 from ...settings import Settings
-from ...targets.games.identities import GAME, identity_pairs
+from ...targets.games.identities import Identity, PersonKnowledge, identity_pairs
 from ...targets.messages import PUBLISHED_GRAPH, PUBLISHED_KIND, Carrying
-from ...targets.publishing.published import network_of
+from ...targets.published import network_of
 from ...targets.transcript import View
-from ..attack import Attack, Knowledge
+from ..attack import Attack
 
 Of = Literal["original", "published"]
 Facts = Mapping[str, NDArray[Any]]
@@ -70,7 +69,7 @@ class Candidates:
         return found
 
 
-class IdentityAttack(Attack):
+class IdentityAttack(Attack[PersonKnowledge]):
     """Base of attacks on identity. A subclass writes `learn` and `candidates`.
 
     `learn` runs on the original network before the release and returns what the adversary knows of each person
@@ -84,7 +83,7 @@ class IdentityAttack(Attack):
             guarantees of anonymity speak of, and what an adversary knows who watches the relations that changed.
     """
 
-    games = (GAME,)
+    games = (Identity.name,)
     needs: ClassVar[tuple[Carrying, ...]] = (PUBLISHED_GRAPH,)
     observer: ClassVar[str] = "public"
     planted: ClassVar[str] = "planted-network"
@@ -112,10 +111,8 @@ class IdentityAttack(Attack):
     def candidates(self, published: Network, facts: Facts, seeds: Ints, rng: np.random.Generator) -> Candidates:
         """The candidate set of each person; ``seeds`` are known pairs of person and published node [2, s]."""
 
-    def score(self, view: View, knowledge: Knowledge) -> Tensor:
+    def score(self, view: View, knowledge: PersonKnowledge) -> Tensor:
         background = knowledge.background
-        if background is None:
-            raise InputError(f"the attack '{self.name}' needs to know something of each person")
         published = network_of(view.of_kind(PUBLISHED_KIND)[-1])
         rng = np.random.default_rng(int(torch.randint(2**62, ())))
         found = self.candidates(published, background.facts, background.seeds, rng)
@@ -123,7 +120,7 @@ class IdentityAttack(Attack):
         persons, nodes = identity_pairs(coded, background.persons, background.nodes)
         return torch.from_numpy(found.probability(persons, nodes))
 
-    def blind_score(self, knowledge: Knowledge) -> Tensor:
+    def blind_score(self, knowledge: PersonKnowledge) -> Tensor:
         """Without the release every published node may be anybody."""
         return torch.full((len(knowledge.subjects),), 1.0, dtype=torch.double)
 

@@ -12,11 +12,11 @@ from torch.nn import functional as F
 
 from ...errors import InputError
 from ...settings import Settings
+from ...targets.games.links import LinkKnowledge
 from ...targets.messages import CONTROL_KIND, GLOBAL_KIND, GRADIENT_KIND, UPDATE_KIND, Carries, Carrying
 from ...targets.models.propagation import dense_gcn_operator
 from ...targets.models.training_config import TrainingConfig, weight_shapes
 from ...targets.transcript import Message, View
-from ..attack import Knowledge
 from .link_attack import LinkAttack, Part, cosine_of_pairs, of_client, parts_of
 
 LARGEST = 3000
@@ -66,7 +66,7 @@ class GradientMatching(LinkAttack):
     Settings = GradientMatchingSettings
     settings: GradientMatchingSettings
 
-    def why_not(self, view: View, knowledge: Knowledge) -> str | None:
+    def why_not(self, view: View, knowledge: LinkKnowledge) -> str | None:
         reason = super().why_not(view, knowledge)
         if reason is not None:
             return reason
@@ -85,14 +85,14 @@ class GradientMatching(LinkAttack):
             )
         return None
 
-    def score_part(self, view: View, part: Part, knowledge: Knowledge) -> Tensor:
+    def score_part(self, view: View, part: Part, knowledge: LinkKnowledge) -> Tensor:
         found = matched(part.x, part.labels, self._seen(view, part, knowledge), _density(part), self.settings)
         return found.log_entries[part.pairs[:, 0], part.pairs[:, 1]]
 
-    def blind_part(self, part: Part, knowledge: Knowledge) -> Tensor:
+    def blind_part(self, part: Part, knowledge: LinkKnowledge) -> Tensor:
         return cosine_of_pairs(part.x, part.pairs)
 
-    def _seen(self, view: View, part: Part, knowledge: Knowledge) -> "list[Seen]":
+    def _seen(self, view: View, part: Part, knowledge: LinkKnowledge) -> "list[Seen]":
         """The first rounds' common weights and the client's gradients there."""
         common = {m.round: m for m in view.of_kind(GLOBAL_KIND)}
         kind = GRADIENT_KIND if view.of_kind(GRADIENT_KIND) else UPDATE_KIND

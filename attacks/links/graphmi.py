@@ -9,10 +9,10 @@ from torch import Tensor
 
 from ...errors import InputError
 from ...settings import Settings
+from ...targets.games.links import LinkKnowledge
 from ...targets.messages import GLOBAL_KIND, UPDATE_KIND, Carries, Carrying
 from ...targets.models.training_config import TrainingConfig, weight_shapes
 from ...targets.transcript import Message, View
-from ..attack import Knowledge
 from .adjacency_descent import AdjacencyDescent, refined
 from .link_attack import LinkAttack, Part, cosine_of_pairs, of_client
 from .relaxed_model import ARCHITECTURES, RelaxedModel
@@ -71,13 +71,13 @@ class GraphMI(LinkAttack):
     def preset(cls, preset: str) -> dict[str, Any]:
         return {"iterations": 10} if preset == "quick" else {}
 
-    def why_not(self, view: View, knowledge: Knowledge) -> str | None:
+    def why_not(self, view: View, knowledge: LinkKnowledge) -> str | None:
         recipe = knowledge.recipe
         if recipe is not None and recipe.architecture not in ARCHITECTURES:
             return _unreadable(recipe.architecture)
         return super().why_not(view, knowledge)
 
-    def score_part(self, view: View, part: Part, knowledge: Knowledge) -> Tensor:
+    def score_part(self, view: View, part: Part, knowledge: LinkKnowledge) -> Tensor:
         message = _of_part(view, part)
         recipe = knowledge.recipe or _recognised(message, part)
         weights = _checked(message, recipe, part)
@@ -98,7 +98,7 @@ class GraphMI(LinkAttack):
             return relaxed
         return 6 * descent.drawn(graph, self.settings.samples).at(pairs) + relaxed  # relaxed is within [-2, 3]
 
-    def blind_part(self, part: Part, knowledge: Knowledge) -> Tensor:
+    def blind_part(self, part: Part, knowledge: LinkKnowledge) -> Tensor:
         """Cosine of raw features: what needs no model."""
         return cosine_of_pairs(part.x.float(), part.pairs)
 

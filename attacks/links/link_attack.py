@@ -8,11 +8,10 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
-from ...errors import InputError
 from ...graphs.pair_codes import ends
-from ...targets.games.links import GAME
+from ...targets.games.links import EdgePresence, LinkKnowledge
 from ...targets.transcript import Message, View
-from ..attack import Attack, Knowledge
+from ..attack import Attack
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,43 +45,41 @@ class Part:
         return f"client:{self.client}"
 
 
-class LinkAttack(Attack):
+class LinkAttack(Attack[LinkKnowledge]):
     """Base of attacks on links. A subclass writes `score_part`, and `blind_part`: the same without the release.
 
     One that needs to know some links sets ``knows_links``, the share of the edges; it then also knows as many pairs
     that are no edges, and none of these is in question.
     """
 
-    games = (GAME,)
+    games = (EdgePresence.name,)
     observer: ClassVar[str] = "server"
     planted: ClassVar[str] = "planted-links"
 
-    def score(self, view: View, knowledge: Knowledge) -> Tensor:
+    def score(self, view: View, knowledge: LinkKnowledge) -> Tensor:
         return self._by_part(knowledge, lambda part: self.score_part(view, part, knowledge))
 
-    def blind_score(self, knowledge: Knowledge) -> Tensor:
+    def blind_score(self, knowledge: LinkKnowledge) -> Tensor:
         return self._by_part(knowledge, lambda part: self.blind_part(part, knowledge))
 
     @abstractmethod
-    def score_part(self, view: View, part: Part, knowledge: Knowledge) -> Tensor:
+    def score_part(self, view: View, part: Part, knowledge: LinkKnowledge) -> Tensor:
         """One score per pair in question of one client, [s]; those of all clients stand in one ranking."""
 
     @abstractmethod
-    def blind_part(self, part: Part, knowledge: Knowledge) -> Tensor:
+    def blind_part(self, part: Part, knowledge: LinkKnowledge) -> Tensor:
         """One score per pair from prior knowledge alone, [s]."""
 
-    def _by_part(self, knowledge: Knowledge, score: Callable[[Part], Tensor]) -> Tensor:
+    def _by_part(self, knowledge: LinkKnowledge, score: Callable[[Part], Tensor]) -> Tensor:
         found = torch.zeros(len(knowledge.subjects), dtype=torch.double, device=knowledge.x.device)
         for places, part in parts_of(knowledge):
             found[places] = score(part).double()
         return found
 
 
-def parts_of(knowledge: Knowledge) -> list[tuple[Tensor, Part]]:
+def parts_of(knowledge: LinkKnowledge) -> list[tuple[Tensor, Part]]:
     """Each client with a pair in question, after the places of its pairs among the subjects."""
     links = knowledge.links
-    if links is None:
-        raise InputError("an attack on links needs to know which client holds which node")
     low, high = (torch.as_tensor(part) for part in ends(knowledge.subjects.cpu().numpy(), len(knowledge.x)))
     owner, local = links.owner.cpu(), torch.empty(len(knowledge.x), dtype=torch.long)
     parts = []

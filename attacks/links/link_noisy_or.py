@@ -11,9 +11,9 @@ from ...errors import InputError
 from ...graphs.network import Floats, Ints, Network
 from ...graphs.pair_codes import codes
 from ...settings import Settings
+from ...targets.games.links import LinkKnowledge
 from ...targets.messages import PUBLISHED_GRAPH, Carrying
 from ...targets.transcript import View
-from ..attack import Knowledge
 from .link_attack import LinkAttack, Part, cosine_of_pairs
 from .link_randomisation import published_network
 from .link_similarity import common_neighbours
@@ -70,10 +70,10 @@ class LinkNoisyOr(LinkAttack):
         super().__init__(**settings)
         self.knows_links = self.settings.known
 
-    def score_part(self, view: View, part: Part, knowledge: Knowledge) -> Tensor:
+    def score_part(self, view: View, part: Part, knowledge: LinkKnowledge) -> Tensor:
         return self._fitted(part, published_network(view, part))
 
-    def blind_part(self, part: Part, knowledge: Knowledge) -> Tensor:
+    def blind_part(self, part: Part, knowledge: LinkKnowledge) -> Tensor:
         """The noisy-or of features and known links alone."""
         return self._fitted(part, None)
 

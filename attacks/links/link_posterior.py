@@ -20,12 +20,12 @@ from ...graphs.datasets.loading import load_dataset
 from ...graphs.pair_codes import codes, ends
 from ...randomness import branch
 from ...settings import Settings
+from ...targets.games.links import LinkKnowledge
 from ...targets.messages import Carries, Carrying, posteriors_kind
 from ...targets.models.model_ensemble import train_models
 from ...targets.models.training_config import TrainingConfig
 from ...targets.models.training_task import Query, TrainingTask
 from ...targets.transcript import View
-from ..attack import Knowledge
 from ..membership.release_models import ModelSettings
 from ..membership.victim import victim
 from .link_attack import LinkAttack, Part, cosine_of_pairs
@@ -97,7 +97,7 @@ class LinkPosterior(LinkAttack):
         super().__init__(**settings)
         self.knows_links = self.settings.known_links if self.settings.attack in LINKS else 0.0
 
-    def why_not(self, view: View, knowledge: Knowledge) -> str | None:
+    def why_not(self, view: View, knowledge: LinkKnowledge) -> str | None:
         reason = super().why_not(view, knowledge)
         if reason is None and self.settings.attack in SHADOW and _same(knowledge.x, self._shadow_graph().x):
             return (
@@ -106,7 +106,7 @@ class LinkPosterior(LinkAttack):
             )
         return reason
 
-    def score_part(self, view: View, part: Part, knowledge: Knowledge) -> Tensor:
+    def score_part(self, view: View, part: Part, knowledge: LinkKnowledge) -> Tensor:
         told = posteriors_of(view, knowledge, part.nodes.to(knowledge.x.device))
         if self.settings.attack == 0:
             return -self._distance(told, part.pairs)
@@ -122,7 +122,7 @@ class LinkPosterior(LinkAttack):
         )
         return self._classified(part, rows, [self._from_shadow(knowledge)] if shadow else [])
 
-    def blind_part(self, part: Part, knowledge: Knowledge) -> Tensor:
+    def blind_part(self, part: Part, knowledge: LinkKnowledge) -> Tensor:
         """Cosine of features; with known links, a classifier of feature distances and reference posteriors."""
         if self.settings.attack not in LINKS:
             return cosine_of_pairs(part.x, part.pairs)
@@ -148,7 +148,7 @@ class LinkPosterior(LinkAttack):
         columns, linked = (torch.cat([e[k].cpu() for e in examples]) for k in (0, 1))
         return classified(columns, linked, asked.cpu(), self.settings.epochs).to(asked.device)
 
-    def _reference(self, part: Part, knowledge: Knowledge) -> Tensor:
+    def _reference(self, part: Part, knowledge: LinkKnowledge) -> Tensor:
         """Posteriors of a perceptron that was trained on features and a share of the known labels, [n, C]."""
         share = self.settings.labelled
 
@@ -160,7 +160,7 @@ class LinkPosterior(LinkAttack):
         found = _remembered(knowledge, ("reference", share), train)
         return found[part.nodes.cpu()].to(knowledge.x.device)
 
-    def _from_shadow(self, knowledge: Knowledge) -> Examples:
+    def _from_shadow(self, knowledge: LinkKnowledge) -> Examples:
         """Pairs of the shadow graph: all links and as many others."""
         s, featured = self.settings, self.settings.attack in FEATURES
 
@@ -184,7 +184,7 @@ def default_distance(classes: int) -> Distance:
     return "correlation" if classes > 2 else "cosine"
 
 
-def posteriors_of(view: View, knowledge: Knowledge, nodes: Tensor) -> Tensor:
+def posteriors_of(view: View, knowledge: LinkKnowledge, nodes: Tensor) -> Tensor:
     """Rows of the last published table, asked with all edges, [s, C].
 
     Raises:
@@ -259,10 +259,10 @@ def _same(x: Tensor, other: Tensor) -> bool:
     return torch.allclose(a, b)
 
 
-_MADE: WeakKeyDictionary[Knowledge, dict[tuple[object, ...], Any]] = WeakKeyDictionary()
+_MADE: WeakKeyDictionary[LinkKnowledge, dict[tuple[object, ...], Any]] = WeakKeyDictionary()
 
 
-def _remembered(knowledge: Knowledge, key: tuple[object, ...], make: Callable[[], T]) -> T:
+def _remembered(knowledge: LinkKnowledge, key: tuple[object, ...], make: Callable[[], T]) -> T:
     """What attacks with the same knowledge make once; its randomness is that of ``knowledge.seed``."""
     made = _MADE.setdefault(knowledge, {})
     if key not in made:

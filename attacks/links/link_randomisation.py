@@ -15,10 +15,10 @@ from ...errors import InputError
 from ...graphs.network import Floats, Ints, Network
 from ...graphs.pair_codes import codes, listed
 from ...settings import Settings
+from ...targets.games.links import LinkKnowledge
 from ...targets.messages import PUBLISHED_GRAPH, PUBLISHED_KIND, Carrying
-from ...targets.publishing.published import network_of
+from ...targets.published import network_of
 from ...targets.transcript import View
-from ..attack import Knowledge
 from .link_attack import LinkAttack, Part, cosine_of_pairs
 
 Change = Literal["switch", "edit"]
@@ -35,13 +35,13 @@ class PublishedLinkAttack(LinkAttack):
     def score_pairs(self, network: Network, part: Part, rng: np.random.Generator) -> Floats:
         """One score per pair in question, [s]; the published network's node ids are those of the part."""
 
-    def why_not(self, view: View, knowledge: Knowledge) -> str | None:
+    def why_not(self, view: View, knowledge: LinkKnowledge) -> str | None:
         reason = super().why_not(view, knowledge)
         if reason is None and not network_of(view.of_kind(PUBLISHED_KIND)[-1]).size:
             return "the published network tells no edges"
         return reason
 
-    def score_part(self, view: View, part: Part, knowledge: Knowledge) -> Tensor:
+    def score_part(self, view: View, part: Part, knowledge: LinkKnowledge) -> Tensor:
         return self.scores_of(published_network(view, part), part)
 
     def scores_of(self, network: Network, part: Part) -> Tensor:
@@ -49,7 +49,7 @@ class PublishedLinkAttack(LinkAttack):
         rng = np.random.default_rng(int(torch.randint(2**62, ())))
         return torch.from_numpy(np.ascontiguousarray(self.score_pairs(network, part, rng)))
 
-    def blind_part(self, part: Part, knowledge: Knowledge) -> Tensor:
+    def blind_part(self, part: Part, knowledge: LinkKnowledge) -> Tensor:
         """Cosine of features."""
         return cosine_of_pairs(part.x, part.pairs)
 

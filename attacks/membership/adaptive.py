@@ -8,15 +8,15 @@ from weakref import WeakKeyDictionary
 import torch
 from torch import Tensor
 
+from ...targets.games.membership import NodeKnowledge
 from ...targets.messages import ENCODER_KIND
 from ...targets.models.encoder import encoded
 from ...targets.transcript import View
-from ..attack import Knowledge
 
-_SEEN: "WeakKeyDictionary[Knowledge, dict[str, Knowledge]]" = WeakKeyDictionary()
+_SEEN: "WeakKeyDictionary[NodeKnowledge, dict[str, NodeKnowledge]]" = WeakKeyDictionary()
 
 
-def adaptive_knowledge(view: View, knowledge: Knowledge) -> Knowledge:
+def adaptive_knowledge(view: View, knowledge: NodeKnowledge) -> NodeKnowledge:
     """The knowledge with features as the pipeline sees them, where the view holds the transformation.
 
     Under the information bottleneck a condensed graph lives in the space of transformed features; an outsider who

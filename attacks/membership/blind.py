@@ -4,9 +4,9 @@ from typing import ClassVar
 
 from torch import Tensor
 
+from ...targets.games.membership import NodeKnowledge
 from ...targets.messages import Carrying
 from ...targets.transcript import View
-from ..attack import Knowledge
 from .shadow_mia import ShadowMIA
 
 
@@ -17,5 +17,5 @@ class Blind(ShadowMIA):
     any_of: ClassVar[tuple[Carrying, ...]] = ()
     uses: ClassVar[tuple[Carrying, ...]] = ()
 
-    def score(self, view: View, knowledge: Knowledge) -> Tensor:
+    def score(self, view: View, knowledge: NodeKnowledge) -> Tensor:
         return self.blind_score(knowledge)

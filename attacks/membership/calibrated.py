@@ -10,8 +10,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from ...targets.games.membership import NodeKnowledge
 from ...targets.transcript import View
-from ..attack import Knowledge
 from .adaptive import adaptive_knowledge
 from .query_attack import ShadowModelAttack, combined, query
 from .shadow_models import ShadowModels
@@ -78,7 +78,7 @@ class Calibrated(ShadowModelAttack):
     def judge(self, evidence: Evidence) -> np.ndarray:
         """One score per subject [s]."""
 
-    def score(self, view: View, knowledge: Knowledge) -> Tensor:
+    def score(self, view: View, knowledge: NodeKnowledge) -> Tensor:
         knowledge = adaptive_knowledge(view, knowledge)
         asked = self.victim(view, knowledge)
         nodes = knowledge.subjects
@@ -87,13 +87,13 @@ class Calibrated(ShadowModelAttack):
         told = asked.ask(knowledge.x, knowledge.edges, nodes)
         return torch.from_numpy(combined(self._judged(knowledge, told, self.step(asked)), asked.sources))
 
-    def blind_score(self, knowledge: Knowledge) -> Tensor:
+    def blind_score(self, knowledge: NodeKnowledge) -> Tensor:
         """The target is a model that was trained on other nodes drawn at random: it knows nothing of the truth."""
         nodes = torch.cat([knowledge.subjects, knowledge.population])
         told = self.shadow_models(knowledge).ask_reference(query(knowledge, nodes)).to(knowledge.x.device)
         return torch.from_numpy(self._judged(knowledge, told, self.step())[0])
 
-    def trains_apart(self, knowledge: Knowledge) -> bool:
+    def trains_apart(self, knowledge: NodeKnowledge) -> bool:
         """Offline attacks train on the adversary's own nodes where it has as many as there are members.
 
         Else (all nodes are in question) they use the models that are OUT for a node, as the offline setting of
@@ -101,7 +101,7 @@ class Calibrated(ShadowModelAttack):
         """
         return self.offline and len(knowledge.shadow) >= knowledge.members
 
-    def _judged(self, knowledge: Knowledge, told: Tensor, step: float) -> np.ndarray:
+    def _judged(self, knowledge: NodeKnowledge, told: Tensor, step: float) -> np.ndarray:
         """Scores [R, s] of what R models said about the subjects and, where it goes on, the population.
 
         The target's answers and the shadows' are read in the same steps.
@@ -124,7 +124,7 @@ class Calibrated(ShadowModelAttack):
         return np.stack(scores)
 
     @staticmethod
-    def _references(knowledge: Knowledge, pool: ShadowModels, nodes: Tensor, step: float) -> Answers:
+    def _references(knowledge: NodeKnowledge, pool: ShadowModels, nodes: Tensor, step: float) -> Answers:
         """What the shadows say; the target's part is left empty."""
         told = pool.ask(query(knowledge, nodes)).to(nodes.device)
         told = as_told(told, step)

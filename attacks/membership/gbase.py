@@ -13,11 +13,11 @@ from scipy.special import expit, log_expit, logit, logsumexp
 from torch import Tensor
 
 from ...randomness import branch
+from ...targets.games.membership import NodeKnowledge
 from ...targets.messages import CONDENSED_KIND, RELEASED_GRAPH, Carries, Carrying
 from ...targets.models.training_config import TrainingConfig
 from ...targets.models.training_task import Query
 from ...targets.transcript import View
-from ..attack import Knowledge
 from .base_membership import log_mean
 from .query_attack import ShadowModelAttack, ShadowModelAttackSettings, combined
 from .shadow_models import best_setting
@@ -84,7 +84,7 @@ class GBASE(ShadowModelAttack):
     Settings = GBASESettings
     settings: GBASESettings
 
-    def why_not(self, view: View, knowledge: Knowledge) -> str | None:
+    def why_not(self, view: View, knowledge: NodeKnowledge) -> str | None:
         if self._artefact(view) is None:
             return (
                 "it asks about subgraphs of its own choice, which only a model can answer: the observer "
@@ -97,7 +97,7 @@ class GBASE(ShadowModelAttack):
             )
         return super().why_not(view, knowledge)
 
-    def score(self, view: View, knowledge: Knowledge) -> Tensor:
+    def score(self, view: View, knowledge: NodeKnowledge) -> Tensor:
         asked = self.victim(view, knowledge, self._artefact(view))
 
         def ask(query: Query) -> Tensor:
@@ -107,7 +107,7 @@ class GBASE(ShadowModelAttack):
 
         return torch.from_numpy(self._guessed(knowledge, ask, asked.sources))
 
-    def blind_score(self, knowledge: Knowledge) -> Tensor:
+    def blind_score(self, knowledge: NodeKnowledge) -> Tensor:
         """The target is a model that was trained on other nodes drawn at random: it knows nothing of the truth."""
         return torch.from_numpy(self._guessed(knowledge, self.shadow_models(knowledge).ask_reference, ("",)))
 
@@ -119,7 +119,7 @@ class GBASE(ShadowModelAttack):
         released = wanted in ("auto", "release", "releases") and view.of_kind(CONDENSED_KIND)
         return ("release" if wanted == "auto" else wanted) if released else None
 
-    def _guessed(self, knowledge: Knowledge, target: Ask, sources: tuple[str, ...]) -> np.ndarray:
+    def _guessed(self, knowledge: NodeKnowledge, target: Ask, sources: tuple[str, ...]) -> np.ndarray:
         """Scores [s], after guesses at the members."""
         s, count = self.settings, len(knowledge.subjects)
         coins = np.random.default_rng(branch(knowledge.seed, self.name, "masks"))
@@ -129,11 +129,11 @@ class GBASE(ShadowModelAttack):
             likely = expit(self._compared(knowledge, np.zeros((1, count), dtype=bool), target, sources))
         return self._compared(knowledge, drawn < likely, target, sources)
 
-    def _prior(self, knowledge: Knowledge) -> float:
+    def _prior(self, knowledge: NodeKnowledge) -> float:
         return self.settings.prior or knowledge.members / len(knowledge.subjects)
 
     def _compared(
-        self, knowledge: Knowledge, masks: np.ndarray, target: Ask, sources: tuple[str, ...]
+        self, knowledge: NodeKnowledge, masks: np.ndarray, target: Ask, sources: tuple[str, ...]
     ) -> np.ndarray:
         """Scores [s] given guesses at the members [M, s]."""
         s, pool = self.settings, self.shadow_models(knowledge)
@@ -189,7 +189,7 @@ def hops_changed(recipe: TrainingConfig) -> int:
 
 
 def differences(
-    knowledge: Knowledge,
+    knowledge: NodeKnowledge,
     recipe: TrainingConfig,
     masks: np.ndarray,
     answering: tuple[Ask, ...],

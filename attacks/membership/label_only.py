@@ -4,9 +4,9 @@ import torch
 from pydantic import Field
 from torch import Tensor
 
+from ...targets.games.membership import NodeKnowledge
 from ...targets.models.training_task import Query
 from ...targets.transcript import View
-from ..attack import Knowledge
 from .adaptive import adaptive_knowledge
 from .query_attack import ShadowModelAttack, ShadowModelAttackSettings, combined, query
 from .shadow_models import ShadowModels
@@ -33,7 +33,7 @@ class LabelOnly(ShadowModelAttack):
     Settings = LabelOnlySettings
     settings: LabelOnlySettings
 
-    def score(self, view: View, knowledge: Knowledge) -> Tensor:
+    def score(self, view: View, knowledge: NodeKnowledge) -> Tensor:
         knowledge = adaptive_knowledge(view, knowledge)
         asked, pool = self.victim(view, knowledge), self.shadow_models(knowledge)
         shakes = range(self.settings.shakes)
@@ -42,14 +42,14 @@ class LabelOnly(ShadowModelAttack):
         beyond = told - self._usual(pool, knowledge, queries)
         return torch.from_numpy(combined(beyond.cpu().numpy(), asked.sources))
 
-    def blind_score(self, knowledge: Knowledge) -> Tensor:
+    def blind_score(self, knowledge: NodeKnowledge) -> Tensor:
         """A model that was trained on other nodes drawn at random takes the target's place."""
         pool = self.shadow_models(knowledge)
         queries = [self._shaken(knowledge) for _ in range(self.settings.shakes)]
         told = torch.stack([self._right(pool.ask_reference(q), knowledge) for q in queries]).mean(0)[0]
         return told - self._usual(pool, knowledge, queries)
 
-    def _usual(self, pool: ShadowModels, knowledge: Knowledge, queries: list[Query]) -> Tensor:
+    def _usual(self, pool: ShadowModels, knowledge: NodeKnowledge, queries: list[Query]) -> Tensor:
         """Share of right answers by shadow models that did not train on the node, [s]."""
         outside = torch.from_numpy(~pool.inside[:, knowledge.subjects.cpu().numpy()]).to(knowledge.x.device)
         right = torch.stack([self._right(pool.ask(q), knowledge) for q in queries]).mean(0)
@@ -57,11 +57,11 @@ class LabelOnly(ShadowModelAttack):
         return usual
 
     @staticmethod
-    def _right(logits: Tensor, knowledge: Knowledge) -> Tensor:
+    def _right(logits: Tensor, knowledge: NodeKnowledge) -> Tensor:
         labels = knowledge.labels[knowledge.subjects]
         return (logits.argmax(-1).to(labels.device) == labels).double()
 
-    def _shaken(self, knowledge: Knowledge) -> Query:
+    def _shaken(self, knowledge: NodeKnowledge) -> Query:
         """The plain query without some features and some edges (both directions of an edge go together)."""
         x, plain = knowledge.x.cpu(), _plain(knowledge)
         kept = torch.rand(x.shape) >= self.settings.lost_features
@@ -74,11 +74,11 @@ class LabelOnly(ShadowModelAttack):
         return Query(plain.nodes, edges, plain.apart, x * kept)
 
 
-def _plain(knowledge: Knowledge) -> Query:
+def _plain(knowledge: NodeKnowledge) -> Query:
     return query(knowledge, knowledge.subjects)
 
 
-def _asked(asked: Victim, q: Query, knowledge: Knowledge) -> Tensor:
+def _asked(asked: Victim, q: Query, knowledge: NodeKnowledge) -> Tensor:
     device = knowledge.x.device
     x = knowledge.x if q.x is None else q.x.to(device)
     edges = knowledge.edges[:, :0] if q.edges is None else q.edges.to(device)

@@ -4,8 +4,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from ...targets.games.membership import NodeKnowledge
 from ...targets.transcript import View
-from ..attack import Knowledge
 from .adaptive import adaptive_knowledge
 from .calibrated import Calibrated, Evidence
 from .query_attack import QueryAttack, combined, query
@@ -19,19 +19,19 @@ class Loss(QueryAttack):
     name = "loss"
     auditor = True
 
-    def score(self, view: View, knowledge: Knowledge) -> Tensor:
+    def score(self, view: View, knowledge: NodeKnowledge) -> Tensor:
         knowledge = adaptive_knowledge(view, knowledge)
         asked = self.victim(view, knowledge)
         told = asked.ask(knowledge.x, knowledge.edges, knowledge.subjects)
         return torch.from_numpy(combined(self._read(told, knowledge, self.step(asked)), asked.sources))
 
-    def blind_score(self, knowledge: Knowledge) -> Tensor:
+    def blind_score(self, knowledge: NodeKnowledge) -> Tensor:
         """The loss under a model that was trained on other nodes drawn at random."""
         pool = shadow_models(knowledge, self.recipe(knowledge), 4, offline=False)
         told = pool.ask_reference(query(knowledge, knowledge.subjects))
         return torch.from_numpy(self._read(told, knowledge, self.step())[0])
 
-    def _read(self, told: Tensor, knowledge: Knowledge, step: float) -> np.ndarray:
+    def _read(self, told: Tensor, knowledge: NodeKnowledge, step: float) -> np.ndarray:
         return log_confidence(as_told(told, step), knowledge.labels[knowledge.subjects].to(told.device))
 
 

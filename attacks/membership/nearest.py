@@ -10,6 +10,7 @@ from torch.nn import functional as F
 from ...errors import InputError
 from ...settings import Settings
 from ...targets.condensation.condensed import rows_of
+from ...targets.games.membership import NodeKnowledge
 from ...targets.messages import (
     CONDENSED_KIND,
     TRANSFORMATION,
@@ -17,7 +18,7 @@ from ...targets.messages import (
     Carrying,
 )
 from ...targets.transcript import View, observer_members
-from ..attack import Attack, Knowledge
+from ..attack import Attack
 from .adaptive import adaptive_knowledge
 
 TOLD = (
@@ -38,7 +39,7 @@ class NearestSettings(Settings):
     )
 
 
-class Nearest(Attack):
+class Nearest(Attack[NodeKnowledge]):
     """Largest cosine similarity of a node's features to a released row; no model at all.
 
     Condensation that starts from real rows publishes them slightly moved. Where the view holds a client's
@@ -53,19 +54,19 @@ class Nearest(Attack):
     Settings = NearestSettings
     settings: NearestSettings
 
-    def score(self, view: View, knowledge: Knowledge) -> Tensor:
+    def score(self, view: View, knowledge: NodeKnowledge) -> Tensor:
         x = adaptive_knowledge(view, knowledge).x
         rows = _changes(view, x.shape[1]) if self.settings.compare == "changes" else _rows(view, x.shape[1])
         return largest_cosine(x[knowledge.subjects], rows)
 
-    def blind_score(self, knowledge: Knowledge) -> Tensor:
+    def blind_score(self, knowledge: NodeKnowledge) -> Tensor:
         """Rows of the shadow data in place of released ones, as many as a half of the members."""
         if not len(knowledge.shadow):
             return torch.zeros(len(knowledge.subjects), device=knowledge.x.device)
         return largest_cosine(knowledge.x[knowledge.subjects], knowledge.x[own_in_their_place(knowledge)])
 
 
-def own_in_their_place(knowledge: Knowledge) -> Tensor:
+def own_in_their_place(knowledge: NodeKnowledge) -> Tensor:
     """Shadow nodes in place of those that a release tells of: as many as a half of the members, at random."""
     size = max(knowledge.members // 2, 1)
     return knowledge.shadow[torch.randperm(len(knowledge.shadow), device=knowledge.x.device)[:size]]

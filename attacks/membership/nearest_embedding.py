@@ -9,10 +9,11 @@ from torch import Tensor
 
 from ...errors import InputError
 from ...settings import Settings
+from ...targets.games.membership import NodeKnowledge
 from ...targets.messages import EMBEDDINGS_KIND, GLOBAL_KIND, STATISTICS_KIND, Carries, Carrying, kinds_of
 from ...targets.models.propagation import gcn_operator
 from ...targets.transcript import Message, View, observer_members
-from ..attack import Attack, Knowledge
+from ..attack import Attack
 from .nearest import largest_cosine, own_in_their_place
 
 What = Literal["nodes", "prototypes", "norms"]
@@ -40,7 +41,7 @@ class NearestEmbeddingSettings(Settings):
         return self
 
 
-class NearestEmbedding(Attack):
+class NearestEmbedding(Attack[NodeKnowledge]):
     """Likeness of a node's own embedding to what clients tell of theirs, mean over rounds.
 
     Who takes part knows the common weights of every round, so it embeds any node that it knows as clients embed
@@ -58,7 +59,7 @@ class NearestEmbedding(Attack):
     def reads(self) -> tuple[str, ...]:
         return *kinds_of(self.needs), CONTENT[self.settings.compare][0]
 
-    def score(self, view: View, knowledge: Knowledge) -> Tensor:
+    def score(self, view: View, knowledge: NodeKnowledge) -> Tensor:
         rows = _aggregated(knowledge)[knowledge.subjects]
         before: tuple[Tensor, dict[str, Tensor]] | None = None
         total, rounds = torch.zeros(len(rows), device=rows.device), 0
@@ -96,7 +97,7 @@ class NearestEmbedding(Attack):
             return -nearest
         return largest_cosine(own, torch.stack(told).to(own))
 
-    def blind_score(self, knowledge: Knowledge) -> Tensor:
+    def blind_score(self, knowledge: NodeKnowledge) -> Tensor:
         """Likeness of aggregated features to those of the adversary's own nodes: no weights, no embeddings."""
         if not len(knowledge.shadow):
             return torch.zeros(len(knowledge.subjects), device=knowledge.x.device)
@@ -105,7 +106,7 @@ class NearestEmbedding(Attack):
         return self._alike(rows[knowledge.subjects], told)
 
 
-def _aggregated(knowledge: Knowledge) -> Tensor:
+def _aggregated(knowledge: NodeKnowledge) -> Tensor:
     """What a first layer reads of each node that is known, [n, d]."""
     return gcn_operator(knowledge.edges, len(knowledge.x)) @ knowledge.x
 

@@ -7,11 +7,12 @@ from pydantic import Field
 from torch import Tensor
 
 from ...settings import Settings
+from ...targets.games.membership import NodeKnowledge
 from ...targets.messages import TRANSFORMATION, Carrying
 from ...targets.models.training_config import TrainingConfig
 from ...targets.models.training_task import Query
 from ...targets.transcript import View
-from ..attack import Attack, Knowledge
+from ..attack import Attack
 from .release_models import ModelSettings
 from .shadow_models import ShadowModels, shadow_models
 from .victim import ARTEFACTS, Artefact, Victim, victim
@@ -28,7 +29,7 @@ class QueryAttackSettings(Settings):
     release_models: int = Field(4, ge=1, description="how many of these")
 
 
-class QueryAttack(Attack):
+class QueryAttack(Attack[NodeKnowledge]):
     """Base of attacks that ask whatever answers in a view."""
 
     any_of: ClassVar[tuple[Carrying, ...]] = ARTEFACTS
@@ -36,7 +37,7 @@ class QueryAttack(Attack):
     Settings = QueryAttackSettings
     settings: QueryAttackSettings
 
-    def recipe(self, knowledge: Knowledge) -> TrainingConfig:
+    def recipe(self, knowledge: NodeKnowledge) -> TrainingConfig:
         """The target's recipe where it is known, else that of models trained on a release (FedGC, appendix E)."""
         return knowledge.recipe or self.settings.model
 
@@ -44,7 +45,7 @@ class QueryAttack(Attack):
         """In what steps of probability answers are read: the target's, or labels alone if so set."""
         return 1.0 if self.settings.labels_only else 0.0 if asked is None else asked.step
 
-    def victim(self, view: View, knowledge: Knowledge, artefact: Artefact | None = None) -> Victim:
+    def victim(self, view: View, knowledge: NodeKnowledge, artefact: Artefact | None = None) -> Victim:
         """What is asked: the artefact that the settings name, unless another is given."""
         s = self.settings
         return victim(view, knowledge, artefact or s.artefact, self.recipe(knowledge), s.model, s.release_models)
@@ -67,16 +68,16 @@ class ShadowModelAttack(QueryAttack):
     def preset(cls, preset: str) -> dict[str, object]:
         return {"shadows": 64} if preset == "paper" else {}
 
-    def shadow_models(self, knowledge: Knowledge) -> ShadowModels:
+    def shadow_models(self, knowledge: NodeKnowledge) -> ShadowModels:
         """The shadow models."""
         return shadow_models(knowledge, self.recipe(knowledge), self.settings.shadows, self.trains_apart(knowledge))
 
-    def trains_apart(self, knowledge: Knowledge) -> bool:
+    def trains_apart(self, knowledge: NodeKnowledge) -> bool:
         """Whether shadow models are trained on nodes of the adversary's own alone."""
         return False
 
 
-def query(knowledge: Knowledge, nodes: Tensor) -> Query:
+def query(knowledge: NodeKnowledge, nodes: Tensor) -> Query:
     """The adversary's way to ask."""
     edges = None if knowledge.neighbours == "none" else knowledge.edges.cpu()
     return Query(nodes.cpu(), edges, apart=knowledge.neighbours == "apart")

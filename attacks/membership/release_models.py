@@ -8,11 +8,11 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from ...targets.condensation.condensed import CondensedGraph
+from ...targets.games.membership import NodeKnowledge
 from ...targets.models.backbone import GCN, Backbone
 from ...targets.models.propagation import Neighbourhood, gcn_operator, whole_graph
 from ...targets.models.training import fit
 from ...targets.models.training_config import TrainingConfig
-from ..attack import Knowledge
 
 
 class ModelSettings(TrainingConfig):
@@ -52,12 +52,12 @@ def asked(model: Backbone, near: Neighbourhood) -> Tensor:
     return posterior
 
 
-def query_graph(knowledge: Knowledge, x: Tensor) -> Neighbourhood:
+def query_graph(knowledge: NodeKnowledge, x: Tensor) -> Neighbourhood:
     """All nodes with the edges that the adversary puts into its queries."""
     return whole_graph(x, gcn_operator(knowledge.edges, len(x)))
 
 
-def shadow_graph(knowledge: Knowledge, x: Tensor, edges: Tensor) -> Neighbourhood:
+def shadow_graph(knowledge: NodeKnowledge, x: Tensor, edges: Tensor) -> Neighbourhood:
     """The shadow nodes, in the order of ``knowledge.shadow``, with some of the edges among them [2, e]."""
     place = torch.full((len(x),), -1, dtype=torch.long, device=x.device)
     place[knowledge.shadow] = torch.arange(len(knowledge.shadow), device=x.device)

@@ -7,10 +7,10 @@ from pydantic import Field
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from ...targets.games.membership import NodeKnowledge
 from ...targets.messages import RELEASED_GRAPH, TRANSFORMATION, Carrying
 from ...targets.models.training import fit
 from ...targets.transcript import View
-from ..attack import Knowledge
 from .adaptive import adaptive_knowledge
 from .query_attack import QueryAttack, QueryAttackSettings, combined, query
 from .release_models import asked, query_graph, shadow_graph, trained_gcn
@@ -46,7 +46,7 @@ class ShadowMIA(QueryAttack):
     Settings = ShadowSettings
     settings: ShadowSettings
 
-    def score(self, view: View, knowledge: Knowledge) -> Tensor:
+    def score(self, view: View, knowledge: NodeKnowledge) -> Tensor:
         seen = adaptive_knowledge(view, knowledge)
         posterior, member, _ = self._examples(seen)
         answers = self.victim(view, seen)
@@ -56,16 +56,16 @@ class ShadowMIA(QueryAttack):
         scores = torch.stack([self._judged(judge, one, step) for one in told])
         return torch.from_numpy(combined(scores.cpu().numpy(), answers.sources))
 
-    def blind_score(self, knowledge: Knowledge) -> Tensor:
+    def blind_score(self, knowledge: NodeKnowledge) -> Tensor:
         """A shadow model is asked in place of the target: posteriors that no release has shaped."""
         posterior, member, told = self._examples(knowledge)
         step = self.step()
         return self._judged(self._judge(self._read(posterior, step), member), told, step)
 
-    def _examples(self, knowledge: Knowledge) -> Examples:
+    def _examples(self, knowledge: NodeKnowledge) -> Examples:
         return self._from_release(knowledge) if knowledge.recipe is None else self._from_recipe(knowledge)
 
-    def _from_release(self, knowledge: Knowledge) -> Examples:
+    def _from_release(self, knowledge: NodeKnowledge) -> Examples:
         """One shadow GCN on the adversary's own graph, as FedGC has it."""
         x = knowledge.x
         near = shadow_graph(knowledge, x, knowledge.shadow_edges)
@@ -80,7 +80,7 @@ class ShadowMIA(QueryAttack):
         subjects = asked(shadow, query_graph(knowledge, x))[knowledge.subjects]
         return asked(shadow, shadow_graph(knowledge, x, edges)), member, subjects
 
-    def _from_recipe(self, knowledge: Knowledge) -> Examples:
+    def _from_recipe(self, knowledge: NodeKnowledge) -> Examples:
         """Several shadow models trained as the target is, on the adversary's own nodes."""
         pool = shadow_models(knowledge, self.recipe(knowledge), self.settings.shadows, offline=True)
         posterior = pool.ask(query(knowledge, pool.pool)).softmax(-1).flatten(0, 1)

@@ -18,10 +18,10 @@ from torch_geometric.data import Data
 
 from ...errors import InputError
 from ...randomness import branch
+from ...targets.games.membership import NodeKnowledge
 from ...targets.models.model_ensemble import MEMORY, Trained, ask_models, train_models
 from ...targets.models.training_config import TrainingConfig
 from ...targets.models.training_task import Query, TrainingTask
-from ..attack import Knowledge
 
 MOST_PARTS = 64
 
@@ -86,10 +86,10 @@ def _simplest_share(share: float) -> tuple[int, int]:
     return (1, MOST_PARTS) if share < 0.5 else (MOST_PARTS - 1, MOST_PARTS)
 
 
-_KEPT: "WeakKeyDictionary[Knowledge, dict[tuple[object, ...], ShadowModels]]" = WeakKeyDictionary()
+_KEPT: "WeakKeyDictionary[NodeKnowledge, dict[tuple[object, ...], ShadowModels]]" = WeakKeyDictionary()
 
 
-def shadow_models(knowledge: Knowledge, recipe: TrainingConfig, count: int, offline: bool) -> ShadowModels:
+def shadow_models(knowledge: NodeKnowledge, recipe: TrainingConfig, count: int, offline: bool) -> ShadowModels:
     """At least ``count`` shadow models; attacks with the same knowledge share them.
 
     Args:
@@ -106,7 +106,7 @@ def shadow_models(knowledge: Knowledge, recipe: TrainingConfig, count: int, offl
     return kept[key]
 
 
-def _trained(knowledge: Knowledge, recipe: TrainingConfig, count: int, offline: bool) -> ShadowModels:
+def _trained(knowledge: NodeKnowledge, recipe: TrainingConfig, count: int, offline: bool) -> ShadowModels:
     seed = branch(knowledge.seed, "offline shadows" if offline else "shadows")
     rng = np.random.default_rng(branch(seed, "masks"))
     x = knowledge.x.cpu()
@@ -140,7 +140,7 @@ def _trained(knowledge: Knowledge, recipe: TrainingConfig, count: int, offline: 
     )
 
 
-def _pool(knowledge: Knowledge, offline: bool) -> tuple[np.ndarray, Tensor]:
+def _pool(knowledge: NodeKnowledge, offline: bool) -> tuple[np.ndarray, Tensor]:
     """Nodes that masks are drawn from, and the edges that models are trained with."""
     if not offline:
         return knowledge.subjects.cpu().numpy(), knowledge.all_edges.cpu()

@@ -11,6 +11,7 @@ from torch_geometric.data import Data
 
 from ...errors import InputError
 from ...targets.condensation.condensed import CondensedGraph
+from ...targets.game import GraphKnowledge
 from ...targets.messages import (
     ANSWERS,
     CONDENSED_KIND,
@@ -29,7 +30,6 @@ from ...targets.models.propagation import gcn_operator, whole_graph
 from ...targets.models.training_config import TrainingConfig, weight_shapes
 from ...targets.models.training_task import Query, TrainingTask
 from ...targets.transcript import Message, View, observer_members
-from ..attack import Knowledge
 from .release_models import ModelSettings, asked, trained_on_release
 from .signals import hardened, resolution
 
@@ -62,7 +62,7 @@ class Victim(ABC):
 class _Weights(Victim):
     """One model or several, by their weights."""
 
-    def __init__(self, messages: Iterable[Message], recipe: TrainingConfig, knowledge: Knowledge) -> None:
+    def __init__(self, messages: Iterable[Message], recipe: TrainingConfig, knowledge: GraphKnowledge) -> None:
         found = tuple(messages)
         self.recipe, self.classes = recipe, knowledge.classes
         self.sources = tuple(m.sender for m in found)
@@ -84,7 +84,7 @@ class _Release(Victim):
     """Condensed graphs: the adversary trains models on each and asks these."""
 
     def __init__(
-        self, messages: tuple[Message, ...], knowledge: Knowledge, settings: ModelSettings, models: int
+        self, messages: tuple[Message, ...], knowledge: GraphKnowledge, settings: ModelSettings, models: int
     ) -> None:
         size = {"features": knowledge.x.shape[1], "classes": knowledge.classes}
         releases = [CondensedGraph.from_tensors(m.tensors, **size) for m in messages]
@@ -119,7 +119,7 @@ class _Table(Victim):
 
 def victim(
     view: View,
-    knowledge: Knowledge,
+    knowledge: GraphKnowledge,
     artefact: Artefact,
     recipe: TrainingConfig,
     settings: ModelSettings,
@@ -181,7 +181,7 @@ def _check_weights(message: Message, shapes: Mapping[str, tuple[int, ...]]) -> N
             raise InputError(f"the weights '{name}' in '{message.kind}' are not finite")
 
 
-def _table(message: Message, knowledge: Knowledge) -> _Table:
+def _table(message: Message, knowledge: GraphKnowledge) -> _Table:
     tensors, total, classes = message.tensors, len(knowledge.x), knowledge.classes
     nodes = tensors.get("nodes")
     if nodes is None:

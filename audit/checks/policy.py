@@ -10,10 +10,10 @@ from typing import Any, Literal, get_args
 
 from pydantic import Field, field_validator, model_validator
 
-from ...attacks.attack import Neighbours
 from ...errors import InputError, unknown_name
 from ...registry import registered
 from ...settings import Settings
+from ...targets.game import Neighbours
 from ...targets.transcript import observer_members
 from ..planning.plan import Plan, is_file
 from ..results.audit_result import AttackFinding

@@ -23,34 +23,26 @@ The price: a model sees 40 % of the subjects instead of 80 %.
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
-from scipy.special import entr
-from scipy.stats import rankdata
 from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import StandardScaler
-from sklearn.utils.extmath import randomized_svd
 from torch_geometric.data import Data
 
-from ...graphs.pair_codes import ends
 from ...randomness import branch
-from ...targets.target import Secrets
+from ...targets.game import Game
 from ..statistics.metrics import Floats, ScoredSubjects
-from ..statistics.pairs import pair_columns
 
 FOLDS, FEW_FOLDS = 5, 3  # odd
 ENOUGH = 10  # members and non-members; with fewer there are fewer folds
 LEAST = 2
-WIDEST = 32  # features are reduced to as many dimensions
-SPARSE = 0.1  # share of non-zero features below which a sparse matrix is the faster
 PENALTY = 100.0  # of squared weights: a rank needs a direction only, which few members fix poorly
 
 
-def blind_baselines(data: Data, secrets: Secrets, seed: np.random.SeedSequence) -> dict[str, ScoredSubjects]:
+def blind_baselines(data: Data, game: Game, seed: np.random.SeedSequence) -> dict[str, ScoredSubjects]:
     """Scores subjects without the release: ``degree``, ``label``, ``features``, ``all``, ``homophily`` of nodes.
 
     Args:
         data: the checked public graph with all nodes.
-        secrets: a game whose subjects are nodes or pairs of nodes.
+        game: one that has public columns; the others have no baselines.
         seed: of the folds. Trials that share their members should share it too: then their baselines are the
             same, and averaging over trials does not pretend to average the subjects away.
 
@@ -60,72 +52,27 @@ def blind_baselines(data: Data, secrets: Secrets, seed: np.random.SeedSequence) 
     Raises:
         ValueError: fewer than two members or two non-members.
     """
-    members, size = int(secrets.truth.sum()), len(secrets.truth)
+    told = game.public_columns(data, seed)
+    if not told:
+        return {}
+    members, size = int(game.truth.sum()), len(game.truth)
     if min(members, size - members) < LEAST:
         raise ValueError(
             f"blind baselines need at least {LEAST} members and {LEAST} non-members, "
             f"not {members} and {size - members}"
         )
-    order = np.argsort(secrets.subjects)
-    subjects, truth = secrets.subjects[order], secrets.truth[order]
-    if secrets.nodes is None:
-        of_subjects = {name: columns[subjects] for name, columns in _public_columns(data, seed).items()}
-    else:
-        of_subjects = pair_columns(data, *ends(subjects, secrets.nodes))
+    order = np.argsort(game.subjects)
+    subjects, truth = game.subjects[order], game.truth[order]
     return {
         name: ScoredSubjects(
             subjects,
             _scores(columns, truth, np.random.default_rng(branch(seed, name))),
             truth,
-            secrets.nodes,
-            secrets.sampling_weight,
+            game.pairs_of,
+            game.sampling_weight,
         )
-        for name, columns in of_subjects.items()
+        for name, columns in told.items()
     }
-
-
-def _public_columns(data: Data, seed: np.random.SeedSequence) -> dict[str, Floats]:
-    """What each baseline sees of every node, [N, columns]."""
-    sources, targets = data.edge_index.numpy()
-    adjacency = csr_array((np.ones(len(sources)), (sources, targets)), shape=(len(data.y),) * 2)
-    classes, y = np.unique(data.y.numpy(), return_inverse=True)
-    one_hot = np.eye(len(classes))[y]
-    neighbours: Floats = adjacency @ one_hot
-    columns = {
-        "degree": _degree(neighbours.sum(1)),
-        "label": one_hot,
-        "features": _features(data.x.numpy(), seed),
-        "homophily": _homophily(neighbours, y),
-    }
-    return columns | {"all": np.hstack(list(columns.values()))}
-
-
-def _degree(degree: Floats) -> Floats:
-    """Log and rank, and the rank's distance from the middle: members may be hubs, leaves, or both or neither."""
-    rank = rankdata(degree) / len(degree) - 0.5
-    return np.column_stack([np.log1p(degree), rank, rank**2])
-
-
-def _features(x: NDArray[np.float32], seed: np.random.SeedSequence) -> Floats:
-    """The feature rows; wide ones by their leading singular vectors, uncentred to keep the length of a row."""
-    if x.shape[1] > WIDEST:
-        state = int(branch(seed, "svd").generate_state(1)[0])
-        rows = csr_array(x) if np.count_nonzero(x) < SPARSE * x.size else x
-        left, sizes, _ = randomized_svd(rows, WIDEST, random_state=state)
-        x = left * sizes
-    return x.astype(np.float64)
-
-
-def _homophily(neighbours: Floats, y: NDArray[np.intp]) -> Floats:
-    """Whether there are neighbours, the share of them with the node's own label, and their labels' entropy.
-
-    ``neighbours`` counts those of each class, [N, C].
-    """
-    total = neighbours.sum(1, keepdims=True)
-    share = neighbours / np.maximum(total, 1)
-    own = np.take_along_axis(share, y[:, None], 1)
-    mixed = entr(share).sum(1)
-    return np.column_stack([total > 0, own, mixed])
 
 
 def _scores(columns: Floats, truth: NDArray[np.bool_], rng: np.random.Generator) -> Floats:

@@ -5,15 +5,14 @@ from collections.abc import Iterable
 import numpy as np
 
 from ...attacks.attack import Scores
-from ...targets.target import Secrets
+from ...targets.game import Game, Grant
 from ...targets.transcript import View, observer_members
 from ..statistics.metrics import ScoredSubjects
-from .knowledge import Grant
 
 HEARD = "nodes of clients that it heard from"
 
 
-def judge(scores: Scores, grant: Grant, secrets: Secrets) -> ScoredSubjects:
+def judge(scores: Scores, grant: Grant, game: Game) -> ScoredSubjects:
     """An attack's scores with the truth, in ascending order of subject id.
 
     Raises:
@@ -21,40 +20,34 @@ def judge(scores: Scores, grant: Grant, secrets: Secrets) -> ScoredSubjects:
     """
     ids = grant.subject_ids(scores.subjects)
     order = np.argsort(ids)
-    if not np.array_equal(ids[order], np.sort(secrets.subjects)):
+    if not np.array_equal(ids[order], np.sort(game.subjects)):
         raise ValueError("the scores are for other subjects than those of the game")
-    truth = secrets.truth[np.argsort(secrets.subjects)]
-    return ScoredSubjects(ids[order], scores.score[order], truth, secrets.nodes, secrets.sampling_weight)
+    truth = game.truth[np.argsort(game.subjects)]
+    return ScoredSubjects(ids[order], scores.score[order], truth, game.pairs_of, game.sampling_weight)
 
 
-def in_order(secrets: Secrets, mask: np.ndarray) -> np.ndarray:
-    """A mask of the subjects in ascending order of id."""
-    ordered: np.ndarray = mask[np.argsort(secrets.subjects)]
-    return ordered
-
-
-def in_question(secrets: Secrets, observer: str) -> np.ndarray:
+def in_question(game: Game, observer: str) -> np.ndarray:
     """Which subjects, in ascending order of id, the observer does not hold itself, [s] bool.
 
     A client knows the truth about its own nodes, and its encoder was fitted to them: scoring it on these
     would measure nothing.
     """
-    if secrets.owners is None:
-        return np.ones(len(secrets.subjects), dtype=bool)
+    if game.owners is None:
+        return np.ones(len(game.subjects), dtype=bool)
     own = [int(m.partition(":")[2]) for m in observer_members(observer) if m.startswith("client:")]
-    asked: np.ndarray = ~np.isin(secrets.owners[np.argsort(secrets.subjects)], own)
+    asked: np.ndarray = ~np.isin(game.owners[np.argsort(game.subjects)], own)
     return asked
 
 
-def reported_groups(secrets: Secrets, view: View, kinds: Iterable[str]) -> dict[str, np.ndarray]:
+def reported_groups(game: Game, view: View, kinds: Iterable[str]) -> dict[str, np.ndarray]:
     """Subjects that are reported apart, in ascending order of id, [s] bool each.
 
     What clients tell a client is about their own nodes: of others it knows nothing, which says little of the leak.
     """
-    groups = {name: in_order(secrets, mask) for name, mask in secrets.groups.items()}
+    groups = {name: game.in_order(mask) for name, mask in game.groups.items()}
     heard = told_by(view, kinds)
-    if secrets.owners is not None and heard:
-        groups[HEARD] = in_order(secrets, np.isin(secrets.owners, heard))
+    if game.owners is not None and heard:
+        groups[HEARD] = game.in_order(np.isin(game.owners, heard))
     return groups
 
 

@@ -119,7 +119,7 @@ def laid_out(plan: Plan) -> Grid:
 
 def _attack_plans(plan: Plan) -> Iterator[AttackPlan]:
     for planned in plan.attack:
-        kind: type[Attack] = find("attacks", planned.name)
+        kind: type[Attack[Any]] = find("attacks", planned.name)
         settings = {**kind.preset(plan.preset), **planned.settings}
         for observer in planned.observers or (kind.observer,):
             for neighbours in planned.neighbours:

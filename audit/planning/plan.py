@@ -6,13 +6,14 @@ from typing import Any, Literal
 
 from pydantic import Field, field_validator
 
-from ...attacks.attack import Attack, Neighbours
+from ...attacks.attack import Attack
 from ...errors import InputError, unknown_name
 from ...graphs.datasets.loading import dataset_names
 from ...graphs.files.network_file import TEXTS
 from ...registry import find
 from ...settings import Settings
 from ...targets.defense import Defense
+from ...targets.game import Neighbours
 from ...targets.transcript import observer_members
 from ..statistics.severity import Scale
 
@@ -140,7 +141,7 @@ class Plan(Settings):
         for defense in (*self.defense, *self.all_defenses()):
             defense.variants(self.preset)
         for attack in self.attack:
-            kind: type[Attack] = find("attacks", attack.name)
+            kind: type[Attack[Any]] = find("attacks", attack.name)
             kind(**{**kind.preset(self.preset), **attack.settings})
 
     def all_defenses(self) -> list[PlannedDefense]:

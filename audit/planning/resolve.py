@@ -9,7 +9,7 @@ from ...errors import InputError
 from ...graphs.datasets.loading import load_dataset
 from ...graphs.files.data_file import read_graph
 from ...graphs.files.network_file import read_network
-from ...graphs.pyg import data_of
+from ...graphs.pyg import data_of, is_plain
 from ...registry import find
 from ...targets.target import Target
 
@@ -46,7 +46,7 @@ def target_of(name: str, preset: str, data: Data, *settings: dict[str, Any]) -> 
         InputError: there is no such target, or settings do not fit.
     """
     kind: type[Target] = find("targets", name)
-    if getattr(data, "plain", False) and not kind.plain:
+    if is_plain(data) and not kind.plain:
         raise InputError(
             f"the target '{name}' trains on features and labels, and the graph has none: use --target publish, or "
             "another graph"

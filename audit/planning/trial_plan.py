@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from ...attacks.attack import Attack, Neighbours
+from ...attacks.attack import Attack
 from ...randomness import branch
 from ...registry import find
 from ...targets.defense import Defense
+from ...targets.game import Neighbours
 from ...targets.target import Target
 from ...targets.transcript import Message, sees
 
@@ -29,8 +30,8 @@ class AttackPlan:
         """What tells it from other attacks of a plan."""
         return self.name, self.observer, self.neighbours, json.dumps(self.settings, sort_keys=True)
 
-    def make(self) -> Attack:
-        made: Attack = find("attacks", self.name)(**self.settings)
+    def make(self) -> Attack[Any]:
+        made: Attack[Any] = find("attacks", self.name)(**self.settings)
         return made
 
 

@@ -4,10 +4,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ...mechanisms.guarantee import Guarantee
+from ...registry import find
 from ...targets.transcript import Exposure
 from ..planning.trial_plan import AttackPlan
 from ..statistics.finding import Finding
-from ..statistics.pairs import PRIVATE
 from ..statistics.rates import Roc
 from ..statistics.vulnerability import Vulnerability
 
@@ -79,7 +79,8 @@ class AttackOutcome:
     @property
     def public(self) -> dict[str, BlindBaseline]:
         """The baselines that know what an adversary knows too."""
-        return {name: b for name, b in self.baselines.items() if name != PRIVATE}
+        hidden = find("games", self.game).private_baselines
+        return {name: b for name, b in self.baselines.items() if name not in hidden}
 
     @property
     def without_release(self) -> tuple[BlindBaseline, ...]:

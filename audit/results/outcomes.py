@@ -9,14 +9,10 @@ from typing import Any
 import numpy as np
 
 from ...registry import find
-from ...targets.games.identities import GAME as IDENTITY
-from ..games.subjects import SAME_CLASS
 from ..planning.trial_plan import AttackPlan
 from ..running.trial import Attacked, TrialResult
 from ..statistics.balanced_accuracy import advantage_finding, balanced_accuracy_finding
-from ..statistics.epsilon import epsilon_of_runs
 from ..statistics.finding import Finding
-from ..statistics.identity_metrics import identity_findings
 from ..statistics.metrics import (
     ScoredSubjects,
     accuracy_finding,
@@ -25,16 +21,15 @@ from ..statistics.metrics import (
     auc_finding,
     average_precision_finding,
     mean_difference,
-    precision_finding,
 )
 from ..statistics.rates import rate_finding, rate_of_run, roc
 from ..statistics.vulnerability import by_group, vulnerabilities
+from .game_metrics import LOW_FPR, game_class, game_findings
 from .outcome import AttackOutcome, BlindBaseline, DefenseOutcome
 
 SCHEMA = "gaudit-attack/1"
 UTILITY = "utility"
 """The metric where utility is no accuracy."""
-LOW_FPR = (0.01, 0.001, 0.05)
 ONE_SIDED = 0.9  # both ends of such an interval are one-sided 95 % bounds
 NULL_LEVEL = 1 - 1e-5  # hundreds of findings have one each, and one that fails makes the whole audit invalid
 
@@ -195,42 +190,16 @@ def attack_outcome(by_seed: Mapping[int, Attacked], fpr: float = LOW_FPR[0]) -> 
             "average_precision": average_precision_finding(runs),
             "balanced_accuracy": balanced_accuracy_finding(runs),
             "advantage": advantage_finding(runs),
-            **_of_game(attacked),
+            **game_findings(attacked),
         },
         {name: _baseline(runs, [a.baselines[name] for a in attacked]) for name in first.baselines},
         {name: _risk(attacked, name) for name in first.attributes},
         roc(runs),
-        tuple(vulnerabilities(runs, persons=first.game == IDENTITY)),
+        tuple(vulnerabilities(runs, game_class(first.game).called)),
         rate_finding(runs, fpr, ONE_SIDED),
         {index: _alone(a.judged, (*LOW_FPR, fpr)) for index, a in by_seed.items()},
         _accuracies(attacked),
     )
-
-
-def _of_game(attacked: Sequence[Attacked]) -> dict[str, Finding]:
-    """What else is told of a game. A bound of epsilon only where membership was drawn at random."""
-    runs = [a.judged for a in attacked]
-    if attacked[0].game == IDENTITY:
-        return identity_findings(runs)
-    return _of_links(attacked) if runs[0].nodes is not None else {"epsilon": epsilon_of_runs(runs)}
-
-
-def _of_links(attacked: Sequence[Attacked]) -> dict[str, Finding]:
-    """What else is told of links."""
-    found = {"precision": precision_finding([a.judged for a in attacked])}
-    for name in attacked[0].samples:
-        runs = [a.samples[name] for a in attacked]
-        found |= {
-            f"{name} auc": auc_finding(runs),
-            f"{name} average_precision": average_precision_finding(runs),
-            f"{name} tpr": rate_finding(runs, LOW_FPR[0]),
-        }
-    same = [a.attributes["classes"] == SAME_CLASS for a in attacked]
-    if all(set(a.judged.truth[s]) == {True, False} for a, s in zip(attacked, same, strict=True)):
-        inside = list(zip(attacked, same, strict=True))
-        features = [a.baselines["features"].where(s) for a, s in inside]
-        found["one class auc beyond features"] = auc_difference([a.judged.where(s) for a, s in inside], features)
-    return found
 
 
 def _turned(found: Finding) -> Finding:

@@ -4,11 +4,13 @@ import numpy as np
 from torch_geometric.data import Data
 
 from ...errors import InputError
+from ...targets.games.membership import NODE_GAMES
 from ...targets.models.training_config import TrainingConfig
-from ...targets.target import UNITS, Run, Secrets, Target, Utility
+from ...targets.target import Run, Target, Utility
 from ...targets.transcript import Transcript
+from ..games.knowledge_cache import KnowledgeCache
 from ..planning.trial_plan import AttackPlan, TrialPlan
-from .trial import Grants, TrialResult, attacks_on
+from .trial import TrialResult, attacks_on
 
 
 def attack_recorded(
@@ -26,7 +28,7 @@ def attack_recorded(
     train, test = data.train_mask.numpy(), data.test_mask.numpy()
     subjects = np.flatnonzero(train | test)
     game = getattr(target.settings, "game", "label-membership")
-    secrets = Secrets(game, UNITS[game], subjects, train[subjects])
+    secrets = NODE_GAMES[game](subjects=subjects, truth=train[subjects])
     rounds = [m.round for m in transcript.messages if m.receiver == "public"]
     if not rounds:
         raise InputError(f"the transcript {path} holds no released message: record the run with its release")
@@ -36,5 +38,7 @@ def attack_recorded(
         recipe = None
     run = Run(transcript, {game: secrets}, (nothing,), 0, recipe=recipe)
     plan = TrialPlan(target.name, {}, "none", {}, attacks, seed, 0)
-    grants = Grants(target.prepared(data), plan.root(), plan.device)  # the plan does not hold the target's settings
-    return attacks_on(plan, run, data, plan.root(), grants=grants)
+    cache = KnowledgeCache(
+        target.prepared(data), plan.root(), plan.device
+    )  # the plan does not hold the target's settings
+    return attacks_on(plan, run, data, plan.root(), cache=cache)

@@ -20,11 +20,12 @@ from joblib.parallel import get_active_backend
 from torch_geometric.data import Data
 
 from ...errors import InputError
+from ..games.knowledge_cache import KnowledgeCache
 from ..planning.grid import Grid, PlannedTrial
 from ..planning.plan import Plan
 from .ledger import Ledger
 from .serialization import dumps
-from .trial import Grants, run_trial, use_one_thread
+from .trial import run_trial, use_one_thread
 
 Executor = Literal["local", "ray"]
 Noted = Callable[[PlannedTrial, "Done"], None]
@@ -190,7 +191,7 @@ class ShrunkError(Exception):
     """There are fewer workers than were counted a moment ago."""
 
 
-_SHARED: dict[tuple[object, ...], Grants] = {}
+_SHARED: dict[tuple[object, ...], KnowledgeCache] = {}
 """In each worker the last group's knowledge with its shadow models."""
 
 
@@ -208,7 +209,7 @@ def attempt(task: PlannedTrial, data: Data, audit: str, owner: int) -> Done:
     use_one_thread()
     start = time.process_time()
     try:
-        result = run_trial(task.plan, data, grants=_shared(task, data, audit))
+        result = run_trial(task.plan, data, cache=_shared(task, data, audit))
         return Done(task.key, dumps(result), None, time.process_time() - start)
     except InputError as error:
         reason = str(error)
@@ -217,11 +218,11 @@ def attempt(task: PlannedTrial, data: Data, audit: str, owner: int) -> Done:
     return Done(task.key, None, reason, time.process_time() - start)
 
 
-def _shared(task: PlannedTrial, data: Data, audit: str) -> Grants:
+def _shared(task: PlannedTrial, data: Data, audit: str) -> KnowledgeCache:
     key = (audit, *task.shares)
     if key not in _SHARED:
         _SHARED.clear()
-        _SHARED[key] = Grants.of(task.plan, data)
+        _SHARED[key] = KnowledgeCache.of(task.plan, data)
     return _SHARED[key]
 
 

@@ -2,11 +2,11 @@
 
 from collections.abc import Callable, Sequence
 
-from ...audit.games.subjects import THIRDS
 from ...audit.results.audit_result import Point
 from ...audit.results.outcome import AttackOutcome, DefenseOutcome
 from ...audit.statistics.finding import Finding
 from ...audit.statistics.identity_metrics import CROWDS, NAMED
+from ...targets.game import THIRDS
 from ..text.answers import rate_of
 from ..text.tables import Table
 from ..text.words import gain

@@ -5,7 +5,6 @@ from collections.abc import Sequence
 from ...audit.results.outcome import AttackOutcome, DefenseOutcome
 from ...audit.statistics.finding import Finding
 from ...audit.statistics.identity_metrics import NAMED
-from ...targets.games.links import GAME as LINKS
 from .words import gain, words
 
 ASKED_WITH = {
@@ -14,7 +13,6 @@ ASKED_WITH = {
     "none": "no edge",
     "apart": "edges kept apart",
 }
-ASKED = ("label-membership", "node-presence")
 """Games in which an adversary asks a model about nodes, with edges or without."""
 WHO = {"public": "An outsider", "server": "The server"}
 
@@ -33,7 +31,7 @@ def actor(attack: AttackOutcome, release: str) -> str:
     if not attack.plan.make().kinds():
         return "Someone who sees no message at all"
     observer = attack.plan.observer
-    if observer == "server" and attack.game == LINKS:
+    if observer == "server" and words(attack.game).server_reads:
         return f"{who(observer)} that reads what clients send it"
     if "+" in observer:
         return who(observer)
@@ -42,7 +40,7 @@ def actor(attack: AttackOutcome, release: str) -> str:
 
 def asks_with(attack: AttackOutcome) -> str:
     """With which edges an attack asks; empty where nothing is asked."""
-    return ASKED_WITH[attack.plan.neighbours] if attack.game in ASKED else ""
+    return ASKED_WITH[attack.plan.neighbours] if words(attack.game).asks else ""
 
 
 def last_line(outcomes: Sequence[DefenseOutcome], release: str) -> str:

@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ...attacks.attack import QUERIES
 from ...audit.results.assemble import named
 from ...audit.results.audit_result import AttackFinding, Audit
 from ...audit.statistics.severity import Level
+from ...targets.game import QUERIES
 from ...targets.transcript import Exposure
 from .answers import base_for, question, size
 from .sentences import asks_with, who

@@ -11,17 +11,19 @@ from torch_geometric.data import Data
 
 from ...errors import InputError, unknown_name
 from ...graphs.preprocessing import FeatureSettings
+from ...graphs.pyg import name_of
 from ...randomness import branch
 from ..channel import Channel, Retention
 from ..defense import Defense
 from ..device import usable_device
+from ..games.membership import NODE_GAMES, NodeGame
 from ..messages import GLOBAL_KIND, MODEL_KIND, QUERY_NAMES, TABLE_KINDS, UPDATE_KIND, labels_kind, posteriors_kind
 from ..models.model_ensemble import ask_models, train_models
 from ..models.training_config import TrainingConfig, initial_weights
 from ..models.training_task import Query, TrainingTask
 from ..partition import Partition
 from ..party import clients_of
-from ..target import UNITS, Progress, Run, Secrets, Target, Utility, no_progress
+from ..target import Progress, Run, Target, Utility, no_progress
 
 TUNED: dict[str, dict[str, Any]] = {  # Lassila et al. 2025, released configuration, GCN
     "cora": {"lr": 1e-3, "weight_decay": 1e-5, "dropout": 0.5, "hidden": 64, "epochs": 200},
@@ -96,7 +98,7 @@ class Classifier(Target):
         if preset == "quick":
             return {}
         if preset == "paper":  # the protocol of Lassila et al. 2025
-            name = getattr(data, "name", "").casefold()
+            name = name_of(data)
             return {"game": "node-presence", "in_question": 1.0, "recipe": TUNED.get(name, {})}
         raise unknown_name("preset", preset, ("quick", "paper"))
 
@@ -126,12 +128,12 @@ class Classifier(Target):
         note = f"accuracy {100 * fitted:.1f} % on members, {100 * accuracy:.1f} % on non-members"
         return Run(channel.transcript, {s.game: secrets}, (utility,), 0, (note,), tested=len(test), recipe=s.recipe)
 
-    def _secrets(self, data: Data, seed: np.random.SeedSequence) -> Secrets:
+    def _secrets(self, data: Data, seed: np.random.SeedSequence) -> NodeGame:
         s, rng = self.settings, np.random.default_rng(branch(seed, "members"))
         if s.split == "dataset":
             train, test = data.train_mask.cpu().numpy(), data.test_mask.cpu().numpy()
             subjects = np.flatnonzero(train | test)
-            return Secrets(s.game, UNITS[s.game], subjects, train[subjects])
+            return NODE_GAMES[s.game](subjects=subjects, truth=train[subjects])
         drawn = rng.permutation(data.num_nodes)[: round(s.in_question * data.num_nodes)]
         inside = drawn[: round(s.members * len(drawn))]
         if not 0 < len(inside) < len(drawn):
@@ -139,9 +141,9 @@ class Classifier(Target):
                 f"{len(inside)} members among {len(drawn)} nodes: in_question and members must leave some of each"
             )
         subjects = np.sort(drawn)
-        return Secrets(s.game, UNITS[s.game], subjects, np.isin(subjects, inside))
+        return NODE_GAMES[s.game](subjects=subjects, truth=np.isin(subjects, inside))
 
-    def _dealt_out(self, secrets: Secrets, seed: np.random.SeedSequence) -> Secrets:
+    def _dealt_out(self, secrets: NodeGame, seed: np.random.SeedSequence) -> NodeGame:
         """Members dealt out to the clients at random, equally many each; nobody holds the others (-1)."""
         s, count = self.settings, int(secrets.truth.sum())
         if s.clients == 1:
@@ -155,7 +157,7 @@ class Classifier(Target):
     def _trained(
         self,
         task: TrainingTask,
-        secrets: Secrets,
+        secrets: NodeGame,
         channel: Channel,
         seed: np.random.SeedSequence,
         progress: Progress,
@@ -170,7 +172,7 @@ class Classifier(Target):
     def _averaged(
         self,
         task: TrainingTask,
-        secrets: Secrets,
+        secrets: NodeGame,
         channel: Channel,
         seed: np.random.SeedSequence,
         progress: Progress,

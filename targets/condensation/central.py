@@ -11,12 +11,13 @@ from torch_geometric.data import Data
 
 from ...errors import unknown_name
 from ...graphs.preprocessing import FeatureSettings
+from ...graphs.pyg import name_of
 from ...randomness import branch
 from ..channel import Channel, Retention
 from ..defense import Defense, GradientChange, LossTerm
 from ..device import usable_device
 from ..federated.neighbour_exchange import exchange
-from ..games.membership import GAME, channels_of_leakage, label_membership
+from ..games.membership import LabelMembership, channels_of_leakage, label_membership
 from ..messages import CONDENSED_KIND
 from ..models.propagation import Neighbourhood
 from ..partition import Partition
@@ -71,7 +72,7 @@ class CentralCondensation(Target):
 
     @classmethod
     def preset(cls, preset: str, data: Data) -> dict[str, Any]:
-        name = getattr(data, "name", "").casefold()
+        name = name_of(data)
         if preset == "paper":
             scaled = {"features": "row-shares"} if name in PUBLISHED_RATIO else {}
             return {"ratio": PUBLISHED_RATIO.get(name, 0.026), **scaled}
@@ -122,7 +123,7 @@ class CentralCondensation(Target):
             transferred(best, data, [graph.owner], s.test, branch(seed, "transfer"), progress) if s.transfer else {}
         )
         notes = (f"{len(best.y)} condensed nodes, density {best.density():.2f}", *graph.notes)
-        secrets = {GAME: label_membership(data, [graph.owner], graph.groups(data))}
+        secrets = {LabelMembership.name: label_membership(data, [graph.owner], graph.groups(data))}
         return Run(channel.transcript, secrets, worth, chosen, notes, told)
 
 

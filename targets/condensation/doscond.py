@@ -5,6 +5,7 @@ from typing import Any, Literal
 from pydantic import Field
 from torch_geometric.data import Data
 
+from ...graphs.pyg import name_of
 from ..models.backbone import BackboneName
 from .gcond import GCond, GCondSettings
 from .gradient_distance import Distance
@@ -43,5 +44,5 @@ class DosCond(GCond):
         found = super(GCond, cls).preset(preset, data)
         if preset == "quick":
             return {**found, **QUICK}
-        rounds = ROUNDS.get(getattr(data, "name", "").casefold(), 2000)
+        rounds = ROUNDS.get(name_of(data), 2000)
         return {**found, "rounds": rounds, "checkpoints": tuple(range(rounds // 5, rounds + 1, rounds // 5))}

@@ -11,14 +11,15 @@ from torch import Tensor
 from torch_geometric.data import Data
 
 from ...errors import InputError, unknown_name
+from ...graphs.pyg import name_of
 from ...randomness import branch
 from ..federated.federated_averaging import Federated, FederatedRun, FederatedSettings
 from ..federated.local_training import Aggregated, LocalTask, OptimiserName
 from ..federated.neighbour_exchange import exchange
+from ..game import Game
 from ..games.membership import channels_of_leakage, label_membership
 from ..messages import CONDENSED_ROWS_KIND, EMBEDDINGS_KIND, STATISTICS_KIND
 from ..models.propagation import Factor, dense_gcn_operator
-from ..target import Secrets
 from .collaboration import Rebuilder, Statistics, cluster_of, selected
 from .condensed import CondensedGraph
 from .gradient_distance import condensed_size
@@ -112,7 +113,7 @@ class FedC4Run(FederatedRun):
         others = self._send(own, round_)
         return [self._rebuilt(n, own[n], others[n]) for n in range(len(self.parties))]
 
-    def members(self) -> Secrets:
+    def members(self) -> Game:
         if self.settings.condensing.init == "noise":
             return super().members()
         groups = channels_of_leakage(self.data.train_mask.cpu().numpy(), self.copied)
@@ -269,7 +270,7 @@ class FedC4(Federated):
 
     @classmethod
     def preset(cls, preset: str, data: Data) -> dict[str, Any]:
-        ratio = PUBLISHED_RATIO.get(getattr(data, "name", "").casefold(), 0.08)
+        ratio = PUBLISHED_RATIO.get(name_of(data), 0.08)
         if preset == "paper":
             return {"condensing": {"ratio": ratio}}
         if preset == "quick":

@@ -11,15 +11,16 @@ from torch_geometric.data import Data
 
 from ...errors import unknown_name
 from ...graphs.preprocessing import FeatureSettings
+from ...graphs.pyg import name_of
 from ...randomness import branch
 from ..channel import Channel, Retention
 from ..defense import Defense, LossTerm, SharedModel
 from ..device import usable_device
 from ..federated.neighbour_exchange import EXCHANGED_KINDS, exchange
 from ..federated.self_training import label_the_rest, train_together
-from ..games.lone_node import GAME as LONE_NODE
-from ..games.lone_node import lone_node_secrets
-from ..games.membership import GAME, channels_of_leakage, label_membership
+from ..game import Game
+from ..games.lone_node import LoneNode, lone_nodes
+from ..games.membership import LabelMembership, channels_of_leakage, label_membership
 from ..messages import (
     CLASS_COUNTS_KIND,
     CLASS_GRADIENTS_KIND,
@@ -34,7 +35,7 @@ from ..models.backbone import BACKBONES, Weights
 from ..models.propagation import Neighbourhood
 from ..partition import partition
 from ..party import Client, clients_of
-from ..target import Progress, Run, Secrets, Target, no_progress
+from ..target import Progress, Run, Target, no_progress
 from .condensed import CondensedGraph
 from .evaluation import EvaluationSettings, UtilityEvaluator
 from .gradient_distance import condensed_size
@@ -116,7 +117,7 @@ class FedGC(Target):
     @classmethod
     def preset(cls, preset: str, data: Data) -> dict[str, Any]:
         if preset == "paper":
-            return {"ratio": PUBLISHED_RATIO.get(getattr(data, "name", "").casefold(), 0.026)}
+            return {"ratio": PUBLISHED_RATIO.get(name_of(data), 0.026)}
         if preset == "quick":
             return {
                 "clients": 5,
@@ -171,7 +172,7 @@ class _FedGCRun:
         worth, chosen = utilities(bench, releases, branch(self.seed, "evaluate"), self.progress)
         return Run(
             self.channel.transcript,
-            {GAME: self._secrets(), LONE_NODE: lone_node_secrets(self.clients)},
+            {LabelMembership.name: self._secrets(), LoneNode.name: lone_nodes(self.clients)},
             worth,
             chosen,
             tuple(self.notes),
@@ -277,7 +278,7 @@ class _FedGCRun:
         gradients = cells.gradients(theta, BACKBONES[self.settings.backbone], term)
         return dict(self.channel.send(CLASS_GRADIENTS_KIND, client.name, "server", round_, gradients))
 
-    def _secrets(self) -> Secrets:
+    def _secrets(self) -> Game:
         """Told apart: members whose rows a release starts from, and test nodes trained on with guessed labels."""
         train, groups = self.data.train_mask.cpu().numpy(), dict[str, np.ndarray]()
         if self.settings.init == "real":

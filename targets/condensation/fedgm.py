@@ -12,14 +12,14 @@ from torch_geometric.data import Data
 
 from ...errors import InputError, unknown_name
 from ...graphs.preprocessing import FeatureSettings
+from ...graphs.pyg import name_of
 from ...randomness import branch, integer
 from ..channel import Channel, Retention
 from ..defense import Defense, LossTerm
 from ..device import usable_device
 from ..federated.neighbour_exchange import exchange
-from ..games.lone_node import GAME as LONE_NODE
-from ..games.lone_node import lone_node_secrets
-from ..games.membership import GAME, channels_of_leakage, label_membership
+from ..games.lone_node import LoneNode, lone_nodes
+from ..games.membership import LabelMembership, channels_of_leakage, label_membership
 from ..messages import CLASS_GRADIENTS_KIND, CONDENSED_KIND, CONDENSED_UPLOAD_KIND, MATCHING_MODEL_KIND
 from ..models.backbone import BACKBONES, Weights
 from ..partition import partition
@@ -108,7 +108,7 @@ class FedGM(Target):
     @classmethod
     def preset(cls, preset: str, data: Data) -> dict[str, Any]:
         if preset == "paper":
-            return {"split": "50/25/25"} if getattr(data, "name", "").casefold() in HARDER else {}
+            return {"split": "50/25/25"} if name_of(data) in HARDER else {}
         if preset == "quick":
             return {"clients": 5, "rounds": 150, "refinements": 30, "test": {"epochs": 200, "models": 2}}
         raise unknown_name("preset", preset, ("quick", "paper"))
@@ -195,8 +195,8 @@ class _FedGMRun:
         best = releases[-1][1]  # whether there is a second stage is a setting, not chosen by its result
         groups = channels_of_leakage(self.data.train_mask.cpu().numpy(), self.copied) if s.init == "real" else {}
         secrets = {
-            GAME: label_membership(self.data, self.clients, groups),
-            LONE_NODE: lone_node_secrets(self.clients),
+            LabelMembership.name: label_membership(self.data, self.clients, groups),
+            LoneNode.name: lone_nodes(self.clients),
         }
         seed = branch(self.seed, "transfer")
         told = {}

@@ -14,6 +14,7 @@ from ..channel import Channel, Retention
 from ..condensation.collaboration import Statistics
 from ..condensation.condensed import CondensedGraph
 from ..defense import Defense
+from ..games.membership import NODE_GAMES
 from ..messages import (
     CONDENSED_KIND,
     EMBEDDINGS_KIND,
@@ -31,7 +32,7 @@ from ..models.model_ensemble import ask_models, train_models
 from ..models.propagation import gcn_operator
 from ..models.training_config import TrainingConfig, initial_weights
 from ..models.training_task import Query, TrainingTask
-from ..target import UNITS, Progress, Run, Secrets, Target, Utility, no_progress
+from ..target import Progress, Run, Target, Utility, no_progress
 from .control import PlantedLeak
 
 Leak = Literal["model", "updates", "tables", "release", "embeddings"]
@@ -80,7 +81,7 @@ class Planted(PlantedLeak):
         s, channel = self.settings, Channel(retain=retain)
         train, test = data.train_mask.numpy(), data.test_mask.numpy()
         subjects = np.flatnonzero(train | test)
-        secrets = Secrets(s.game, UNITS[s.game], subjects, train[subjects])
+        secrets = NODE_GAMES[s.game](subjects=subjects, truth=train[subjects])
         classes = int(data.y.max()) + 1
         task = TrainingTask(data, data.train_mask[None], HEART, classes, s.game == "node-presence")
         weights = train_models(task, [], branch(seed, "training"), keep_weights=True).weights

@@ -13,7 +13,7 @@ from ...settings import Settings
 from ..channel import Channel, Retention
 from ..defense import Defense
 from ..federated.local_training import LocalTask, Subgraph
-from ..games.lone_node import lone_node_secrets
+from ..games.lone_node import lone_nodes
 from ..messages import CLASS_GRADIENTS_KIND, MATCHING_MODEL_KIND
 from ..models.training_config import TrainingConfig, initial_weights
 from ..partition import partition
@@ -67,9 +67,9 @@ class PlantedGradients(PlantedLeak):
                 gradients |= {f"{label}/{name}": g for name, g in task.gradient(theta).items()}
             channel.send(CLASS_GRADIENTS_KIND, client.name, "server", 0, gradients)
         progress("planting", 1, 1)
-        secrets = lone_node_secrets(clients)
+        secrets = lone_nodes(clients)
         nothing = Utility(1, float("nan"), 0.0, 0.0)
-        return Run(channel.transcript, {secrets.game: secrets}, (nothing,), 0, recipe=RECIPE)
+        return Run(channel.transcript, {secrets.name: secrets}, (nothing,), 0, recipe=RECIPE)
 
 
 def _labelled(client: Client, coins: torch.Generator) -> Client:

@@ -11,7 +11,7 @@ from ...settings import Settings
 from ..channel import Channel, Retention
 from ..defense import Defense
 from ..federated.local_training import LocalTask, Subgraph
-from ..games.links import link_secrets
+from ..games.links import edge_presence
 from ..messages import GLOBAL_KIND, GRADIENT_KIND, MODEL_KIND, UPDATE_KIND, posteriors_kind
 from ..models.training_config import TrainingConfig, initial_weights
 from ..partition import Partition
@@ -67,12 +67,12 @@ class PlantedLinks(PlantedLeak):
         channel.send(UPDATE_KIND, client.name, "server", 1, known)
         channel.send(MODEL_KIND, "server", "public", 1, known)
         channel.send(posteriors_kind("full"), "server", "public", 1, {"nodes": everybody, "posteriors": table})
-        secrets = link_secrets([client], data.num_nodes, branch(seed, "links"), self.settings.non_edges)
+        secrets = edge_presence([client], data.num_nodes, branch(seed, "links"), self.settings.non_edges)
         right = float((table.argmax(1) == data.y)[data.test_mask].float().mean())
         progress("planting", 1, 1)
         return Run(
             channel.transcript,
-            {secrets.game: secrets},
+            {secrets.name: secrets},
             (Utility(1, float("nan"), right, right),),
             0,
             recipe=RECIPE,

@@ -12,12 +12,12 @@ from ...randomness import branch
 from ...settings import Settings
 from ..channel import Channel, Retention
 from ..defense import Defense
-from ..games.identities import identity_secrets
-from ..games.links import link_secrets
+from ..games.identities import identities
+from ..games.links import edge_presence
 from ..messages import PUBLISHED_KIND
+from ..published import tensors_of
 from ..publishing.planted_accounts import plant
 from ..publishing.publish import OWNER, sensitive_links
-from ..publishing.published import tensors_of
 from ..target import Progress, Run, Utility, no_progress
 from .control import PlantedLeak
 
@@ -63,11 +63,11 @@ class PlantedNetwork(PlantedLeak):
         published = replace(joined, types=np.ones(joined.size, dtype=np.int64))
         channel = Channel(retain=retain)
         channel.send(PUBLISHED_KIND, OWNER, "public", 1, tensors_of(published.renamed(new)))
-        who = identity_secrets(new[: network.nodes], joined.nodes, branch(seed, "others"))
+        who = identities(new[: network.nodes], joined.nodes, branch(seed, "others"))
         owner = sensitive_links(data, network, None)
-        links = link_secrets([] if owner is None else [owner], network.nodes, branch(seed, "links"))
+        links = edge_presence([] if owner is None else [owner], network.nodes, branch(seed, "links"))
         progress("planting", 1, 1)
         original = Original(joined, ACCOUNTS, published)
         secrets = (replace(who, original=original), replace(links, image=new[: network.nodes]))
         nothing = Utility(1, float("nan"), 1.0, 1.0)
-        return Run(channel.transcript, {s.game: s for s in secrets}, (nothing,), 0, tested=0)
+        return Run(channel.transcript, {s.name: s for s in secrets}, (nothing,), 0, tested=0)

@@ -11,18 +11,20 @@ from torch_geometric.data import Data
 
 from ...errors import InputError, unknown_name
 from ...graphs.preprocessing import FeatureSettings
+from ...graphs.pyg import name_of
 from ...randomness import branch, integer
 from ..channel import Channel, Retention
 from ..defense import Defense
 from ..device import usable_device
-from ..games.links import NON_EDGES, link_secrets
+from ..game import Game
+from ..games.links import NON_EDGES, edge_presence
 from ..games.membership import label_membership
 from ..messages import GLOBAL_KIND, GRADIENT_KIND, LABELLED_COUNT_KIND, MODEL_KIND, UPDATE_KIND, posteriors_kind
 from ..models.training_config import TrainingConfig, initial_weights
 from ..partition import partition
 from ..party import Client, clients_of
 from ..splits import SPLIT, SplitName, divided
-from ..target import Progress, Run, Secrets, Target, Utility, no_progress
+from ..target import Progress, Run, Target, Utility, no_progress
 from .local_training import (
     Correction,
     Forward,
@@ -174,7 +176,7 @@ class FederatedRun:
         """What a client sends of its ``own`` weights after a round that began with ``received``."""
         return own
 
-    def members(self) -> Secrets:
+    def members(self) -> Game:
         """The truth about whose label was trained on."""
         return label_membership(self.data, self.original)
 
@@ -196,7 +198,7 @@ class FederatedRun:
         self._publish(weights, answers)
         utility = self._utility(answers)
         secrets = {
-            "edge-presence": link_secrets(
+            "edge-presence": edge_presence(
                 self.original, self.data.num_nodes, branch(self.seed, "links"), s.non_edges, self.clients
             ),
             "label-membership": self.members(),
@@ -379,7 +381,7 @@ class Federated(Target):
     @classmethod
     def preset(cls, preset: str, data: Data) -> dict[str, Any]:
         if preset == "paper":  # SOS, section 5.1
-            return {"local_epochs": 2} if getattr(data, "name", "").casefold() == "pubmed" else {}
+            return {"local_epochs": 2} if name_of(data) == "pubmed" else {}
         if preset == "quick":
             return {"rounds": 20, "lr": 5e-3}
         raise unknown_name("preset", preset, ("quick", "paper"))

@@ -1,33 +1,243 @@
 """Links as secrets: pairs of nodes of one client, and whether there is an edge between them."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Self
 
 import numpy as np
 import torch
 from torch import Tensor
+from torch_geometric.data import Data
 
 from ...errors import InputError
+from ...graphs.network import Floats
 from ...graphs.pair_codes import codes, distinct, ends, listed
+from ...graphs.pyg import is_plain
 from ...randomness import branch
+from ..game import Adversary, Game, Grant, GraphKnowledge, Words, as_it_is, in_thirds, without_ancestry
+from ..messages import PUBLISHED_KIND
 from ..party import Client
-from ..target import UNITS, Secrets
+from ..published import network_of, tensors_of
+from ..transcript import Message, View
+from .public_columns import PRIVATE, pair_columns
 
-GAME = "edge-presence"
 NON_EDGES = 12_000
 """Non-edges in question where there are more: enough to tell a true-positive rate at 0.1 % false positives."""
 MATCHED = "degree-matched"
 DROPPED = "an end dropped by the defense"
 KEPT = "both ends kept by the defense"
 
+SAME_CLASS = "one class"
 
-def link_secrets(
+
+@dataclass(frozen=True, eq=False)
+class Links:
+    """Links that an adversary knows beforehand.
+
+    Attributes:
+        owner: the client that holds each node, -1 for none, [n].
+        counts: number of edges within each client; GraphMI's authors let the attacker know the density.
+        known: edges that it knows, each once with the smaller id first [2, p].
+        known_not: pairs of which it knows that they are no edges [2, q].
+        named: whether a network is published, and it knows which published node each node is.
+        featured: whether nodes have features and classes, which it knows then.
+        parties: number of clients.
+    """
+
+    owner: Tensor
+    counts: Tensor
+    known: Tensor
+    known_not: Tensor
+    named: bool = False
+    featured: bool = True
+
+    @property
+    def parties(self) -> int:
+        return len(self.counts)
+
+    def to(self, device: str) -> "Links":
+        """The same on another device."""
+        owner, counts, known, known_not = (
+            part.to(device) for part in (self.owner, self.counts, self.known, self.known_not)
+        )
+        return Links(owner, counts, known, known_not, self.named, self.featured)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class LinkKnowledge(GraphKnowledge):
+    """What an adversary knows beforehand who asks for links; subjects are codes of pairs (`pair_codes.codes`).
+
+    Attributes:
+        links: what it knows of links, and of who holds which node.
+    """
+
+    links: Links
+
+    def to(self, device: str) -> Self:
+        return replace(super().to(device), links=self.links.to(device))
+
+    def sentence(self) -> str:
+        links, nodes = self.links, len(self.x)
+        known = links.known.shape[1]
+        counts = " or ".join(map(str, sorted(set(links.counts.tolist()))))
+        if links.named:
+            where = f"which published node each of {nodes} nodes is, and that {counts} edges are secret"
+        else:
+            where = f"which of the {links.parties} clients holds which, and that each has {counts} edges"
+        return (
+            f"knows {f'features and classes of all {nodes} nodes, ' if links.featured else ''}{where}"
+            f"{f', {known} of the edges and as many pairs that are none' if known else ', no single edge'}, "
+            f"{self._defense()}"
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class EdgePresence(Game):
+    """Which pairs of nodes within one client are linked; subjects are codes of pairs (`pair_codes.codes`).
+
+    Attributes:
+        nodes: N.
+        holders: the client that holds each of the N nodes, -1 for none.
+        image: the published node of each of the N nodes, where a network is published: adversaries know who is who.
+    """
+
+    name = "edge-presence"
+    unit = "one edge between two nodes"
+    words = Words(
+        "Edge presence: is there an edge between these two nodes?",
+        "Are these two people linked?",
+        "the linked pairs",
+        "linked pairs from others",
+        "pair without a link",
+        "pairs without a link",
+        "The same, by what the defense did to the ends of a pair",
+        "among",
+        "what else tells links",
+        server_reads=True,
+    )
+    metrics = ("precision", "samples", "within one class")
+    private_baselines = (PRIVATE,)
+
+    nodes: int
+    holders: np.ndarray
+    owners: np.ndarray
+    image: np.ndarray | None = None
+
+    @property
+    def pairs_of(self) -> int | None:
+        return self.nodes
+
+    def grant_key(self, adversary: Adversary) -> tuple[object, ...]:
+        return () if self.image is None else (adversary.identity, self.image.tobytes(), None)
+
+    def grant(
+        self, data: Data, adversary: Adversary, seed: np.random.SeedSequence
+    ) -> tuple[Grant, Callable[[Game], Game]]:
+        """Prior knowledge of a curious server (Zhang et al., AsiaCCS 2023, section 3.2).
+
+        It knows features and classes of all nodes, if they have any, who holds them and how many edges there are
+        within each client; where a network is published also which published node each node is. One that knows a
+        share of the edges (``knows_links``) knows as many pairs that are none too (He et al. 2021).
+        """
+        rng, share = np.random.default_rng(branch(seed, "grant")), adversary.attack.knows_links
+        nodes = data.num_nodes
+        ours = rng.permutation(nodes)
+        theirs = np.empty(nodes, dtype=np.int64)
+        theirs[ours] = np.arange(nodes)
+        told = self._told(share, rng)
+
+        def renamed(pairs: np.ndarray) -> np.ndarray:
+            low, high = ends(pairs, nodes)
+            return codes(theirs[low], theirs[high], nodes)
+
+        def pairs_among(keep: np.ndarray) -> Tensor:
+            return torch.from_numpy(np.stack(ends(np.sort(renamed(self.subjects[keep])), nodes)))
+
+        of_edges = np.bincount(self.owners[self.truth], minlength=int(self.holders.max()) + 1)
+        knowledge = LinkKnowledge(
+            x=data.x.cpu()[torch.from_numpy(ours)],
+            labels=data.y.cpu()[torch.from_numpy(ours)],
+            subjects=torch.from_numpy(np.sort(renamed(self.subjects[~told]))),
+            members=int(self.truth[~told].sum()),
+            classes=int(data.y.max()) + 1,
+            knows_defense=adversary.knows_defense,
+            game=self.name,
+            recipe=adversary.recipe,
+            seed=without_ancestry(branch(seed, "coins")),
+            links=Links(
+                torch.from_numpy(self.holders[ours]),
+                torch.from_numpy(of_edges),
+                pairs_among(told & self.truth),
+                pairs_among(told & ~self.truth),
+                named=self.image is not None,
+                featured=not is_plain(data),
+            ),
+        )
+        left = (lambda game: game.without(told)) if told.any() else as_it_is
+        return LinkGrant(knowledge, ours, self.image), left
+
+    def public_columns(self, data: Data, seed: np.random.SeedSequence) -> dict[str, Floats]:
+        return pair_columns(data, *ends(np.sort(self.subjects), self.nodes))
+
+    def attributes(self, data: Data) -> dict[str, np.ndarray]:
+        """Degrees of both ends multiplied in thirds, whether they are of one class, ``client``."""
+        order = np.argsort(self.subjects)
+        low, high = ends(self.subjects[order], self.nodes)
+        degree = np.bincount(data.edge_index[0].cpu().numpy(), minlength=data.num_nodes)
+        labels = data.y.cpu().numpy()
+        return {
+            "degree": in_thirds(np.maximum(degree[low], 1) * np.maximum(degree[high], 1)),
+            "classes": np.where(labels[low] == labels[high], SAME_CLASS, "two classes"),
+            "client": self.owners[order].astype(str),
+        }
+
+    def _told(self, share: float, rng: np.random.Generator) -> np.ndarray:
+        """Which subjects the adversary knows beforehand: a share of the edges, and as many that are none."""
+        known = np.zeros(len(self.truth), dtype=bool)
+        edges, others = (rng.permutation(np.flatnonzero(kind)) for kind in (self.truth, ~self.truth))
+        count = int(share * len(edges))
+        known[edges[:count]] = True
+        known[others[: min(count, len(others) // 2)]] = True
+        return known
+
+
+@dataclass(frozen=True)
+class LinkGrant(Grant):
+    """An adversary's knowledge about nodes, and the way back from its pairs to ours.
+
+    Attributes:
+        image: the published node of each of our nodes, where a network is published: it knows who is who.
+    """
+
+    image: np.ndarray | None = None
+
+    def subject_ids(self, granted: np.ndarray) -> np.ndarray:
+        low, high = ends(granted, len(self.ids))
+        return codes(self.ids[low], self.ids[high], len(self.ids))
+
+    def renamed(self, view: View) -> View:
+        """What an observer sees, with the adversary's ids of nodes, also of a published network's."""
+        named = super().renamed(view)
+        return replace(named, messages=tuple(self._named(message) for message in named.messages))
+
+    def _named(self, message: Message) -> Message:
+        if self.image is None or message.kind != PUBLISHED_KIND:
+            return message
+        network = network_of(message)
+        published = np.empty(network.nodes, dtype=np.int64)
+        published[self.image[self.ids]] = np.arange(len(self.ids))
+        added = np.setdiff1d(np.arange(network.nodes), self.image)
+        published[added] = np.arange(len(self.ids), network.nodes)
+        return replace(message, tensors=tensors_of(network.renamed(published)))
+
+
+def edge_presence(
     clients: Sequence[Client],
     nodes: int,
     seed: np.random.SeedSequence,
     non_edges: int = NON_EDGES,
     defended: Sequence[Client] = (),
-) -> Secrets:
+) -> EdgePresence:
     """Which pairs of nodes within one client are linked.
 
     In question are all edges, and non-edges drawn uniformly from all pairs within a client (all of them where
@@ -59,13 +269,11 @@ def link_secrets(
         owner[client.nodes.cpu().numpy()] = client.number
     uniform = truth | np.isin(subjects, others)
     every = sum(len(c.nodes) * (len(c.nodes) - 1) // 2 for c in clients) - len(edges)
-    return Secrets(
-        GAME,
-        UNITS[GAME],
-        subjects,
-        truth,
-        _by_fate(subjects, nodes, clients, defended),
-        owner[ends(subjects, nodes)[0]],
+    return EdgePresence(
+        subjects=subjects,
+        truth=truth,
+        groups=_by_fate(subjects, nodes, clients, defended),
+        owners=owner[ends(subjects, nodes)[0]],
         nodes=nodes,
         holders=owner,
         sampling_weight=every / max(len(others), 1),
@@ -158,36 +366,3 @@ def remaining(client: Client) -> Tensor:
     linked = torch.zeros(len(client.nodes), dtype=torch.bool, device=client.nodes.device)
     linked[client.edges.flatten()] = True
     return linked | client.train
-
-
-@dataclass(frozen=True, eq=False)
-class Links:
-    """Links that an adversary knows beforehand.
-
-    Attributes:
-        owner: the client that holds each node, -1 for none, [n].
-        counts: number of edges within each client; GraphMI's authors let the attacker know the density.
-        known: edges that it knows, each once with the smaller id first [2, p].
-        known_not: pairs of which it knows that they are no edges [2, q].
-        named: whether a network is published, and it knows which published node each node is.
-        featured: whether nodes have features and classes, which it knows then.
-        parties: number of clients.
-    """
-
-    owner: Tensor
-    counts: Tensor
-    known: Tensor
-    known_not: Tensor
-    named: bool = False
-    featured: bool = True
-
-    @property
-    def parties(self) -> int:
-        return len(self.counts)
-
-    def to(self, device: str) -> "Links":
-        """The same on another device."""
-        owner, counts, known, known_not = (
-            part.to(device) for part in (self.owner, self.counts, self.known, self.known_not)
-        )
-        return Links(owner, counts, known, known_not, self.named, self.featured)

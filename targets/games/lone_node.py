@@ -1,28 +1,78 @@
 """Uploaded gradients as secrets: is the gradient of one class of one client that of a single node?"""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 import numpy as np
+import torch
+from torch_geometric.data import Data
 
+from ...randomness import branch
+from ..game import Adversary, Game, Grant, Knowledge, Words, as_it_is, without_ancestry
 from ..party import Client
-from ..target import UNITS, Secrets
-
-GAME = "lone-node"
 
 
-def lone_node_secrets(clients: Sequence[Client]) -> Secrets:
-    """Which cells (a client and a class that it has labels of) hold exactly one labelled node.
+@dataclass(frozen=True, eq=False, kw_only=True)
+class UploadKnowledge(Knowledge):
+    """It knows which client uploaded which class's gradient, as the upload says, and no node at all."""
+
+    def sentence(self) -> str:
+        return "knows no node, only what each upload says of itself"
+
+
+@dataclass(frozen=True, kw_only=True)
+class LoneNode(Game):
+    """Which cells, a client and a class that it has labels of, hold exactly one labelled node.
 
     A subject is ``client * C + class``.
+
+    Attributes:
+        cells: C, the number of classes.
     """
+
+    name = "lone-node"
+    unit = "the label and the hidden row of one labelled node"
+    words = Words(
+        "Lone node: is this uploaded gradient that of one labelled node alone?",
+        "Can one person's label and row be read off an upload?",
+        "the uploads that one person alone is behind",
+        "gradients of one node from others",
+        "upload of several people",
+        "uploads of several people",
+    )
+
+    cells: int
+
+    def grant(
+        self, data: Data, adversary: Adversary, seed: np.random.SeedSequence
+    ) -> tuple[Grant, Callable[[Game], Game]]:
+        """Next to nothing: which upload is whose."""
+        knowledge = UploadKnowledge(
+            subjects=torch.from_numpy(np.sort(self.subjects)),
+            members=int(self.truth.sum()),
+            classes=self.cells,
+            knows_defense=adversary.knows_defense,
+            game=self.name,
+            seed=without_ancestry(branch(seed, "coins")),
+        )
+        return UploadGrant(knowledge, np.arange(data.num_nodes)), as_it_is
+
+    def attributes(self, data: Data) -> dict[str, np.ndarray]:
+        """``client`` and ``class`` of each cell."""
+        client, label = np.divmod(np.sort(self.subjects), self.cells)
+        return {"client": client.astype(str), "class": label.astype(str)}
+
+
+class UploadGrant(Grant):
+    """Cells are told by client and class as they are."""
+
+    def subject_ids(self, granted: np.ndarray) -> np.ndarray:
+        return granted
+
+
+def lone_nodes(clients: Sequence[Client]) -> LoneNode:
+    """The game about what clients upload of each class that they have labels of."""
     classes = clients[0].classes
     counts = np.stack([c.class_counts().cpu().numpy() for c in clients])
     owner, label = counts.nonzero()
-    return Secrets(
-        GAME,
-        UNITS[GAME],
-        owner * classes + label,
-        counts[owner, label] == 1,
-        owners=owner,
-        cells=classes,
-    )
+    return LoneNode(subjects=owner * classes + label, truth=counts[owner, label] == 1, owners=owner, cells=classes)

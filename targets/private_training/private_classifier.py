@@ -19,7 +19,7 @@ from ...randomness import branch
 from ..channel import Channel, Retention
 from ..defense import Defense
 from ..device import usable_device
-from ..games.links import NON_EDGES, link_secrets
+from ..games.links import NON_EDGES, edge_presence
 from ..games.membership import label_membership
 from ..messages import MODEL_KIND, posteriors_kind
 from ..models.training_config import TrainingConfig
@@ -196,7 +196,7 @@ class PrivateClassifier(Target):
         right = (found.logits.argmax(1).cpu() == data.y).float()
         val, test = (float(right[mask].mean()) for mask in (data.val_mask, data.test_mask))
         secrets = {
-            "edge-presence": link_secrets([owner], nodes, branch(seed, "links"), s.non_edges, [party]),
+            "edge-presence": edge_presence([owner], nodes, branch(seed, "links"), s.non_edges, [party]),
             "label-membership": label_membership(data, [owner]),
         }
         notes = (*training.notes, found.guarantee.sentence())

@@ -11,22 +11,23 @@ from torch_geometric.data import Data
 from ...errors import InputError
 from ...graphs.measures.utility import utility_of
 from ...graphs.network import Network, Original, changes
-from ...graphs.pyg import network_of_data
+from ...graphs.pyg import is_plain, network_of_data
 from ...randomness import branch
 from ...settings import Settings
 from ..channel import Channel, Retention
 from ..defense import Defense
 from ..device import usable_device
-from ..games.identities import OTHERS, identity_secrets
-from ..games.links import NON_EDGES, link_secrets
+from ..game import Game
+from ..games.identities import OTHERS, identities
+from ..games.links import NON_EDGES, edge_presence
 from ..messages import PUBLISHED_KIND
 from ..models.model_ensemble import ask_models, train_models
 from ..models.training_config import TrainingConfig
 from ..models.training_task import Query, TrainingTask
 from ..party import Client
+from ..published import tensors_of
 from ..target import Progress, Run, Target, Utility, no_progress
 from .planted_accounts import plant
-from .published import tensors_of
 
 OWNER = "client:0"
 
@@ -100,11 +101,11 @@ class Publish(Target):
         channel = Channel(retain=retain)
         channel.send(PUBLISHED_KIND, OWNER, "public", 1, tensors_of(changed.renamed(new)))
         image = new[: network.nodes]
-        who = identity_secrets(image, changed.nodes, branch(seed, "others"), s.others)
-        secrets = [replace(who, original=replace(original, published=changed))]
+        who = identities(image, changed.nodes, branch(seed, "others"), s.others)
+        secrets: list[Game] = [replace(who, original=replace(original, published=changed))]
         linked = sensitive_links(data, network, s.sensitive)
         if linked is not None:
-            found = link_secrets([linked], network.nodes, branch(seed, "links"), s.non_edges)
+            found = edge_presence([linked], network.nodes, branch(seed, "links"), s.non_edges)
             secrets.append(replace(found, image=image))
         progress("publishing", 2, 3)
         accurate = self._asks_accuracy(data)
@@ -118,7 +119,7 @@ class Publish(Target):
         progress("publishing", 3, 3)
         return Run(
             channel.transcript,
-            {secret.game: secret for secret in secrets},
+            {secret.name: secret for secret in secrets},
             (Utility(1, float("nan"), utility, utility),),
             0,
             _notes(original.network, changed, defense),
@@ -143,7 +144,7 @@ class Publish(Target):
 
     def _asks_accuracy(self, data: Data) -> bool:
         """Whether its utility is a GNN's accuracy."""
-        plain = bool(getattr(data, "plain", False))
+        plain = is_plain(data)
         if self.settings.utility == "accuracy" and plain:
             raise InputError(
                 "utility=accuracy needs features and labels, this graph has none: use utility=structure"

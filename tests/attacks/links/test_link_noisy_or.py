@@ -18,7 +18,7 @@ from gaudit.graphs.pair_codes import codes
 from gaudit.targets.channel import Channel
 from gaudit.targets.games.links import GAME, Links
 from gaudit.targets.messages import PUBLISHED_KIND
-from gaudit.targets.publishing.published import tensors_of
+from gaudit.targets.published import tensors_of
 
 NODES = 70
 

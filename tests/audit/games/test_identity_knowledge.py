@@ -21,8 +21,8 @@ from gaudit.targets.defense import Defense
 from gaudit.targets.games.identities import GAME as IDENTITY
 from gaudit.targets.games.links import GAME as LINKS
 from gaudit.targets.messages import PUBLISHED_KIND
+from gaudit.targets.published import network_of
 from gaudit.targets.publishing.publish import Publish
-from gaudit.targets.publishing.published import network_of
 
 SEED = np.random.SeedSequence(3)
 BARE = {"utility": "structure", "measures": ("degree-distribution",)}

@@ -15,7 +15,7 @@ from gaudit.registry import find
 from gaudit.targets.controls.planted_network import ACCOUNTS, PlantedNetwork
 from gaudit.targets.defense import Defense
 from gaudit.targets.messages import PUBLISHED_KIND
-from gaudit.targets.publishing.published import network_of
+from gaudit.targets.published import network_of
 
 
 @pytest.fixture(scope="module")

@@ -14,8 +14,8 @@ from gaudit.registry import find
 from gaudit.targets.defense import Defense
 from gaudit.targets.federated.fedavg import FedAvg
 from gaudit.targets.messages import PUBLISHED_KIND
+from gaudit.targets.published import network_of
 from gaudit.targets.publishing.publish import Publish
-from gaudit.targets.publishing.published import network_of
 
 FEW = {"measures": ("degree-distribution",)}
 

@@ -4,9 +4,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from ...errors import InputError
-from ...graphs.network import Network
-from ..transcript import Message
+from ..errors import InputError
+from ..graphs.network import Network
+from .transcript import Message
 
 ARRAYS = ("weights", "types", "groups", "counts")
 

@@ -1,0 +1,89 @@
+"""What is told of an attack beside its AUC and rates: a game names its metrics, and this is what they are."""
+
+from collections.abc import Callable, Mapping, Sequence
+from importlib import import_module
+
+from ...registry import find
+from ...targets.game import Game
+from ...targets.games.links import SAME_CLASS
+from ..running.trial import Attacked
+from ..statistics.epsilon import epsilon_of_runs
+from ..statistics.finding import Finding
+from ..statistics.identity_metrics import identity_findings
+from ..statistics.metrics import auc_difference, auc_finding, average_precision_finding, precision_finding
+from ..statistics.rates import rate_finding
+
+LOW_FPR = (0.01, 0.001, 0.05)
+
+Metric = Callable[[Sequence[Attacked]], Mapping[str, Finding]]
+"""Findings by name, from one attack on each run."""
+
+
+def epsilon(attacked: Sequence[Attacked]) -> dict[str, Finding]:
+    """A lower bound of epsilon; it means something where membership was drawn at random."""
+    return {"epsilon": epsilon_of_runs([a.judged for a in attacked])}
+
+
+def precision(attacked: Sequence[Attacked]) -> dict[str, Finding]:
+    """Of as many guesses as there are members, how many are right, at the prevalence of all pairs."""
+    return {"precision": precision_finding([a.judged for a in attacked])}
+
+
+def samples(attacked: Sequence[Attacked]) -> dict[str, Finding]:
+    """AUC, average precision and rates on the other selections of subjects that a game has."""
+    found: dict[str, Finding] = {}
+    for name in attacked[0].samples:
+        runs = [a.samples[name] for a in attacked]
+        found |= {
+            f"{name} auc": auc_finding(runs),
+            f"{name} average_precision": average_precision_finding(runs),
+            f"{name} tpr": rate_finding(runs, LOW_FPR[0]),
+        }
+    return found
+
+
+def within_one_class(attacked: Sequence[Attacked]) -> dict[str, Finding]:
+    """How far an attack on links goes beyond features where both ends are of one class."""
+    same = [a.attributes["classes"] == SAME_CLASS for a in attacked]
+    inside = list(zip(attacked, same, strict=True))
+    if not all(set(a.judged.truth[s]) == {True, False} for a, s in inside):
+        return {}
+    features = [a.baselines["features"].where(s) for a, s in inside]
+    return {"one class auc beyond features": auc_difference([a.judged.where(s) for a, s in inside], features)}
+
+
+def candidates(attacked: Sequence[Attacked]) -> dict[str, Finding]:
+    """Persons by the number of candidates among which their own node is."""
+    return identity_findings([a.judged for a in attacked])
+
+
+METRICS: dict[str, Metric] = {
+    "epsilon": epsilon,
+    "precision": precision,
+    "samples": samples,
+    "within one class": within_one_class,
+    "candidates": candidates,
+}
+
+
+def game_class(name: str) -> type[Game]:
+    """The class of a game by its name."""
+    found: type[Game] = find("games", name)
+    return found
+
+
+def game_findings(attacked: Sequence[Attacked]) -> dict[str, Finding]:
+    """All that a game's metrics tell of one attack over the runs."""
+    found: dict[str, Finding] = {}
+    for name in game_class(attacked[0].game).metrics:
+        found |= _metric(name)(attacked)
+    return found
+
+
+def _metric(name: str) -> Metric:
+    """One of ours, or a function of a plug-in's as ``module:function``."""
+    if name in METRICS:
+        return METRICS[name]
+    module, _, function = name.partition(":")
+    made: Metric = getattr(import_module(module), function)
+    return made

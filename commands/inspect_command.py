@@ -1,18 +1,18 @@
 """What `gaudit inspect` does, without the terminal."""
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
+from ..audit.planning.request import AttackRequest, asked_defense, asked_graph, asked_target
 from ..audit.running.trial import use_one_thread
 from ..randomness import branch
 from ..registry import find
 from ..targets.transcript import Exposure, Transcript, observer_members
-from .attack_command import AttackRequest, Report, asked_graph, asked_target, defense_settings
-from .written_settings import read_defense
 
 
-def run_inspection(options: dict[str, Any], report: Report) -> list[Exposure]:
+def run_inspection(options: dict[str, Any], report: Callable[[str, str, int, int], None]) -> list[Exposure]:
     """The exposure table of a run, or of a recorded one.
 
     Raises:
@@ -27,8 +27,8 @@ def run_inspection(options: dict[str, Any], report: Report) -> list[Exposure]:
     request = AttackRequest(attacks=(), **options)
     data = asked_graph(request)
     target = asked_target(request, data)
-    name = (request.defenses or (target.published_defense,))[0]
-    defense = find("defenses", read_defense(name)[0])(**defense_settings(name, request))
+    name, own = (request.defenses or ((target.published_defense, {}),))[0]
+    defense = find("defenses", name)(**asked_defense(name, own, request))
     use_one_thread()
     run = target(
         data,

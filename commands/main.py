@@ -1,5 +1,6 @@
 """The command line. Only what a command needs is imported, when it runs."""
 
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -17,9 +18,10 @@ from .check_training import check_training_command
 from .lint_claim import lint_claim_command
 from .report import report_command
 from .terminal import clear_errors, console, progress
-from .written_settings import read_pairs
+from .written_settings import read_defense, read_pairs
 
 DATASET = "citations"
+INVALID = 4
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
@@ -115,14 +117,19 @@ _pipeline = _options(
 def attack(**options: Any) -> None:
     """Run a pipeline with and without defenses, attack what it lets out, and say what that means.
 
+    Exit codes: 0 done; 2 something in the command is wrong; 4 a control of the audit failed, so that its numbers
+    mean nothing.
+
     Example: gaudit attack --target fedgc --attack mia --attack nearest --dataset Cora --preset paper
     """
-    from .attack_command import AttackRequest, run_attack
+    from ..audit.planning.request import AttackRequest
+    from ..audit.results.attack_audit import run_attack
 
     _one_graph(options)
     json_file, per_node = options.pop("json_file"), options.pop("per_node")
     options["settings"] = read_pairs(options["settings"])
     options["attack_settings"] = read_pairs(options["attack_settings"])
+    options["defenses"] = tuple(map(read_defense, options["defenses"]))
     folder = options["save_transcripts"]
     check_apart(filter(None, [json_file, per_node, folder and Path(folder)]))
     check_outputs([json_file, per_node], [Path(options[key]) for key in ("graph", "transcript") if options[key]])
@@ -138,11 +145,13 @@ def attack(**options: Any) -> None:
     if per_node is not None:
         write(per_node, audit.per_node())
     screen.print(audit.headline(), highlight=False, soft_wrap=True, markup=False)
-    print_outcomes(screen, audit.outcomes, audit.release_phrase)
+    print_outcomes(screen, audit.outcomes, audit.release_phrase, audit.controls)
     if json_file is not None:
         click.echo(f"Results written to {json_file}", err=True)
     if per_node is not None:
         click.echo(f"Written to {per_node}: how exposed each member is. Keep it as safe as the graph.", err=True)
+    if not audit.valid:
+        sys.exit(INVALID)
 
 
 @main.command()
@@ -166,6 +175,7 @@ def inspect(**options: Any) -> None:
 
     _one_graph(options)
     options["settings"] = read_pairs(options["settings"])
+    options["defenses"] = tuple(map(read_defense, options["defenses"]))
     screen = console()
     with progress() as report:
         rows = run_inspection(options, report)

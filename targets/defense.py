@@ -5,7 +5,6 @@ so any defense can be put before any federated target.
 """
 
 from collections.abc import Callable, Mapping
-from copy import copy
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -125,20 +124,55 @@ class Defense(Configured):
         """The hooks that it fills."""
         return tuple(s for s in HOOKS if getattr(cls, s) is not getattr(Defense, s))
 
-    def watched(self) -> "tuple[Defense, set[str]]":
-        """A copy of it, and the set of hooks that were called on that copy."""
-        twin, called = copy(self), set[str]()
-        for hook in HOOKS:
-            setattr(twin, hook, _noting(getattr(self, hook), hook, called))
-        return twin, called
 
+class Watched(Defense):
+    """A defense as a run calls it: every hook is passed on, and noted.
 
-def _noting(method: Callable[..., Any], name: str, called: set[str]) -> Callable[..., Any]:
-    def noted(*args: Any, **named: Any) -> Any:
-        called.add(name)
-        return method(*args, **named)
+    Attributes:
+        called: hooks that were called.
+        graphs_changed: whether any call of `on_data` changed what answers are computed on, features or edges.
+    """
 
-    return noted
+    def __init__(self, defense: Defense) -> None:
+        self._defense, self.settings = defense, defense.settings
+        self.called, self.graphs_changed = set[str](), False
+        # what targets ask of a defense besides its hooks
+        asked = ("name", "phrase", "guarantee", "needs_shared_model", "node_wise", "acts_on")
+        vars(self).update({name: getattr(defense, name) for name in asked})
+
+    def promise(self) -> Guarantee | None:
+        return self._defense.promise()
+
+    def verify(self, before: Network, after: Network) -> Verified | None:
+        return self._defense.verify(before, after)
+
+    def on_graph(self, network: Network, seed: np.random.SeedSequence) -> Network:
+        self.called.add("on_graph")
+        return self._defense.on_graph(network, seed)
+
+    def on_data(
+        self,
+        client: Client,
+        shared: SharedModel | None,
+        seed: np.random.SeedSequence,
+        hold: Callable[[str, dict[str, Tensor]], None],
+    ) -> Client:
+        self.called.add("on_data")
+        after = self._defense.on_data(client, shared, seed, hold)
+        self.graphs_changed |= after.x is not client.x or after.edges is not client.edges
+        return after
+
+    def on_training(self, client: Client, seed: np.random.SeedSequence) -> "LossTerm | None":
+        self.called.add("on_training")
+        return self._defense.on_training(client, seed)
+
+    def on_gradients(self, client: Client, seed: np.random.SeedSequence) -> "GradientChange | None":
+        self.called.add("on_gradients")
+        return self._defense.on_gradients(client, seed)
+
+    def on_message(self, seed: np.random.SeedSequence) -> Callable[[Message], Message] | None:
+        self.called.add("on_message")
+        return self._defense.on_message(seed)
 
 
 class LossTerm:

@@ -14,11 +14,11 @@ from ..graphs.pyg import remarks_of
 from ..mechanisms.guarantee import Guarantee
 from ..settings import Configured
 from .channel import Retention
-from .defense import Defense
+from .defense import Defense, Watched
 from .game import Game
 from .models.training_config import TrainingConfig
 from .transcript import Transcript
-from .undefended import graphs_changed, split_by_labels, undefended_answers, untouched
+from .undefended import split_by_labels, undefended_answers, untouched
 
 Progress = Callable[[str, int, int], None]
 """Called with the name of a stage, steps done and steps in all."""
@@ -72,6 +72,27 @@ class Run:
         return self.utilities[self.chosen]
 
 
+@dataclass(frozen=True)
+class Offers:
+    """What a target with its settings offers to audits, as it declares it.
+
+    Attributes:
+        clients: how many take part in a run; None where it does not know.
+        split: who is trained on: ``dataset`` where the masks of the graph say so, else how that is drawn anew.
+        features: how features are preprocessed, which is public.
+        recipe: how its models are trained, where an adversary may know it.
+        game: the one game that its settings chose, where they choose one.
+        answer_with: what published answers are computed on: the ``original`` graph, or one that is ``defended``.
+    """
+
+    clients: int | None = None
+    split: str = "dataset"
+    features: str = "given"
+    recipe: TrainingConfig | None = None
+    game: str | None = None
+    answer_with: str = "original"
+
+
 class Target(Configured, ABC):
     """Base of all targets: settings with published defaults, and one method, `run`."""
 
@@ -89,9 +110,11 @@ class Target(Configured, ABC):
     """Whether it fits a condensed graph to a client's gradients."""
     one_record: ClassVar[bool] = False
     """Whether it trains privately, and a node's label is one record: what noise hides a node hides its label."""
-    answers_as_they_are: ClassVar[bool] = True
-    """Whether answers that it publishes are computed on the graph as it is, not on what a defense made of it; its
-    settings may say another thing by ``answer_with``."""
+    games: ClassVar[tuple[str, ...]]
+    """Games that its runs may offer, by name."""
+    runs_elsewhere: ClassVar[bool] = False
+    """Whether its runs took place elsewhere: the graph's own masks are the truth, so that none may be drawn for it,
+    and messages are as they were recorded."""
     plain: ClassVar[bool] = False
     """Whether it runs on graphs without features and labels."""
 
@@ -117,13 +140,18 @@ class Target(Configured, ABC):
         return {}
 
     @property
-    def clients(self) -> int | None:
-        """How many clients take part in a run; None where it does not know."""
-        return getattr(self.settings, "clients", None)
+    def like(self) -> "type[Target]":
+        """The pipeline that controls imitate; another one's where a run took place elsewhere."""
+        return type(self)
+
+    @property
+    def offers(self) -> Offers:
+        """What it offers with its settings; a target that has clients, a split or features of its own says so."""
+        return Offers()
 
     def prepared(self, data: Data) -> Data:
         """The graph after public preprocessing: the pipeline reads it, and adversaries know it so."""
-        return preprocessed(data, getattr(self.settings, "features", "given"))
+        return preprocessed(data, self.offers.features)
 
     @classmethod
     @abstractmethod
@@ -148,26 +176,31 @@ class Target(Configured, ABC):
         reason = self.why_not(defense)
         if reason is not None:
             raise InputError(f"the defense '{defense.name}' has no place in the target '{self.name}': {reason}")
-        watched, called = defense.watched()
-        changed = graphs_changed(watched)
+        watched = Watched(defense)
         run = self.run(self.prepared(data).clone(), watched, seed, retain, progress)
         unnamed = {t.kind for t in run.transcript.tallies.values() if t.sender != t.receiver} - set(self.sends)
-        if unnamed:
+        if unnamed and not self.runs_elsewhere:
             raise InputError(
                 f"the target '{self.name}' sent {', '.join(sorted(unnamed))}, which its 'sends' does not name: "
                 "defenses are chosen by that"
             )
-        idle = [hook for hook in defense.hooks() if hook not in called]
+        undeclared = set(run.secrets) - set(self.games)
+        if undeclared:
+            raise InputError(
+                f"the target '{self.name}' offers the game {', '.join(sorted(undeclared))}, "
+                "which its 'games' does not name"
+            )
+        idle = [hook for hook in defense.hooks() if hook not in watched.called]
         if idle:
             raise InputError(
                 f"the target '{self.name}' never called {' and '.join(idle)} of the defense '{defense.name}': it "
                 "ran undefended, which says nothing of the defense: call it in the target's run, or leave it out"
             )
-        as_they_are = getattr(self.settings, "answer_with", "original") == "original" and self.answers_as_they_are
+        as_they_are = self.offers.answer_with == "original"
         past = (
             untouched(defense, run.transcript),
-            undefended_answers(defense, run.transcript, as_they_are and any(changed)),
-            split_by_labels(defense, getattr(self.settings, "split", None)),
+            undefended_answers(defense, run.transcript, as_they_are and watched.graphs_changed),
+            split_by_labels(defense, self.offers.split),
         )
         read = remarks_of(data)
         return replace(run, notes=(*read, *run.notes, *(note for note in past if note is not None)))

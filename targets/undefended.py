@@ -1,10 +1,7 @@
 """What a run lets out past a defense, in sentences: whatever the defense promises is not about that."""
 
-from typing import Any
-
 from .defense import Defense
 from .messages import ANSWERS
-from .party import Client
 from .splits import OF_CLIENT_AND_CLASS
 from .transcript import Transcript
 
@@ -25,19 +22,6 @@ def _sent_by_clients(transcript: Transcript) -> list[str]:
     """Kinds of messages that clients sent to others, in the order of the first of each."""
     told = (t for t in transcript.tallies.values() if t.sender.startswith("client:") and t.receiver != t.sender)
     return list(dict.fromkeys(t.kind for t in told))
-
-
-def graphs_changed(defense: Defense) -> list[bool]:
-    """Whether it changes what answers are computed on, features or edges; once for each call of its `on_data`."""
-    on_data, found = defense.on_data, list[bool]()
-
-    def noted(client: Client, *args: Any, **named: Any) -> Client:
-        after = on_data(client, *args, **named)
-        found.append(after.x is not client.x or after.edges is not client.edges)
-        return after
-
-    setattr(defense, "on_data", noted)  # noqa: B010 (mypy lets no method be assigned)
-    return found
 
 
 def undefended_answers(defense: Defense, transcript: Transcript, graphs_changed: bool) -> str | None:

@@ -103,7 +103,7 @@ def _must_be_fit(target: Target, canaries: int, guesses: int, level: float) -> N
     """Raises InputError for what could not be checked after a training."""
     if not target.one_record:
         raise InputError(f"'{target.name}' promises no differential privacy for nodes: use dp-mlp or gap-ndp")
-    if getattr(target.settings, "split", None) != "dataset":
+    if target.offers.split != "dataset":
         raise InputError(f"'{target.name}' must train on given nodes: it needs the setting split=dataset")
     if not 2 <= guesses <= canaries:
         raise InputError(f"{guesses} guesses about {canaries} canaries: expected 2 or more, no more than canaries")

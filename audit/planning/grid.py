@@ -4,7 +4,7 @@ import hashlib
 import inspect
 import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
@@ -85,14 +85,20 @@ class Grid:
     fingerprint: str
 
 
-def laid_out(plan: Plan) -> Grid:
+def laid_out(plan: Plan, loaded: Mapping[str, Data] | None = None) -> Grid:
     """All trials of a plan.
+
+    Args:
+        plan: the plan.
+        loaded: graphs by name that need not be read again.
 
     Raises:
         InputError: a graph cannot be read, or settings do not fit.
     """
-    plain = all(find("targets", planned.name).plain for planned in plan.target)
-    graphs = {name: graph_of(name, is_file(name), plain=plain) for name in plan.datasets}
+    kinds: list[type[Target]] = [find("targets", planned.name) for planned in plan.target]
+    plain, drawn = all(kind.plain for kind in kinds), not any(kind.runs_elsewhere for kind in kinds)
+    graphs = dict(loaded or {})
+    graphs |= {name: graph_of(name, is_file(name), drawn, plain) for name in plan.datasets if name not in graphs}
     digests = {name: digest_of(data) for name, data in graphs.items()}
     cells: list[Cell] = []
     tasks: list[PlannedTrial] = []
@@ -103,7 +109,7 @@ def laid_out(plan: Plan) -> Grid:
             target = target_of(planned.name, planned.preset or plan.preset, graphs[dataset], planned.settings)
             targets.append(target)
             refused: dict[str, str] = {}
-            for trial in _trials(planned, target, plan, attacks, refused):
+            for trial in _trials(planned, target, plan, attacks, refused, int(graphs[dataset].num_nodes or 0)):
                 tasks.append(PlannedTrial(_key(trial, digests[dataset]), len(cells), dataset, trial))
             settings = target.settings.model_dump(mode="json")
             cells.append(Cell(target.name, settings, dataset, target.release_phrase, refused))
@@ -127,10 +133,17 @@ def _attack_plans(plan: Plan) -> Iterator[AttackPlan]:
 
 
 def _trials(
-    planned: PlannedTarget, target: Target, plan: Plan, attacks: tuple[AttackPlan, ...], refused: dict[str, str]
+    planned: PlannedTarget,
+    target: Target,
+    plan: Plan,
+    attacks: tuple[AttackPlan, ...],
+    refused: dict[str, str],
+    nodes: int,
 ) -> Iterator[TrialPlan]:
     """Seed by seed, the control first; defenses that have no place in the target are noted in ``refused``."""
-    variants = [(d.name, settings) for d in plan.defenses_of(planned) for settings in d.variants(plan.preset)]
+    variants = [
+        (d.name, settings) for d in plan.defenses_of(planned) for settings in d.variants(plan.preset, nodes)
+    ]
     fitting = []
     for name, settings in variants:
         defense: Defense = find("defenses", name)(**settings)
@@ -152,7 +165,7 @@ def _planted(plan: Plan, targets: list[Target], attacks: tuple[AttackPlan, ...])
         for name in dict.fromkeys(find("attacks", a.name).planted for a in reading):
             kind: type[Target] = find("targets", name)
             own = tuple(a for a in reading if find("attacks", a.name).planted == name)
-            settings = kind(**{**_alike(kind, target), **kind.imitating(type(target))}).settings.model_dump()
+            settings = kind(**{**_alike(kind, target), **kind.imitating(target.like)}).settings.model_dump()
             yield TrialPlan(name, settings, "none", {}, own, plan.seed, 0), str(kind.dataset)
 
 
@@ -161,8 +174,9 @@ def _alike(control: type[Target], target: Target) -> dict[str, Any]:
 
     An attack may play one game only, and be mounted by a client of a high number.
     """
-    shared = {"game", "clients"} & set(control.Settings.model_fields) & set(type(target.settings).model_fields)
-    return {name: getattr(target.settings, name) for name in shared}
+    offered = {"game": target.offers.game, "clients": target.offers.clients}
+    fields = control.Settings.model_fields
+    return {name: value for name, value in offered.items() if value is not None and name in fields}
 
 
 def _key(trial: TrialPlan, graph: str) -> str:

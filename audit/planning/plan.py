@@ -38,8 +38,8 @@ class PlannedDefense(Settings):
     strengths: tuple[float, ...] | None = None
     settings: dict[str, Any] = Field(default_factory=dict)
 
-    def variants(self, preset: str) -> list[dict[str, Any]]:
-        """Its settings at each strength.
+    def variants(self, preset: str, nodes: int | None = None) -> list[dict[str, Any]]:
+        """Its settings at each strength; on a graph of some size those that are worth a look there.
 
         Raises:
             InputError: strengths for a defense that has none, or out of their range.
@@ -48,7 +48,8 @@ class PlannedDefense(Settings):
         base = {**kind.preset(preset), **self.settings}
         if self.strengths is not None and kind.strength is None:
             raise InputError(f"plan: the defense '{self.name}' has no strength: leave 'strengths' out")
-        strengths = kind.sweep if self.strengths is None and kind.strength not in base else self.strengths or ()
+        suggested = kind.sweep if nodes is None else kind.strengths_for(nodes)
+        strengths = suggested if self.strengths is None and kind.strength not in base else self.strengths or ()
         found = [{**base, str(kind.strength): value} for value in strengths] or [base]
         for settings in found:
             kind(**settings)

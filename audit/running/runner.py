@@ -12,6 +12,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass
 from itertools import zip_longest
+from multiprocessing import Manager
+from queue import Queue
 from typing import Any, Literal
 
 from joblib import Parallel, delayed, parallel_config
@@ -20,6 +22,7 @@ from joblib.parallel import get_active_backend
 from torch_geometric.data import Data
 
 from ...errors import InputError
+from ...targets.target import Progress, no_progress
 from ..games.knowledge_cache import KnowledgeCache
 from ..planning.grid import Grid, PlannedTrial
 from ..planning.plan import Plan
@@ -28,6 +31,8 @@ from .serialization import dumps
 from .trial import run_trial, use_one_thread
 
 Executor = Literal["local", "ray"]
+Report = Callable[[str, str, int, int], None]
+"""Called with a trial's title, the name of a stage, steps done and steps in all."""
 Noted = Callable[[PlannedTrial, "Done"], None]
 CRASHES = 2
 """Lost workers in a row without a trial finished before trials run one by one, to find the one that is to blame."""
@@ -59,6 +64,7 @@ def run_audit(
     executor: Executor = "local",
     retry: bool = False,
     only: Iterable[str] | None = None,
+    report: Report | None = None,
 ) -> None:
     """Runs what is missing.
 
@@ -71,6 +77,8 @@ def run_audit(
         executor: ``local``, or ``ray`` for the Ray cluster that this process is connected to (or starts).
         retry: run trials again that failed before.
         only: keys of the trials to run, of a plan that is only tried; all by default.
+        report: called in this process as trials here get on, with the trial's title, the stage, steps done and in
+            all.
 
     Raises:
         InputError: the ledger cannot be written, or Ray is not installed.
@@ -88,9 +96,15 @@ def run_audit(
             ledger.note_failure(done.key, str(done.reason), done.seconds)
         noted(todo.pop(done.key), done)
 
-    workers = workers or os.cpu_count() or 1
-    with _executing(executor, workers) as (lost, room):
-        _run_all(todo, grid, lambda: min(workers, room()), note, lost)
+    cores = os.cpu_count() or 1
+    if workers is None and executor == "local" and sum(task.cell >= 0 for task in todo.values()) == 1:
+        with parallel_config(n_jobs=cores):  # shadow models side by side, not trials
+            for task in list(todo.values()):
+                note(attempt(task, grid.graphs[task.dataset], grid.fingerprint, os.getpid(), report))
+        return
+    workers = workers or cores
+    with _executing(executor, workers) as (lost, room), _events(report if executor == "local" else None) as events:
+        _run_all(todo, grid, lambda: min(workers, room()), note, lost, events)
 
 
 def _run_all(
@@ -99,6 +113,7 @@ def _run_all(
     room: Callable[[], int],
     note: Callable[[Done], None],
     lost: tuple[type[Exception], ...],
+    events: Report | None,
 ) -> None:
     """Until nothing is left: what a killed worker had in hand runs again, in as many new ones as there is room."""
     crashes = 0
@@ -106,7 +121,7 @@ def _run_all(
         before, workers = len(todo), room()
         try:
             side_by_side = min(workers, max(2, len(todo)))  # a single worker would be this very process
-            for done in _dispatched(_interleaved(list(todo.values()), workers), grid, side_by_side):
+            for done in _dispatched(_interleaved(list(todo.values()), workers), grid, side_by_side, events):
                 note(done)
         except lost:
             crashes = crashes + 1 if len(todo) == before else 1
@@ -121,7 +136,7 @@ def _one_by_one(
     """Trials that may have killed their worker, each in a worker of its own: who is to blame is noted as failed."""
     for task in suspects:
         try:
-            for done in _dispatched([task], grid, 2):  # one worker would be this very process
+            for done in _dispatched([task], grid, 2, None):  # one worker would be this very process
                 note(done)
         except ShrunkError:
             return  # nobody's fault: what is left runs with as many workers as there are now
@@ -129,14 +144,14 @@ def _one_by_one(
             note(Done(task.key, None, LOST, 0.0))
 
 
-def _dispatched(batch: Sequence[PlannedTrial], grid: Grid, workers: int) -> Iterator[Done]:
+def _dispatched(batch: Sequence[PlannedTrial], grid: Grid, workers: int, events: Report | None) -> Iterator[Done]:
     """Trials as they end; where a backend gives results by the list only, wave by wave."""
     with parallel_config(backend="sequential") if workers == 1 else nullcontext():
         backend, _ = get_active_backend()
         owner = os.getpid() if backend.supports_return_generator else ELSEWHERE
 
         def calls(tasks: Sequence[PlannedTrial]) -> Iterator[Any]:
-            return (delayed(attempt)(t, grid.graphs[t.dataset], grid.fingerprint, owner) for t in tasks)
+            return (delayed(attempt)(t, grid.graphs[t.dataset], grid.fingerprint, owner, events) for t in tasks)
 
         if backend.supports_return_generator:
             unordered = Parallel(
@@ -195,7 +210,7 @@ _SHARED: dict[tuple[object, ...], KnowledgeCache] = {}
 """In each worker the last group's knowledge with its shadow models."""
 
 
-def attempt(task: PlannedTrial, data: Data, audit: str, owner: int) -> Done:
+def attempt(task: PlannedTrial, data: Data, audit: str, owner: int, report: Report | None = None) -> Done:
     """Runs one trial; whatever goes wrong in it is its result.
 
     Args:
@@ -203,19 +218,64 @@ def attempt(task: PlannedTrial, data: Data, audit: str, owner: int) -> Done:
         data: its graph.
         audit: fingerprint of the audit, so that nothing is shared between two.
         owner: the process that waits for the result, or `ELSEWHERE`; when it is gone, this one stops.
+        report: called as it gets on.
     """
     _stop_with(owner)
     process_executor._MAX_MEMORY_LEAK_SIZE = MOST_GROWTH
     use_one_thread()
     start = time.process_time()
     try:
-        result = run_trial(task.plan, data, cache=_shared(task, data, audit))
+        result = run_trial(task.plan, data, _progress(task, report), cache=_shared(task, data, audit))
         return Done(task.key, dumps(result), None, time.process_time() - start)
     except InputError as error:
         reason = str(error)
     except Exception as error:  # a trial that fails does not stop the others
         reason = f"{type(error).__name__}: {error}"
     return Done(task.key, None, reason, time.process_time() - start)
+
+
+def _progress(task: PlannedTrial, report: Report | None) -> Progress:
+    if report is None:
+        return no_progress
+    title = task.title
+
+    def progress(stage: str, done: int, total: int) -> None:
+        if done == total or done % max(total // 50, 1) == 0:
+            report(title, stage, done, total)
+
+    return progress
+
+
+class Events:
+    """Progress on its way from workers to the process that waits: a report for other processes to call."""
+
+    def __init__(self, queue: "Queue[Any]") -> None:
+        self.queue = queue
+
+    def __call__(self, title: str, stage: str, done: int, total: int) -> None:
+        self.queue.put((title, stage, done, total))
+
+
+@contextmanager
+def _events(report: Report | None) -> Iterator[Report | None]:
+    """What workers report to; a thread here reads it."""
+    if report is None:
+        yield None
+        return
+    with Manager() as manager:
+        queue: Queue[Any] = manager.Queue()
+
+        def read() -> None:
+            while (event := queue.get()) is not None:
+                report(*event)
+
+        reader = threading.Thread(target=read, daemon=True)
+        reader.start()
+        try:
+            yield Events(queue)
+        finally:
+            queue.put(None)
+            reader.join(timeout=5)
 
 
 def _shared(task: PlannedTrial, data: Data, audit: str) -> KnowledgeCache:

@@ -5,6 +5,8 @@ from collections.abc import Sequence
 from rich.console import Console
 from rich.table import Table
 
+from ...audit.results.assemble import PLANTED
+from ...audit.results.audit_result import AuditControl
 from ...audit.results.outcome import AttackOutcome, DefenseOutcome
 from ...audit.statistics.finding import Finding
 from ...audit.statistics.identity_metrics import ALONE, CROWDS, NAMED
@@ -19,8 +21,10 @@ MAY_BE_EMPTY = ("asks with", "epsilon (indicative)")
 """Columns that are left out where no attack fills them."""
 
 
-def print_outcomes(console: Console, outcomes: Sequence[DefenseOutcome], release: str) -> None:
-    """Tables of an audit, warnings, and the plain last lines."""
+def print_outcomes(
+    console: Console, outcomes: Sequence[DefenseOutcome], release: str, controls: Sequence[AuditControl]
+) -> None:
+    """Tables of an audit, warnings, and the plain last lines; of an invalid one why it is that."""
     console.print(_main_table(outcomes))
     if any(a.baselines for o in outcomes for a in o.attacks):
         console.print(_baseline_table(outcomes))
@@ -37,9 +41,16 @@ def print_outcomes(console: Console, outcomes: Sequence[DefenseOutcome], release
             console.print(_timeline_table(outcome))
     if any(o.transfer for o in outcomes):
         console.print(_transfer_table(outcomes))
-    for line in _remarks(outcomes):
+    for line in _remarks(outcomes, controls):
         console.print(line, style="yellow", highlight=False, soft_wrap=True, markup=False)
-    console.print(last_line(outcomes, release), highlight=False, soft_wrap=True, style="bold", markup=False)
+    broken = [f"{c.name}: {c.about}: {c.detail}" for c in controls if not c.passed]
+    if broken:
+        for line in broken:
+            console.print(f"FAILED {line}", style="bold red", highlight=False, soft_wrap=True, markup=False)
+        said = "INVALID: a control of the audit failed. Trust no number here."
+    else:
+        said = last_line(outcomes, release)
+    console.print(said, highlight=False, soft_wrap=True, style="bold", markup=False)
 
 
 def _main_table(outcomes: Sequence[DefenseOutcome]) -> Table:
@@ -199,7 +210,7 @@ def _transfer_table(outcomes: Sequence[DefenseOutcome]) -> Table:
     return table
 
 
-def _remarks(outcomes: Sequence[DefenseOutcome]) -> list[str]:
+def _remarks(outcomes: Sequence[DefenseOutcome], controls: Sequence[AuditControl]) -> list[str]:
     remarks = []
     for outcome in outcomes:
         called = outcome.called
@@ -214,6 +225,7 @@ def _remarks(outcomes: Sequence[DefenseOutcome]) -> list[str]:
     attacks = [a for o in outcomes for a in o.attacks]
     if attacks:
         remarks.append(_null_control(attacks))
+        remarks += _found_leaks(controls)
         remarks += _same_finding(attacks)
         if any(a.plan.neighbours == "apart" for a in attacks):
             remarks.append(APART)
@@ -250,6 +262,12 @@ def _null_control(attacks: Sequence[AttackOutcome]) -> str:
     if broken:
         return f"INVALID: permuted truth must give AUC 0.5, but gives {'; '.join(broken)}. Trust no number here."
     return "Scoring checked: with the truth permuted every AUC is 0.5 within its interval."
+
+
+def _found_leaks(controls: Sequence[AuditControl]) -> list[str]:
+    """Which attacks found the leaks that were planted for them."""
+    found = dict.fromkeys(c.about for c in controls if c.name == PLANTED and c.passed)
+    return [f"Attacks checked: on planted leaks these find every member: {', '.join(found)}."] if found else []
 
 
 def exposure_table(rows: Sequence[Exposure]) -> Table:

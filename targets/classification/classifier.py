@@ -23,7 +23,7 @@ from ..models.training_config import TrainingConfig, initial_weights
 from ..models.training_task import Query, TrainingTask
 from ..partition import Partition
 from ..party import clients_of
-from ..target import Progress, Run, Target, Utility, no_progress
+from ..target import Offers, Progress, Run, Target, Utility, no_progress
 
 TUNED: dict[str, dict[str, Any]] = {  # Lassila et al. 2025, released configuration, GCN
     "cora": {"lr": 1e-3, "weight_decay": 1e-5, "dropout": 0.5, "hidden": 64, "epochs": 200},
@@ -71,8 +71,15 @@ class Classifier(Target):
     release = MODEL_KIND
     sends = (MODEL_KIND, GLOBAL_KIND, UPDATE_KIND, *TABLE_KINDS)
     release_phrase = "what is published of the trained model"
+    games = tuple(NODE_GAMES)
     Settings = ClassifierSettings
     settings: ClassifierSettings
+
+    @property
+    def offers(self) -> Offers:
+        """What its settings say; how its models are trained is known."""
+        s = self.settings
+        return Offers(s.clients, s.split, s.features, s.recipe, s.game)
 
     def why_not(self, defense: Defense) -> str | None:
         if defense.needs_shared_model:

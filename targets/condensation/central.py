@@ -22,7 +22,7 @@ from ..messages import CONDENSED_KIND
 from ..models.propagation import Neighbourhood
 from ..partition import Partition
 from ..party import Client, clients_of
-from ..target import Progress, Run, Target, no_progress
+from ..target import Offers, Progress, Run, Target, no_progress
 from .condensed import CondensedGraph
 from .evaluation import EvaluationSettings, UtilityEvaluator
 from .gradient_distance import RatioOf, allocate_labels, condensed_size
@@ -67,8 +67,15 @@ class CentralCondensation(Target):
     release = CONDENSED_KIND
     release_phrase = "the condensed graph"
     sends = (CONDENSED_KIND,)
+    games = (LabelMembership.name,)
     Settings = CentralSettings
     settings: CentralSettings
+
+    @property
+    def offers(self) -> Offers:
+        """What its settings say of features."""
+        s = self.settings
+        return Offers(features=s.features)
 
     @classmethod
     def preset(cls, preset: str, data: Data) -> dict[str, Any]:

@@ -35,7 +35,7 @@ from ..models.backbone import BACKBONES, Weights
 from ..models.propagation import Neighbourhood
 from ..partition import partition
 from ..party import Client, clients_of
-from ..target import Progress, Run, Target, no_progress
+from ..target import Offers, Progress, Run, Target, no_progress
 from .condensed import CondensedGraph
 from .evaluation import EvaluationSettings, UtilityEvaluator
 from .gradient_distance import condensed_size
@@ -111,8 +111,15 @@ class FedGC(Target):
         *EXCHANGED_KINDS,
     )
     release_phrase = "the condensed graph"
+    games = (LabelMembership.name, LoneNode.name)
     Settings = FedGCSettings
     settings: FedGCSettings
+
+    @property
+    def offers(self) -> Offers:
+        """What its settings say of clients and features."""
+        s = self.settings
+        return Offers(s.clients, features=s.features)
 
     @classmethod
     def preset(cls, preset: str, data: Data) -> dict[str, Any]:

@@ -25,7 +25,7 @@ from ..models.backbone import BACKBONES, Weights
 from ..partition import partition
 from ..party import Client, clients_of
 from ..splits import SPLIT, SplitName, divided
-from ..target import Progress, Run, Target, no_progress
+from ..target import Offers, Progress, Run, Target, no_progress
 from .condensed import CondensedGraph, joined
 from .evaluation import EvaluationSettings, UtilityEvaluator
 from .gradient_distance import RatioOf, condensed_size
@@ -91,8 +91,15 @@ class FedGM(Target):
     matches_gradients = True
     sends = (CONDENSED_KIND, CONDENSED_UPLOAD_KIND, CLASS_GRADIENTS_KIND, MATCHING_MODEL_KIND)
     release_phrase = "the condensed graph"
+    games = (LabelMembership.name, LoneNode.name)
     Settings = FedGMSettings
     settings: FedGMSettings
+
+    @property
+    def offers(self) -> Offers:
+        """What its settings say of clients, splits and features."""
+        s = self.settings
+        return Offers(s.clients, s.split, s.features)
 
     def why_not(self, defense: Defense) -> str | None:
         if defense.needs_shared_model:

@@ -32,7 +32,7 @@ from ..models.model_ensemble import ask_models, train_models
 from ..models.propagation import gcn_operator
 from ..models.training_config import TrainingConfig, initial_weights
 from ..models.training_task import Query, TrainingTask
-from ..target import Progress, Run, Target, Utility, no_progress
+from ..target import Offers, Progress, Run, Target, Utility, no_progress
 from .control import PlantedLeak
 
 Leak = Literal["model", "updates", "tables", "release", "embeddings"]
@@ -62,8 +62,15 @@ class Planted(PlantedLeak):
     release_phrase = "what was planted"
     sends = (MODEL_KIND, GLOBAL_KIND, UPDATE_KIND, *TABLE_KINDS, CONDENSED_KIND, *COLLABORATION)
     dataset = "planted"
+    games = tuple(NODE_GAMES)
     Settings = PlantedSettings
     settings: PlantedSettings
+
+    @property
+    def offers(self) -> Offers:
+        """What its settings say of parties and of the game."""
+        s = self.settings
+        return Offers(s.clients, game=s.game)
 
     @classmethod
     def imitating(cls, other: type[Target]) -> dict[str, Any]:

@@ -13,12 +13,12 @@ from ...settings import Settings
 from ..channel import Channel, Retention
 from ..defense import Defense
 from ..federated.local_training import LocalTask, Subgraph
-from ..games.lone_node import lone_nodes
+from ..games.lone_node import LoneNode, lone_nodes
 from ..messages import CLASS_GRADIENTS_KIND, MATCHING_MODEL_KIND
 from ..models.training_config import TrainingConfig, initial_weights
 from ..partition import partition
 from ..party import Client, clients_of
-from ..target import Progress, Run, Utility, no_progress
+from ..target import Offers, Progress, Run, Utility, no_progress
 from .control import PlantedLeak
 
 RECIPE = TrainingConfig(architecture="gcn", hidden=32, epochs=1, dropout=0)
@@ -42,8 +42,15 @@ class PlantedGradients(PlantedLeak):
     release_phrase = "what was planted"
     sends = (MATCHING_MODEL_KIND, CLASS_GRADIENTS_KIND)
     dataset = "planted"
+    games = (LoneNode.name,)
     Settings = PlantedGradientsSettings
     settings: PlantedGradientsSettings
+
+    @property
+    def offers(self) -> Offers:
+        """What its settings say of clients."""
+        s = self.settings
+        return Offers(s.clients)
 
     def run(
         self,

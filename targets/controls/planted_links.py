@@ -11,7 +11,7 @@ from ...settings import Settings
 from ..channel import Channel, Retention
 from ..defense import Defense
 from ..federated.local_training import LocalTask, Subgraph
-from ..games.links import edge_presence
+from ..games.links import EdgePresence, edge_presence
 from ..messages import GLOBAL_KIND, GRADIENT_KIND, MODEL_KIND, UPDATE_KIND, posteriors_kind
 from ..models.training_config import TrainingConfig, initial_weights
 from ..partition import Partition
@@ -41,6 +41,7 @@ class PlantedLinks(PlantedLeak):
     release_phrase = "what was planted"
     sends = (MODEL_KIND, GLOBAL_KIND, UPDATE_KIND, GRADIENT_KIND, posteriors_kind("full"))
     dataset = "planted-links"
+    games = (EdgePresence.name,)
     Settings = PlantedLinksSettings
     settings: PlantedLinksSettings
 

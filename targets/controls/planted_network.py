@@ -12,13 +12,13 @@ from ...randomness import branch
 from ...settings import Settings
 from ..channel import Channel, Retention
 from ..defense import Defense
-from ..games.identities import identities
-from ..games.links import edge_presence
+from ..games.identities import Identity, identities
+from ..games.links import EdgePresence, edge_presence
 from ..messages import PUBLISHED_KIND
 from ..published import tensors_of
 from ..publishing.planted_accounts import plant
 from ..publishing.publish import OWNER, sensitive_links
-from ..target import Progress, Run, Utility, no_progress
+from ..target import Offers, Progress, Run, Utility, no_progress
 from .control import PlantedLeak
 
 ACCOUNTS = 10
@@ -46,8 +46,15 @@ class PlantedNetwork(PlantedLeak):
     sends = (PUBLISHED_KIND,)
     dataset = "planted-network"
     plain = True
+    games = (Identity.name, EdgePresence.name)
     Settings = PlantedNetworkSettings
     settings: PlantedNetworkSettings
+
+    @property
+    def offers(self) -> Offers:
+        """What its settings say of parties."""
+        s = self.settings
+        return Offers(s.clients)
 
     def run(
         self,

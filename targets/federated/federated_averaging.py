@@ -24,7 +24,7 @@ from ..models.training_config import TrainingConfig, initial_weights
 from ..partition import partition
 from ..party import Client, clients_of
 from ..splits import SPLIT, SplitName, divided
-from ..target import Progress, Run, Target, Utility, no_progress
+from ..target import Offers, Progress, Run, Target, Utility, no_progress
 from .local_training import (
     Correction,
     Forward,
@@ -362,8 +362,15 @@ class Federated(Target):
         LABELLED_COUNT_KIND,
     )
     loop: ClassVar[type[FederatedRun]] = FederatedRun
+    games = ("edge-presence", "label-membership")
     Settings = FederatedSettings
     settings: FederatedSettings
+
+    @property
+    def offers(self) -> Offers:
+        """What its settings say of clients, splits, features and answers."""
+        s = self.settings
+        return Offers(s.clients, s.split, s.features, answer_with=s.answer_with)
 
     def why_not(self, defense: Defense) -> str | None:
         if defense.needs_shared_model:

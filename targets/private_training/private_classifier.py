@@ -26,7 +26,7 @@ from ..models.training_config import TrainingConfig
 from ..partition import Partition
 from ..party import Client, clients_of
 from ..splits import OF_CLIENT_AND_CLASS, SPLIT, SplitName, divided
-from ..target import Progress, Run, Target, Utility, no_progress
+from ..target import Offers, Progress, Run, Target, Utility, no_progress
 from .clipped_training import NoisySteps
 
 POSTERIORS_KIND = posteriors_kind("full")
@@ -148,9 +148,15 @@ class PrivateClassifier(Target):
     release_phrase = "what is published of the privately trained model"
     sends: ClassVar[tuple[str, ...]] = (MODEL_KIND, POSTERIORS_KIND)
     one_record = True
-    answers_as_they_are = False
+    games = ("edge-presence", "label-membership")
     Settings = PrivateSettings
     settings: PrivateSettings
+
+    @property
+    def offers(self) -> Offers:
+        """What its settings say; answers are computed on what a defense made of the graph."""
+        s = self.settings
+        return Offers(split=s.split, features=s.features, answer_with="defended")
 
     @abstractmethod
     def trained(self, training: TrainingNodes) -> Trained:

@@ -18,15 +18,15 @@ from ..channel import Channel, Retention
 from ..defense import Defense
 from ..device import usable_device
 from ..game import Game
-from ..games.identities import OTHERS, identities
-from ..games.links import NON_EDGES, edge_presence
+from ..games.identities import OTHERS, Identity, identities
+from ..games.links import NON_EDGES, EdgePresence, edge_presence
 from ..messages import PUBLISHED_KIND
 from ..models.model_ensemble import ask_models, train_models
 from ..models.training_config import TrainingConfig
 from ..models.training_task import Query, TrainingTask
 from ..party import Client
 from ..published import tensors_of
-from ..target import Progress, Run, Target, Utility, no_progress
+from ..target import Offers, Progress, Run, Target, Utility, no_progress
 from .planted_accounts import plant
 
 OWNER = "client:0"
@@ -68,6 +68,7 @@ class Publish(Target):
     release_phrase = "the published graph"
     sends = (PUBLISHED_KIND,)
     plain = True
+    games = (Identity.name, EdgePresence.name)
     Settings = PublishSettings
     settings: PublishSettings
 
@@ -76,9 +77,9 @@ class Publish(Target):
         return {}
 
     @property
-    def clients(self) -> int:
+    def offers(self) -> Offers:
         """The owner alone."""
-        return 1
+        return Offers(clients=1)
 
     def why_not(self, defense: Defense) -> str | None:
         if type(defense) is Defense or "on_graph" in defense.hooks():

@@ -1,0 +1,254 @@
+"""What `gaudit attack` and `gaudit inspect` are asked for, as a plan like any other."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from torch_geometric.data import Data
+
+from ...attacks.attack import Attack
+from ...errors import InputError, unknown_name
+from ...registry import find, registered
+from ...targets.defense import Defense
+from ...targets.game import Neighbours
+from ...targets.target import Target
+from ...targets.transcript import observer_members
+from .grid import Grid
+from .plan import Plan, PlannedAttack, PlannedDefense, PlannedTarget
+from .resolve import graph_of, merged, target_of
+
+SEEDS = {"quick": 1, "paper": 5}
+RECORDED = "recorded"
+
+
+@dataclass(frozen=True)
+class AttackRequest:
+    """What the user asked for, word for word.
+
+    Attributes:
+        defenses: names with the settings that were written behind them.
+        settings: of the target.
+        attack_settings: of those attacks that have them.
+    """
+
+    target: str
+    attacks: tuple[str, ...]
+    dataset: str = "citations"
+    graph: str | None = None
+    defenses: tuple[tuple[str, Mapping[str, Any]], ...] = ()
+    strength: float | None = None
+    preset: str = "quick"
+    ratio: float | None = None
+    ratio_of: str | None = None
+    settings: Mapping[str, Any] | None = None
+    attack_settings: Mapping[str, Any] | None = None
+    seed: int = 0
+    device: str = "cpu"
+    observer: str | None = None
+    neighbours: str = "true"
+    seeds: int | None = None
+    timeline: bool = False
+    transfer: bool = False
+    transcript: str | None = None
+    save_transcripts: str | None = None
+    workers: int | None = None
+    sweep: bool = False
+
+    @property
+    def repetitions(self) -> int:
+        """How many seeds run."""
+        return self.seeds or SEEDS.get(self.preset, 1)
+
+
+def plan_of(request: AttackRequest) -> tuple[Plan, Data, Target]:
+    """The plan that a request amounts to, its graph, and the target as it was asked for.
+
+    Raises:
+        InputError: something in the request does not exist or does not fit.
+    """
+    attacks = tuple(_attacks(request))
+    data = asked_graph(request)
+    target = asked_target(request, data)
+    _check_observers(attacks, target)
+    if request.transcript is not None:
+        _check_nothing_runs(request, target)
+        runs = PlannedTarget(name=RECORDED, settings=_recorded(request, target))
+        return _plan(request, runs, (), attacks), data, target
+    if request.save_transcripts is not None and target.offers.split != "dataset":
+        raise InputError(
+            "--save-transcripts: members are drawn at random and a transcript does not say who they are: "
+            "add --set split=dataset"
+        )
+    runs = PlannedTarget(name=request.target, settings=target.settings.model_dump())
+    return _plan(request, runs, tuple(_defenses(request, target)), attacks), data, target
+
+
+def _plan(
+    request: AttackRequest,
+    target: PlannedTarget,
+    defenses: tuple[PlannedDefense, ...],
+    attacks: tuple[PlannedAttack, ...],
+) -> Plan:
+    content = {
+        "name": request.target,
+        "datasets": (request.dataset if request.graph is None else request.graph,),
+        "seeds": 1 if request.transcript is not None else request.repetitions,
+        "seed": request.seed,
+        "timeline": request.timeline,
+        "alternatives": False,
+        "target": (target,),
+        "defense": defenses,
+        "attack": attacks,
+    }
+    return Plan.checked("request", content)
+
+
+def asked_graph(request: AttackRequest) -> Data:
+    """The graph of a request.
+
+    A recorded run was trained on somebody's split: one that is drawn here would make up the truth.
+    """
+    name = request.dataset if request.graph is None else request.graph
+    plain = find("targets", request.target).plain
+    return graph_of(name, request.graph is not None, draw_split=request.transcript is None, plain=plain)
+
+
+def asked_target(request: AttackRequest, data: Data) -> Target:
+    """The target of a request, with every option that concerns it."""
+    fields = find("targets", request.target).Settings.model_fields
+    options = {"ratio": request.ratio, "ratio_of": request.ratio_of, "device": request.device}
+    # a device that nobody asked for is no setting of targets that compute nothing
+    given = {
+        key: value
+        for key, value in options.items()
+        if value is not None and (key in fields or (key, value) != ("device", "cpu"))
+    }
+    transfer = {"transfer": True} if request.transfer else {}
+    return target_of(request.target, request.preset, data, given, transfer, dict(request.settings or {}))
+
+
+def asked_defense(name: str, own: Mapping[str, Any], request: AttackRequest) -> dict[str, Any]:
+    """Its preset, its own settings, and the strength that was asked for if it has one."""
+    kind: type[Defense] = find("defenses", name)
+    settings = {**kind.preset(request.preset), **own}
+    if request.strength is not None and kind.strength is not None:
+        if own.get(kind.strength, request.strength) != request.strength:
+            raise InputError(
+                f"--strength {request.strength:g}: --defense {name} gives another '{kind.strength}', leave out one"
+            )
+        settings[kind.strength] = request.strength
+    return settings
+
+
+def _defenses(request: AttackRequest, target: Target) -> Iterator[PlannedDefense]:
+    """Each asked (or published) defense once; with ``sweep`` at the strengths that it suggests, or one."""
+    asked = request.defenses or ((target.published_defense, {}),)
+    if request.strength is not None:
+        _check_strength(tuple(name for name, _ in asked))
+    seen = list[tuple[str, dict[str, Any]]]()
+    for name, own in asked:
+        settings = asked_defense(name, own, request)
+        if (name, settings) in seen:
+            continue
+        seen.append((name, settings))
+        kind: type[Defense] = find("defenses", name)
+        sweeps = request.sweep and kind.strength is not None and kind.strength not in settings
+        yield PlannedDefense(name=name, settings=settings, strengths=None if sweeps else ())
+
+
+def _check_strength(names: tuple[str, ...]) -> None:
+    knobs = [name for name in names if find("defenses", name).strength is not None]
+    if len(knobs) != 1:
+        raise InputError(
+            f"--strength needs exactly one defense with a strength, these have one: {', '.join(knobs) or 'none'}"
+        )
+
+
+def _attacks(request: AttackRequest) -> Iterator[PlannedAttack]:
+    names = tuple(registered("attacks")) if "all" in request.attacks else tuple(dict.fromkeys(request.attacks))
+    if request.observer is not None:
+        observer_members(request.observer)
+    asked: tuple[Neighbours, ...] = (
+        ("true", "partial", "none") if request.neighbours == "all" else (request.neighbours,)  # type: ignore[assignment]
+    )
+    given = request.attack_settings or {}
+    known = {key for name in names for key in find("attacks", name).Settings.model_fields}
+    for key in given:
+        if key not in known:
+            raise unknown_name("attack setting", key, sorted(known))
+    for name in names:
+        kind: type[Attack[Any]] = find("attacks", name)
+        own = {key: value for key, value in given.items() if key in kind.Settings.model_fields}
+        settings = {**kind.preset(request.preset), **own}
+        kind(**settings)
+        yield PlannedAttack(
+            name=name, observers=(request.observer or kind.observer,), neighbours=asked, settings=settings
+        )
+
+
+def _check_observers(attacks: tuple[PlannedAttack, ...], target: Target) -> None:
+    """Refuses a client that will not exist before anything runs."""
+    clients = target.offers.clients
+    for plan in attacks:
+        (observer,) = plan.observers or ()
+        if observer == find("attacks", plan.name).observer:
+            continue  # nobody asked for it: the attack is left out where it has no place
+        for member in observer_members(observer):
+            number = member.partition(":")[2]
+            if clients == 0 and number:
+                raise InputError(f"no party '{member}' in this run: it has no clients (--set clients=4 makes some)")
+            if clients is not None and number and int(number) >= clients:
+                raise InputError(
+                    f"no party '{member}' in this run: its clients are client:0 to client:{clients - 1}"
+                )
+
+
+def _check_nothing_runs(request: AttackRequest, target: Target) -> None:
+    """Refuses what would change a run where none takes place."""
+    knows = {"game", "recipe"} if target.offers.recipe is not None else set[str]()
+    unused = {
+        "--defense": request.defenses,
+        "--strength": request.strength is not None,
+        "--sweep": request.sweep,
+        "--set": set(request.settings or {}) - knows,
+        "--ratio": request.ratio is not None,
+        "--seeds": request.seeds is not None,
+        "--timeline": request.timeline,
+        "--transfer": request.transfer,
+        "--save-transcripts": request.save_transcripts,
+    }
+    for option, given in unused.items():
+        if given:
+            raise InputError(f"{option} has no meaning with --transcript, which runs nothing: leave it out")
+
+
+def _recorded(request: AttackRequest, target: Target) -> dict[str, Any]:
+    settings = merged(target.settings.model_dump(mode="json"), {})
+    return {"transcript": request.transcript, "of": request.target, "settings": settings, "device": request.device}
+
+
+def recording(grid: Grid, folder: str | None) -> Grid:
+    """The same trials, each of which writes what is sent into a file of its own in a folder.
+
+    Raises:
+        InputError: the folder cannot be made.
+    """
+    if folder is None:
+        return grid
+    place = Path(folder)
+    try:
+        place.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"cannot write transcripts to {folder}: {error.strerror or error}") from error
+    taken: dict[str, int] = {}
+    tasks = []
+    for task in grid.tasks:
+        if task.cell >= 0:
+            name = f"{task.plan.defense}-seed{task.plan.index}"
+            taken[name] = taken.get(name, 0) + 1
+            again = f"-{taken[name]}" if taken[name] > 1 else ""  # the same defense with other settings
+            file = str(place / f"{name}{again}.safetensors")
+            task = replace(task, plan=replace(task.plan, transcript=file))  # noqa: PLW2901
+        tasks.append(task)
+    return replace(grid, tasks=tuple(tasks))

@@ -1,0 +1,141 @@
+"""What `gaudit attack` does: the audit of a small plan, in a ledger that nobody keeps."""
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from ... import __version__
+from ...errors import InputError
+from ...targets.external.recorded import Recorded
+from ..planning.grid import laid_out
+from ..planning.request import AttackRequest, plan_of, recording
+from ..running.ledger import Ledger
+from ..running.runner import run_audit
+from ..statistics.vulnerability import as_csv
+from .assemble import assemble
+from .audit_result import Audit, AuditControl
+from .outcome import DefenseOutcome
+from .outcomes import SCHEMA
+
+Report = Callable[[str, str, int, int], None]
+
+
+@dataclass(frozen=True)
+class AttackAudit:
+    """What came out, with what is needed to do it again.
+
+    Attributes:
+        request: what was asked for.
+        dataset: the graph's name.
+        target_settings: presets resolved.
+        release_phrase: how a sentence calls what an outsider holds.
+        outcomes: the undefended control first.
+        controls: checks of the audit itself: permuted truth, planted leaks, shadow models.
+    """
+
+    request: AttackRequest
+    dataset: str
+    target_settings: dict[str, Any]
+    release_phrase: str
+    outcomes: tuple[DefenseOutcome, ...]
+    controls: tuple[AuditControl, ...]
+
+    @property
+    def valid(self) -> bool:
+        """Whether every control holds; if not, no number in it means anything."""
+        return all(control.passed for control in self.controls)
+
+    @property
+    def seeds(self) -> int:
+        """How many repetitions ran."""
+        return 1 if self.request.transcript is not None else self.request.repetitions
+
+    def headline(self) -> str:
+        """What was audited, in a line."""
+        if self.request.transcript is not None:
+            return f"{self.request.transcript}, recorded from {self.request.target}, on {self.dataset}"
+        runs = f"{self.seeds} seed{'s' if self.seeds != 1 else ''}"
+        return f"{self.request.target} on {self.dataset}, preset {self.request.preset}, {runs}"
+
+    def per_node(self) -> str:
+        """How exposed each member is, as CSV; the most exposed first within each attack."""
+        return as_csv(
+            (
+                {
+                    "defense": outcome.defense,
+                    "attack": a.plan.name,
+                    "observer": a.plan.observer,
+                    "neighbours": a.plan.neighbours,
+                },
+                a.exposed,
+            )
+            for outcome in self.outcomes
+            for a in outcome.attacks
+        )
+
+    def to_json(self, summary: str) -> str:
+        """All results with their summary in words; the same request gives the same bytes."""
+        content = {
+            "schema": SCHEMA,
+            "gaudit": __version__,
+            "target": self.request.target,
+            "dataset": self.dataset,
+            "preset": self.request.preset,
+            "settings": self.target_settings,
+            "seed": self.request.seed,
+            "seeds": self.seeds,
+            "valid": self.valid,
+            "controls": [vars(control) for control in self.controls],
+            "outcomes": [o.as_dict() for o in self.outcomes],
+            "summary": summary,
+        }
+        return json.dumps(content, indent=2, sort_keys=True, allow_nan=False) + "\n"
+
+
+def run_attack(request: AttackRequest, report: Report) -> AttackAudit:
+    """Runs the undefended control, the asked (or published) defenses, all attacks and seeds, and the controls.
+
+    Raises:
+        InputError: something in the request does not exist or does not fit, or a trial could not be run.
+    """
+    plan, data, target = plan_of(request)
+    grid = laid_out(plan, dict.fromkeys(plan.datasets, data))
+    for name, reason in grid.cells[0].refused.items():
+        raise InputError(f"the defense '{name}' has no place in the target '{request.target}': {reason}")
+    grid = recording(grid, request.save_transcripts)
+    workers = request.workers if request.device == "cpu" else 1
+    with TemporaryDirectory() as folder, Ledger(Path(folder) / "attack.db", write=True) as ledger:
+        run_audit(plan, grid, ledger, lambda task, done: None, workers, report=report)
+        audit = assemble(ledger.content())
+    outcomes = _outcomes(audit)
+    recorded = request.transcript is not None
+    settings = (
+        Recorded(**plan.target[0].settings).assumed() if recorded else target.settings.model_dump(mode="json")
+    )
+    return AttackAudit(
+        request,
+        data.name,
+        settings,
+        target.release_phrase,
+        tuple(map(_as_recorded, outcomes)) if recorded else outcomes,
+        audit.controls,
+    )
+
+
+def _outcomes(audit: Audit) -> tuple[DefenseOutcome, ...]:
+    """Those of the one target. Trials that failed, and a table without a result, are refused: they read as safety."""
+    for failure in audit.failures:
+        raise InputError(failure.reason)
+    (section,) = audit.sections
+    if not any(outcome.attacks for outcome in section.outcomes):
+        reasons = {name: why for outcome in section.outcomes for name, why in outcome.refused.items()}
+        raise InputError("no attack applies: " + "; ".join(f"{name}: {why}" for name, why in reasons.items()))
+    return section.outcomes
+
+
+def _as_recorded(outcome: DefenseOutcome) -> DefenseOutcome:
+    """Which defense was in place in a recorded run nobody knows."""
+    return replace(outcome, defense="recorded", phrase="in the recorded run", guarantee=None, promise=None)

@@ -1,0 +1,1 @@
+"""Runs that took place elsewhere."""

@@ -175,10 +175,11 @@ class Published:
     world: World
     given: Grant
     transcript: Transcript
+    observer: str = "public"
 
     @property
     def view(self) -> View:
-        return self.given.renamed(self.transcript.seen_by("public"))
+        return self.given.renamed(self.transcript.seen_by(self.observer))
 
     def scores(self, attack: Attack, seed: int = 0) -> Scores:
         return attack(self.view, self.given.knowledge, np.random.SeedSequence(seed))

@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from safetensors import SafetensorError
 from safetensors.torch import save_file
 
-import support.kinds  # noqa: F401 (declares what is sent here)
 from gaudit.errors import InputError
 from gaudit.targets.channel import Channel, keep_kinds
 from gaudit.targets.transcript import FORMAT, Message, Transcript, observer_members
+from support.kinds import GRADIENTS, HELD, PING, RELEASE, SHARED, SUMS
 
 OBSERVERS = ("public", "server", "client:0", "client:1", "server+client:1", "client:0+client:1", "public+server")
 SEALED = ("server",)
@@ -24,19 +24,19 @@ RARE = (torch.float8_e4m3fn, torch.complex64)  # NotImplementedError when loaded
 
 def recorded():
     """Two clients and a server: sealed sums, encoders, models, gradients, a release; pings are not kept."""
-    channel = Channel(retain=keep_kinds("sums", "encoder", "shared-model", "gradients", "release"))
-    channel.send("ping", "server", "clients", 7, {"w": torch.zeros(9)})
+    channel = Channel(retain=keep_kinds(SUMS, HELD, SHARED, GRADIENTS, RELEASE))
+    channel.send(PING, "server", "clients", 7, {"w": torch.zeros(9)})
     for n in (0, 1):
         sums = {"sums": torch.full((3, 2), float(n)), "degree": torch.arange(3)}
-        channel.send("sums", f"client:{n}", "server", -1, sums, SEALED)
-        channel.hold("encoder", f"client:{n}", -1, {"w": torch.ones(n + 1, 5)})
+        channel.send(SUMS, f"client:{n}", "server", -1, sums, SEALED)
+        channel.hold(HELD, f"client:{n}", -1, {"w": torch.ones(n + 1, 5)})
     for round_ in range(3):
-        channel.send("shared-model", "server", "clients", round_, {"w": torch.full((4,), float(round_))})
+        channel.send(SHARED, "server", "clients", round_, {"w": torch.full((4,), float(round_))})
         for n in (0, 1):
             gradient = {"0/w": torch.tensor([n, round_]).float(), "has": torch.tensor([True])}
-            channel.send("gradients", f"client:{n}", "server", round_, gradient)
+            channel.send(GRADIENTS, f"client:{n}", "server", round_, gradient)
     x = torch.arange(6.0, dtype=torch.float64).reshape(2, 3).t()
-    channel.send("release", "server", "public", 3, {"x": x, "one": torch.tensor(7), "empty": x[:0], "again": x})
+    channel.send(RELEASE, "server", "public", 3, {"x": x, "one": torch.tensor(7), "empty": x[:0], "again": x})
     return channel.transcript
 
 
@@ -66,8 +66,8 @@ def refuses(path, message):
 @pytest.mark.parametrize("own", [torch.zeros(3), torch.nn.Parameter(torch.zeros(3)), torch.zeros(9)[::3]])
 def test_what_is_sent_or_held_is_a_copy(own, keep):
     channel, own = Channel(retain=lambda _: keep), own.detach().zero_().requires_grad_(own.requires_grad)
-    first, second = (channel.send("shared-model", "server", f"client:{n}", 0, {"w": own}) for n in (0, 1))
-    channel.hold("encoder", "client:0", -1, {"w": own})
+    first, second = (channel.send(SHARED, "server", f"client:{n}", 0, {"w": own}) for n in (0, 1))
+    channel.hold(HELD, "client:0", -1, {"w": own})
     with torch.no_grad():
         own += 1
         first["w"] += 10
@@ -80,17 +80,17 @@ def test_what_is_sent_or_held_is_a_copy(own, keep):
 
 def test_changing_a_view_does_not_change_the_record():
     transcript = recorded()
-    transcript.seen_by("server").last("gradients").tensors["0/w"].fill_(99)
+    transcript.seen_by("server").last(GRADIENTS).tensors["0/w"].fill_(99)
     same(transcript.messages, recorded().messages)
 
 
 @pytest.mark.parametrize(
     ("observer", "expected"),
     [
-        ("public", {"release": 1}),
-        ("server", {"sums": 2, "shared-model": 3, "gradients": 6, "release": 1}),
-        ("client:1", {"sums": 1, "encoder": 1, "shared-model": 3, "gradients": 3, "release": 1}),
-        ("server+client:1", {"sums": 2, "encoder": 1, "shared-model": 3, "gradients": 6, "release": 1}),
+        ("public", {RELEASE: 1}),
+        ("server", {SUMS: 2, SHARED: 3, GRADIENTS: 6, RELEASE: 1}),
+        ("client:1", {SUMS: 1, HELD: 1, SHARED: 3, GRADIENTS: 3, RELEASE: 1}),
+        ("server+client:1", {SUMS: 2, HELD: 1, SHARED: 3, GRADIENTS: 6, RELEASE: 1}),
     ],
 )
 def test_each_observer_sees_its_part_of_what_is_kept_and_all_is_counted(observer, expected):
@@ -98,23 +98,23 @@ def test_each_observer_sees_its_part_of_what_is_kept_and_all_is_counted(observer
     assert kinds(transcript.seen_by(observer)) == expected
     assert kinds(transcript.seen_by(*observer.split("+"))) == expected
     counted = {row.kind: row.count for row in transcript.exposure([observer])}
-    assert counted == (expected if observer == "public" else expected | {"ping": 1})
+    assert counted == (expected if observer == "public" else expected | {PING: 1})
 
 
 def test_sealed_messages_show_the_relay_their_header_only():
     transcript = recorded()
-    relayed = [m for m in transcript.seen_by("server").messages if m.kind == "sums"]
+    relayed = [m for m in transcript.seen_by("server").messages if m.kind == SUMS]
     assert [(m.sender, m.round, dict(m.tensors)) for m in relayed] == [("client:0", -1, {}), ("client:1", -1, {})]
-    with pytest.raises(InputError, match="'server' sees no 'sums'"):
-        transcript.seen_by("server").last("sums")
-    assert transcript.seen_by("public", "server").of_kind("sums") == ()
-    opened = transcript.seen_by("server", "client:1").of_kind("sums")  # with the key that clients share
+    with pytest.raises(InputError, match=f"'server' sees no '{SUMS}'"):
+        transcript.seen_by("server").last(SUMS)
+    assert transcript.seen_by("public", "server").of_kind(SUMS) == ()
+    opened = transcript.seen_by("server", "client:1").of_kind(SUMS)  # with the key that clients share
     assert [float(m.tensors["sums"].max()) for m in opened] == [0, 1]
 
 
 parties = st.sampled_from(["server", "client:0", "client:1", "clients", "public"])
 sealing = st.sampled_from([(), SEALED])
-message = st.tuples(st.sampled_from("ab"), parties, parties, st.integers(-1, 3), st.integers(0, 3), sealing)
+message = st.tuples(st.sampled_from([PING, SUMS]), parties, parties, st.integers(-1, 3), st.integers(0, 3), sealing)
 
 
 @given(sent=st.lists(message.filter(lambda m: m[1] not in ("clients", "public")), max_size=8))
@@ -139,8 +139,8 @@ def test_exposure_counts_what_an_observer_sees(sent, observer):
 
 def test_view_until_a_round_holds_nothing_later():
     view = recorded().seen_by("server")
-    assert kinds(view.until(0)) == {"sums": 2, "shared-model": 1, "gradients": 2}
-    assert float(view.until(1).last("shared-model").tensors["w"][0]) == 1
+    assert kinds(view.until(0)) == {SUMS: 2, SHARED: 1, GRADIENTS: 2}
+    assert float(view.until(1).last(SHARED).tensors["w"][0]) == 1
 
 
 @pytest.mark.parametrize("observer", ["sever", "client:", "client:x", "clients", "", "server+", "server+client:-1"])

@@ -81,7 +81,7 @@ def test_blind_it_claims_nothing(run, graph):
 def test_the_public_sees_no_gradient(run, graph):
     plan = TrialPlan("planted-gradients", {}, "none", {}, (AttackPlan("gradient-readout"),), 0, 0)
     result = attacks_on(plan, run, graph, np.random.SeedSequence(0))
-    assert "sees no 'class-gradients' message" in result.refused["gradient-readout"]
+    assert "sees no uploads that carry gradients of single classes" in result.refused["gradient-readout"]
 
 
 def test_of_a_condensing_federation_lone_nodes_are_named(graph):

@@ -301,7 +301,7 @@ def test_a_broken_table_is_refused(world, broken, says):
 
 def test_without_a_table_it_does_not_apply(world):
     given, _ = world.given(LinkPosterior())
-    with pytest.raises(InputError, match="'posteriors-full'"):
+    with pytest.raises(InputError, match="sees no messages that carry posteriors"):
         LinkPosterior()(Channel().transcript.seen_by("public"), given.knowledge, np.random.SeedSequence(0))
 
 

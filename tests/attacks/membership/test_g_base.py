@@ -300,8 +300,8 @@ def test_updates_are_asked_too(leaky):
         for name, w in weights.items()
     }
     for client, sent in enumerate((weights, noise)):
-        channel.send("update", f"client:{client}", "public", 0, sent)
-    both = replace(leaky[0], transcript=channel.transcript).scores(GBASE()).score
+        channel.send("update", f"client:{client}", "server", 0, sent)
+    both = replace(leaky[0], transcript=channel.transcript, observer="server").scores(GBASE()).score
     assert (both >= leaky[0].scores(GBASE()).score - 1e-9).all()
 
 

@@ -110,7 +110,7 @@ def test_a_negative_link_is_refused(world, publish):
 def test_without_a_release_it_does_not_apply(world, publish):
     transcript = publish(world.release(world.members))
     transcript.messages.pop()
-    with pytest.raises(InputError, match=r"'mia' does not apply.*'condensed-graph'"):
+    with pytest.raises(InputError, match=r"'mia' does not apply.*that carry a condensed graph"):
         world.judged(mia(), transcript)
 
 

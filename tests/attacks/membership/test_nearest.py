@@ -10,6 +10,8 @@ from gaudit.errors import InputError
 from gaudit.targets.channel import Channel
 from gaudit.targets.messages import CONDENSED_KIND, CONDENSED_ROWS_KIND, CONDENSED_UPLOAD_KIND, INITIAL_ROWS_KIND
 
+NOTHING_TO_READ = r"does not apply: .* sees .* messages that carry a condensed graph or rows of real nodes"
+
 
 def test_planted_rows_are_found(world, publish):
     found = auc_finding([world.judged(Nearest(), publish(world.release(world.members)))])
@@ -128,7 +130,7 @@ def test_a_broken_release_is_refused(world, publish, how, says):
 def test_without_a_release_it_does_not_apply(world, publish):
     transcript = publish(world.release(world.members))
     transcript.messages.pop()
-    with pytest.raises(InputError, match=r"'nearest' does not apply.*'condensed-graph'"):
+    with pytest.raises(InputError, match=r"'nearest' does not apply.*that carry a condensed graph"):
         world.judged(Nearest(), transcript)
 
 
@@ -177,7 +179,7 @@ def test_planted_rows_told_to_a_client_are_found_by_that_client_alone(world):
     channel.send(CONDENSED_ROWS_KIND, "client:1", "client:0", 0, content)
     found = auc_finding([world.judged(Nearest(), channel.transcript, "client:0")])
     assert found.estimate > 0.99
-    with pytest.raises(InputError, match="sees no message"):
+    with pytest.raises(InputError, match=NOTHING_TO_READ):
         world.judged(Nearest(), channel.transcript, "server")
     with pytest.raises(InputError, match="but its own"):
         world.judged(Nearest(), channel.transcript, "client:1")
@@ -193,7 +195,7 @@ def test_planted_rows_to_start_from_are_found_by_the_server_alone(world):
     content = {"x": world.data.x[world.members], "y": world.data.y[world.members]}
     channel.send(INITIAL_ROWS_KIND, "client:1", "server", -1, content)
     assert auc_finding([world.judged(Nearest(), channel.transcript, "server")]).estimate > 0.99
-    with pytest.raises(InputError, match="sees no message"):
+    with pytest.raises(InputError, match=NOTHING_TO_READ):
         world.judged(Nearest(), channel.transcript, "public")
     channel.send(INITIAL_ROWS_KIND, "client:1", "server", -1, {**content, "x": torch.zeros(3, 2)})
     with pytest.raises(InputError, match="'initial-rows' must hold finite features x"):

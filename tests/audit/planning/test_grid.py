@@ -111,7 +111,7 @@ def test_refused_defenses_are_noted_and_not_run():
     several = [{"name": "ldp"}, {"name": "label-noise", "strengths": [1.0]}]
     grid = grid_of({"defense": several, "target": [*BASE["target"], {"name": "fedgc"}]})
     assert list(grid.cells[0].refused) == ["ldp"]
-    assert "none of which these settings send" in grid.cells[0].refused["ldp"]
+    assert "and these settings send no such message" in grid.cells[0].refused["ldp"]
     assert not grid.cells[1].refused
     ran = {(task.cell, task.plan.defense) for task in trials(grid)}
     assert (0, "ldp") not in ran

@@ -15,7 +15,8 @@ from gaudit.errors import InputError
 from gaudit.graphs.datasets.loading import load_dataset
 from gaudit.targets.channel import Channel
 from gaudit.targets.classification.classifier import Classifier
-from gaudit.targets.messages import TABLE_KINDS
+from gaudit.targets.messages import TABLE_KINDS, kinds_of
+from support.kinds import way_of
 
 TABLES = [kind for kind in TABLE_KINDS if kind.startswith("posteriors")]
 STEPS = (0.01, 0.1, 0.3, 1.0)
@@ -100,7 +101,7 @@ def test_a_finer_step_tells_more():
 def test_other_messages_pass_untouched(kind):
     channel = Channel(mods=(RoundedPosteriors().on_message(np.random.SeedSequence(0)),))
     tensors = {"posteriors": torch.tensor([[0.123, 0.877]])}
-    assert torch.equal(channel.send(kind, "server", "public", 1, tensors)["posteriors"], tensors["posteriors"])
+    assert torch.equal(channel.send(kind, *way_of(kind), 1, tensors)["posteriors"], tensors["posteriors"])
 
 
 @pytest.mark.parametrize("kind", TABLES)
@@ -108,7 +109,7 @@ def test_every_table_of_posteriors_is_rounded_and_the_senders_stays(kind):
     posteriors = torch.tensor([[0.123, 0.877]])
     assert told(posteriors, 0.1, kind).tolist() == [[pytest.approx(0.1), pytest.approx(0.9)]]
     assert torch.equal(posteriors, torch.tensor([[0.123, 0.877]]))
-    assert set(RoundedPosteriors.acts_on) == set(TABLES)
+    assert set(kinds_of([RoundedPosteriors.acts_on])) == set(TABLES)
 
 
 @pytest.fixture(scope="module")

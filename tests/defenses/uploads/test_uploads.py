@@ -25,6 +25,7 @@ from gaudit.targets.messages import (
     declare,
     kinds_of,
 )
+from support.kinds import PING, way_of
 
 
 def watching():
@@ -89,10 +90,12 @@ def test_who_trains_in_place_what_it_received_does_not_change_what_is_remembered
     assert float(seen[0]["w1"][0, 0]) == 3
 
 
-@pytest.mark.parametrize("kind", [GLOBAL_KIND, "class-counts", "neighbour-sums", "control", "model"])
+@pytest.mark.parametrize(
+    "kind", [GLOBAL_KIND, "class-counts", "neighbour-sums", "global-control", "generator", "model", PING]
+)
 def test_other_messages_and_what_a_server_relays_pass_untouched(kind):
     channel, seen = watching()
-    assert torch.equal(channel.send(kind, "client:0", "server", 0, weights(3))["w1"], weights(3)["w1"])
+    assert torch.equal(channel.send(kind, *way_of(kind), 0, weights(3))["w1"], weights(3)["w1"])
     relayed = channel.send("generator-gradient", "server", "client:0", 0, weights(3))
     assert torch.equal(relayed["w1"], weights(3)["w1"])
     assert not seen
@@ -100,7 +103,7 @@ def test_other_messages_and_what_a_server_relays_pass_untouched(kind):
 
 def test_an_update_before_any_global_weights_is_refused():
     channel, _ = watching()
-    with pytest.raises(InputError, match=f"'client:0' sends an '{UPDATE_KIND}' before any '{GLOBAL_KIND}'"):
+    with pytest.raises(InputError, match=f"'client:0' sends '{UPDATE_KIND}' before any '{GLOBAL_KIND}'"):
         upload(channel, 1)
 
 

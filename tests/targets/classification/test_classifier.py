@@ -17,9 +17,11 @@ from gaudit.registry import find, registered
 from gaudit.targets.channel import keep_kinds
 from gaudit.targets.classification.classifier import Classifier
 from gaudit.targets.defense import Defense
+from gaudit.targets.messages import Carries, Carrying
 from gaudit.targets.models.model_ensemble import train_models
 from gaudit.targets.models.training_config import TrainingConfig
 from gaudit.targets.models.training_task import TrainingTask
+from support.kinds import HELD
 
 NODES, CLASSES = 60, 3
 SMALL = {"hidden": 6, "epochs": 12, "dropout": 0.25}
@@ -334,8 +336,8 @@ PLACED |= {
 }
 PLACED |= {"one-bit-features", "piecewise-features", "no-features"}
 NO_UPLOADS = (
-    "it changes update and gradient and class-gradients and self-training-gradients and control-variate and "
-    "generator-gradient, none of which these settings send"
+    "it changes uploads that carry gradients or weights after local training, "
+    "and these settings send no such message"
 )
 UPLOADS = ("ldp", "gaussian-uploads", "noise-instead", "quantised-uploads", "top-k-uploads")
 OF_A_GRAPH = ("random-edit", "random-switch", "random-walk", "feature-switch", "spectral-switch", "spectral-edit")
@@ -384,7 +386,7 @@ def test_a_defense_that_has_no_place_here_is_refused(graph, name, reason):
 @pytest.mark.parametrize("publish", [("model", "labels"), ("labels",), ()])
 def test_a_defense_of_messages_that_these_settings_do_not_send_is_refused(graph, publish):
     target, defense = Classifier(publish=publish), find("defenses", "rounded-posteriors")()
-    assert "none of which these settings send" in str(target.why_not(defense))
+    assert "and these settings send no such message" in str(target.why_not(defense))
     with pytest.raises(InputError, match="'rounded-posteriors' has no place"):
         defended(graph, defense, publish=publish)
 
@@ -392,10 +394,10 @@ def test_a_defense_of_messages_that_these_settings_do_not_send_is_refused(graph,
 def test_a_defense_of_uploads_has_a_place_where_there_are_uploads():
     class Noise(Defense):
         name = "noise"
-        acts_on = ("update",)
+        acts_on = Carrying.any_of(Carries.UPDATE)
 
     assert Classifier(clients=2).why_not(Noise()) is None
-    assert "none of which these settings send" in str(Classifier().why_not(Noise()))
+    assert "and these settings send no such message" in str(Classifier().why_not(Noise()))
 
 
 class Marked(Defense):
@@ -410,7 +412,7 @@ class Marked(Defense):
         kept[client.train.nonzero().flatten()[::2]] = False
         told = client.y_train.clone()
         told[kept.nonzero()[0]] = (told[kept.nonzero()[0]] + self.lie) % client.classes
-        hold("kept", {"nodes": client.nodes[kept]})
+        hold(HELD, {"nodes": client.nodes[kept]})
         return replace(client, train=kept, y_train=told)
 
 
@@ -425,7 +427,7 @@ class Honest(Marked):
 def test_the_defended_labels_are_trained_on_and_no_others(graph, game, clients):
     how = {"game": game, "clients": clients}
     run = defended(graph, Marked(), **how)
-    kept = run.transcript.seen_by("client:0").last("kept").tensors["nodes"]
+    kept = run.transcript.seen_by("client:0").last(HELD).tensors["nodes"]
     members, _ = told(run, game)
     forgotten = np.setdiff1d(members, kept)
     assert forgotten.tolist() == np.sort(members)[::2].tolist()
@@ -473,7 +475,7 @@ def test_the_forgotten_stay_members(graph, game, clients):
 def test_under_node_presence_the_forgotten_were_never_there(graph):
     """Their features and edges are not trained on either."""
     run = defended(graph, Marked(), game="node-presence")
-    kept = run.transcript.seen_by("client:0").last("kept").tensors["nodes"]
+    kept = run.transcript.seen_by("client:0").last(HELD).tensors["nodes"]
     members, _ = told(run, "node-presence")
     forgotten = torch.from_numpy(np.setdiff1d(members, kept))
     moved = graph.clone()

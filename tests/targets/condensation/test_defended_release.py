@@ -8,7 +8,7 @@ import torch
 
 from gaudit.registry import find
 from gaudit.targets.defense import Defense
-from gaudit.targets.messages import CONDENSED_KIND
+from gaudit.targets.messages import CONDENSED_KIND, RELEASED_GRAPH
 from support.sixty_nodes import sixty_nodes
 
 FEW = {"init": "real", "test": {"hidden": 16, "epochs": 150, "models": 1, "fine_tune": False}}
@@ -24,7 +24,7 @@ class WrongLabels(Defense):
     """Publishes each condensed node with the label of another class."""
 
     name = "wrong-labels"
-    acts_on = (CONDENSED_KIND,)
+    acts_on = RELEASED_GRAPH
 
     def on_message(self, seed):
         def changed(message):

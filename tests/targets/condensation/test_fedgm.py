@@ -186,7 +186,7 @@ def test_a_defense_of_uploads_says_that_condensed_rows_pass_by_it(defense):
     assert "class-gradients" not in noted
     undefended, defended = (of_kind(ran(defense=d), "condensed-upload")[0] for d in ("none", defense))
     assert torch.equal(undefended.tensors["x"], defended.tensors["x"])
-    with pytest.raises(InputError, match="none of which these settings send"):
+    with pytest.raises(InputError, match="and these settings send no such message"):
         ran(defense=defense, refinements=0)
 
 

@@ -17,9 +17,11 @@ from gaudit.registry import find
 from gaudit.targets.defense import Defense, LossTerm
 from gaudit.targets.federated import federated_averaging as federated
 from gaudit.targets.federated.fedavg import FedAvg
+from gaudit.targets.messages import Carries, Carrying
 from gaudit.targets.partition import Partition, partition
 from gaudit.targets.party import clients_of
 from gaudit.targets.splits import divided
+from support.kinds import HELD
 
 NODES, CLASSES, CLIENTS = 60, 3, 3
 SMALL = {
@@ -32,6 +34,9 @@ SMALL = {
     "split": "dataset",
 }
 EXACT = SMALL | {"dropout": 0.0}
+UPDATES, GRADIENTS = Carrying.any_of(Carries.UPDATE), Carrying.any_of(Carries.GRADIENT)
+OF_CLASSES = Carrying.any_of(Carries.CLASS_GRADIENTS)
+COMMON = Carrying.any_of(Carries.WEIGHTS, to="clients")
 
 
 @pytest.fixture(scope="module")
@@ -229,18 +234,18 @@ def test_same_seed_same_bytes(graph):
 
 
 class OnMessages(Defense):
-    """Changes messages of one kind."""
+    """Changes messages that carry something."""
 
     name = "on-messages"
-    acts_on = ("update",)
+    acts_on = UPDATES
 
-    def __init__(self, kind: str, change) -> None:
+    def __init__(self, acts_on: Carrying, change) -> None:
         super().__init__()
-        self.changed, self.change, self.acts_on = kind, change, (kind,)
+        self.change, self.acts_on = change, acts_on
 
     def on_message(self, seed):
         def mod(message):
-            if message.kind != self.changed:
+            if not self.acts_on.covers(message.kind):
                 return message
             return replace(message, tensors={n: self.change(t) for n, t in message.tensors.items()})
 
@@ -248,13 +253,13 @@ class OnMessages(Defense):
 
 
 def test_the_server_averages_changed_uploads_and_clients_start_from_changed_models(graph):
-    run = ran(graph, defense=OnMessages("update", lambda w: w + 1))
+    run = ran(graph, defense=OnMessages(UPDATES, lambda w: w + 1))
     updates = [sent(run, "update", f"client:{k}")[0] for k in range(CLIENTS)]
     close(sent(run, "global-model")[1], mean_of(updates, [1 / 3] * 3))
     plain = ran(graph)
     close(updates[0], {n: w + 1 for n, w in sent(plain, "update", "client:0")[0].items()})
     settings = {"dropout": 0.0, "optimiser": "sgd", "local_epochs": 1, "rounds": 1}
-    zeroed = ran(graph, defense=OnMessages("global-model", torch.zeros_like), **settings)
+    zeroed = ran(graph, defense=OnMessages(COMMON, torch.zeros_like), **settings)
     begin = {n: torch.zeros_like(w) for n, w in sent(plain, "global-model")[0].items()}
     for client in parts_of(graph):
         gradient = gradient_of(begin, client)
@@ -267,7 +272,7 @@ class Edgeless(Defense):
     name = "edgeless"
 
     def on_data(self, client, shared, seed, hold):
-        hold("dropped", {"edges": client.edges})
+        hold(HELD, {"edges": client.edges})
         return replace(client, edges=client.edges[:, :0])
 
 
@@ -278,7 +283,7 @@ def test_a_defense_of_the_data_acts_on_training_and_not_on_accuracy(graph):
     for client in parts:
         gradient = gradient_of(begin, replace(client, edges=client.edges[:, :0]))
         close(sent(run, "update", client.name)[0], {n: w - 0.05 * gradient[n] for n, w in begin.items()})
-        (held,) = sent(run, "dropped", client.name)
+        (held,) = sent(run, HELD, client.name)
         assert torch.equal(held["edges"], client.edges)
     true, still = (r.secrets["edge-presence"] for r in (inside, run))
     assert np.array_equal(true.subjects[true.truth], still.subjects[still.truth])
@@ -358,9 +363,9 @@ class LeavesNoLabel(Defense):
     ("defense", "settings", "message"),
     [
         (NeedsModel(), {}, "needs a model that clients trained together"),
-        (OnMessages("gradient", torch.zeros_like), {}, "none of which these settings send"),
-        (OnMessages("update", torch.zeros_like), {"upload": "gradients"}, "none of which these settings send"),
-        (OnMessages("class-gradients", torch.zeros_like), {}, "which 'fedavg' never sends"),
+        (OnMessages(GRADIENTS, torch.zeros_like), {}, "and these settings send no such message"),
+        (OnMessages(UPDATES, torch.zeros_like), {"upload": "gradients"}, "and these settings send no such message"),
+        (OnMessages(OF_CLASSES, torch.zeros_like), {}, "single classes, and 'fedavg' never sends such a message"),
         (LeavesNoLabel(), {}, "leaves client:0 no label to train on"),
     ],
 )

@@ -16,6 +16,7 @@ from gaudit.targets.defense import Defense
 from gaudit.targets.federated.fedavg import FedAvg
 from gaudit.targets.federated.fedsage import FedSage
 from gaudit.targets.federated.neighbour_generation import Generator, GeneratorSettings, Others, predicted
+from gaudit.targets.messages import Carries, Carrying
 from gaudit.targets.partition import partition
 from gaudit.targets.party import Client, clients_of
 
@@ -187,7 +188,7 @@ class Relaying(Defense):
     """Changes what the server passes on."""
 
     name = "relaying"
-    acts_on = ("generator",)
+    acts_on = Carrying.any_of(Carries.EMBEDDINGS, to="clients")
 
     def on_message(self, seed):
         def mod(message):

@@ -45,7 +45,7 @@ SIBLINGS = {
     "defenses/local_privacy": set(),
     "defenses/anonymity": set(),
     "defenses/training": {"defenses/uploads", "defenses/local_privacy"},
-    "defenses/randomisation": {"defenses/local_privacy"},
+    "defenses/randomisation": set(),
     "defenses/private_graphs": {"defenses/anonymity", "defenses/randomisation"},
     "audit/statistics": set(),
     "audit/games": {"audit/statistics"},

@@ -5,7 +5,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 import numpy as np
-import torch
 
 
 def branch(seed: np.random.SeedSequence, *path: int | str) -> np.random.SeedSequence:
@@ -31,6 +30,8 @@ def integer(seed: np.random.SeedSequence) -> int:
 @contextmanager
 def seeded(seed: np.random.SeedSequence) -> Iterator[None]:
     """Within the block torch's default generators follow ``seed``; afterwards they are as they were."""
+    import torch  # here alone: most of what draws does so without torch
+
     devices = list(range(torch.cuda.device_count())) if torch.cuda.is_initialized() else []
     with torch.random.fork_rng(devices=devices):
         torch.manual_seed(integer(seed))

@@ -5,10 +5,12 @@ Every class is announced by an entry point of its group (``gaudit.targets``, ``g
 imported only when it is asked for.
 """
 
+import ast
 import sys
 from functools import cache
 from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
+from importlib.util import find_spec
 from inspect import isabstract
 from pathlib import Path
 from typing import Any
@@ -86,4 +88,36 @@ def _own(group: str, name: str) -> Any:
 
 def summary(registered_class: type) -> str:
     """The first line of a class's docstring: what ``gaudit list`` prints beside its name."""
-    return (registered_class.__doc__ or "").strip().split("\n")[0].rstrip(".")
+    return _first_line(registered_class.__doc__)
+
+
+def summaries(group: str) -> dict[str, str]:
+    """The `summary` of every class of a group by its name.
+
+    Read from the source: to import all classes of a group takes seconds, for a line of text each. Only a class
+    whose docstring is not there is imported.
+    """
+    found = {}
+    for name, point in registered(group).items():
+        told = _documentation(point)
+        found[name] = summary(find(group, name)) if told is None else _first_line(told)
+    return found
+
+
+def _first_line(documentation: str | None) -> str:
+    return (documentation or "").strip().split("\n")[0].rstrip(".")
+
+
+def _documentation(point: EntryPoint) -> str | None:
+    """The docstring of a class in the source of its module; None where it is not to be found there.
+
+    The packages that the module lies in are imported, and the module is not.
+    """
+    try:
+        spec = find_spec(point.module)
+        source = spec.loader.get_source(point.module)  # type: ignore[union-attr]  # most loaders have it
+        tree = ast.parse(source)
+    except Exception:  # no such module, no source, a package that fails: importing the class tells which
+        return None
+    classes = [node for node in tree.body if isinstance(node, ast.ClassDef) and node.name == point.attr]
+    return ast.get_docstring(classes[0], clean=False) if len(classes) == 1 else None

@@ -50,7 +50,7 @@ def anonymise_command(
     screen = console()
     with screen.status(f"{name} on {source.name}"):
         done = anonymise(request)
-    from ..reports.console.outcome_console import kept_lines
+    from ..reports.console.kept_console import kept_lines
 
     for line in (*done.remarks, done.changed):
         screen.print(line, highlight=False, soft_wrap=True, markup=False)

@@ -9,7 +9,7 @@ import click
 
 from ..errors import InputError
 from ..output_files import check_apart, check_outputs, write
-from ..registry import GROUPS, find, registered, summary
+from ..registry import GROUPS, summaries
 from .anonymise import anonymise_command
 from .audit import audit_command
 from .check import baseline_group, check_command
@@ -195,7 +195,7 @@ def list_(what: str) -> None:
 
         lines = dataset_names()
     else:
-        lines = {name: summary(find(what, name)) for name in registered(what)}
+        lines = summaries(what)
     width = max(map(len, lines))
     for name, text in lines.items():
         click.echo(f"{name:<{width}}  {text}")

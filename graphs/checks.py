@@ -7,8 +7,7 @@ from torch_geometric.data import Data
 from torch_geometric.utils import coalesce, remove_self_loops, to_undirected
 
 from ..errors import InputError
-
-MASKS = ("train_mask", "val_mask", "test_mask")
+from .masks import MASKS
 
 
 def check_graph(data: Data, source: str) -> Data:

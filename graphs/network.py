@@ -3,13 +3,15 @@
 import hashlib
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
 
 from .pair_codes import codes, distinct, ends, listed
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -91,8 +93,10 @@ class Network:
         return found
 
     @cached_property
-    def adjacency(self) -> csr_array:
+    def adjacency(self) -> "csr_array":
         """Symmetric, 1 where there is an edge of any type, [n, n]; indices within a row ascend."""
+        from scipy.sparse import csr_array
+
         low, high = self.plain().edges
         row, col = np.concatenate([low, high]), np.concatenate([high, low])
         matrix = csr_array((np.ones(len(row)), (row, col)), shape=(self.nodes, self.nodes))

@@ -16,6 +16,14 @@ def ends(coded: NDArray[np.int64], nodes: int) -> tuple[NDArray[np.int64], NDArr
     return coded // nodes, coded % nodes
 
 
+def pairs_at(places: NDArray[np.int64], nodes: int) -> NDArray[np.int64]:
+    """Codes of the pairs at some places of the list (0, 1), (0, 2), ..., (1, 2), ..."""
+    low = np.arange(nodes, dtype=np.int64)
+    starts = low * (nodes - 1) - low * (low - 1) // 2  # first place of each smaller node
+    first = np.searchsorted(starts[: max(nodes - 1, 1)], places, side="right") - 1
+    return codes(first, first + 1 + places - starts[first], nodes)
+
+
 def distinct(values: NDArray[np.int64]) -> NDArray[np.int64]:
     """Each value once, ascending.
 

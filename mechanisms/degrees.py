@@ -3,7 +3,6 @@
 from fractions import Fraction
 
 import numpy as np
-from scipy.optimize import isotonic_regression
 
 from ..graphs.network import Floats, Ints, Network
 from .exact_noise import discrete_laplace
@@ -64,6 +63,8 @@ def rising(noisy: Ints | Floats) -> Floats:
 
     Rounding it afterwards can cost some of that.
     """
+    from scipy.optimize import isotonic_regression
+
     fitted: Floats = isotonic_regression(np.asarray(noisy, dtype=np.float64)).x
     return fitted
 

@@ -6,19 +6,22 @@ so any defense can be put before any federated target.
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
-from torch import Tensor
 
 from ..graphs.network import Network, Verified
 from ..mechanisms.guarantee import Guarantee
 from ..settings import Configured
 from .messages import Carrying
-from .party import Client
-from .transcript import Message
 
-GradientChange = Callable[[dict[str, Tensor]], dict[str, Tensor]]
+if TYPE_CHECKING:  # one that changes graphs needs no torch
+    from torch import Tensor
+
+    from .party import Client
+    from .transcript import Message
+
+GradientChange = Callable[[dict[str, "Tensor"]], dict[str, "Tensor"]]
 """Given one gradient per class and weight, named ``<class>/<weight>``: what takes their place."""
 
 
@@ -32,9 +35,9 @@ class SharedModel:
         pseudo_labelled: for each client, which of its nodes took part in self-training, [n] bool.
     """
 
-    weights: Mapping[str, Tensor]
-    pseudo_labels: dict[int, Tensor]
-    pseudo_labelled: dict[int, Tensor]
+    weights: Mapping[str, "Tensor"]
+    pseudo_labels: dict[int, "Tensor"]
+    pseudo_labelled: dict[int, "Tensor"]
 
 
 HOOKS = ("on_graph", "on_data", "on_training", "on_gradients", "on_message")
@@ -99,23 +102,23 @@ class Defense(Configured):
 
     def on_data(
         self,
-        client: Client,
+        client: "Client",
         shared: SharedModel | None,
         seed: np.random.SeedSequence,
-        hold: Callable[[str, dict[str, Tensor]], None],
-    ) -> Client:
+        hold: Callable[[str, dict[str, "Tensor"]], None],
+    ) -> "Client":
         """Changes what a client feeds into the pipeline. ``hold(kind, tensors)`` notes what it keeps."""
         return client
 
-    def on_training(self, client: Client, seed: np.random.SeedSequence) -> "LossTerm | None":
+    def on_training(self, client: "Client", seed: np.random.SeedSequence) -> "LossTerm | None":
         """An extra term of the client's loss, or None."""
         return None
 
-    def on_gradients(self, client: Client, seed: np.random.SeedSequence) -> "GradientChange | None":
+    def on_gradients(self, client: "Client", seed: np.random.SeedSequence) -> "GradientChange | None":
         """A change of the gradients that a client's condensed graph is fitted to, or None."""
         return None
 
-    def on_message(self, seed: np.random.SeedSequence) -> Callable[[Message], Message] | None:
+    def on_message(self, seed: np.random.SeedSequence) -> "Callable[[Message], Message] | None":
         """A change of messages at their sender, or None."""
         return None
 
@@ -178,7 +181,9 @@ class Watched(Defense):
 class LossTerm:
     """A term that a training defense adds to a client's loss, given through its derivative."""
 
-    def gradient(self, logits: Tensor, labels: Tensor, reference: Tensor, reference_labels: Tensor) -> Tensor:
+    def gradient(
+        self, logits: "Tensor", labels: "Tensor", reference: "Tensor", reference_labels: "Tensor"
+    ) -> "Tensor":
         """The term's derivative by ``logits`` [n, C], per node (not averaged).
 
         Args:

@@ -8,7 +8,7 @@ from torch import Tensor
 from torch_geometric.data import Data
 
 from ..errors import InputError
-from ..graphs.checks import MASKS
+from ..graphs.masks import MASKS
 
 SplitName = Literal["60/20/20", "20/40/40", "50/25/25", "dataset"]
 SPLIT = (

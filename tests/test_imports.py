@@ -45,7 +45,7 @@ SIBLINGS = {
     "defenses/local_privacy": set(),
     "defenses/anonymity": set(),
     "defenses/training": {"defenses/uploads", "defenses/local_privacy"},
-    "defenses/randomisation": {"defenses/local_privacy"},
+    "defenses/randomisation": set(),
     "defenses/private_graphs": {"defenses/anonymity", "defenses/randomisation"},
     "audit/statistics": set(),
     "audit/games": {"audit/statistics", "audit/planning"},
@@ -64,6 +64,7 @@ SIBLINGS = {
 ROOM = 20
 """Modules that a folder holds at most, beside its ``__init__``."""
 COMMAND_LINE = "commands"
+FOR_TYPES = {"TYPE_CHECKING", "typing.TYPE_CHECKING"}
 NAMES_THAT_SAY_NOTHING = {"utils", "util", "misc", "helpers", "helper", "common"}
 UNPICKLERS = {"pickle", "cPickle", "_pickle", "dill", "cloudpickle", "shelve", "marshal"}
 
@@ -79,9 +80,9 @@ def modules_of(root: Path) -> dict[str, Path]:
 
 
 def imports_of(
-    tree: ast.AST, module: str, path: Path, known: dict[str, Path], *, in_functions: bool = True
+    tree: ast.AST, module: str, path: Path, known: dict[str, Path], *, later: bool = True
 ) -> Iterator[tuple[int, str]]:
-    """Line and module of each import from the same package."""
+    """Line and module of each import from the same package; without ``later`` only of those that importing does."""
     package = module.split(".") if path.name == "__init__.py" else module.split(".")[:-1]
     package = [part for part in package if part]
     waiting: list[ast.AST] = [tree]
@@ -92,8 +93,18 @@ def imports_of(
             for alias in node.names:
                 inner = ".".join([*base, alias.name])
                 yield node.lineno, inner if inner in known else ".".join(base)
-        if in_functions or not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
-            waiting.extend(ast.iter_child_nodes(node))
+        if later or not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
+            for_types = not later and isinstance(node, ast.If) and dotted(node.test) in FOR_TYPES
+            waiting.extend(node.orelse if for_types else ast.iter_child_nodes(node))
+
+
+def public_names(tree: ast.AST, module: str, path: Path, known: dict[str, Path]) -> Iterator[tuple[int, str]]:
+    """Line and name of what a module of the package takes from the package's own public names."""
+    depth = len(module.split(".")) - (path.name != "__init__.py")
+    for node in ast.walk(tree):
+        if module and isinstance(node, ast.ImportFrom) and node.level == depth + 1 and not node.module:
+            names = [alias.name for alias in node.names if alias.name not in known]
+            yield from ((node.lineno, name) for name in names if not name.startswith("__"))
 
 
 def dotted(node: ast.expr) -> str:
@@ -178,8 +189,13 @@ def violations(root: Path) -> list[str]:
                 found.append(f"{where}:{line}: {reason}")
         found += [f"{where}:{line}: imports {name}, which must be relative" for line, name in absolute(tree)]
         found += [f"{where}:{line}: {what}" for line, what in unpickling(tree)]
-        # the public names of the package may be looked up late, so only there functions do not count
-        graph[module] = {name for _, name in imports_of(tree, module, path, known, in_functions=module != "")}
+        found += [
+            f"{where}:{line}: takes {name} through the root, which hides from where: name its module"
+            for line, name in public_names(tree, module, path, known)
+        ]
+        # the public names of the package are looked up late, so only there functions, and what is imported for type
+        # checkers alone, do not count
+        graph[module] = {name for _, name in imports_of(tree, module, path, known, later=module != "")}
     rooms = Counter(str(path.parent.relative_to(root)) for path in known.values() if path.name != "__init__.py")
     found += [f"{room}: {size} modules, more than {ROOM}" for room, size in rooms.items() if size > ROOM]
     try:
@@ -211,7 +227,7 @@ def test_every_folder_with_modules_is_packaged():
 
 
 GOOD = {
-    "__init__.py": "from .targets.channel import send\ndef run():\n    from .audit import plan\n",
+    "__init__.py": "if TYPE_CHECKING:\n    from .audit import plan\ndef run():\n    from .audit import plan\n",
     "targets/__init__.py": "",
     "targets/channel.py": "import torch\ntorch.load('x', weights_only=True)\n",
     "attacks/__init__.py": "",
@@ -234,6 +250,11 @@ def tree_at(root: Path, files: dict[str, str]) -> Path:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
     return root
+
+
+def test_a_root_that_imports_at_once_is_a_circle(tmp_path):
+    files = {**GOOD, "__init__.py": "from .audit import plan\n"}
+    assert any(line.startswith("circle: ") for line in violations(tree_at(tmp_path, files)))
 
 
 def test_a_good_tree_passes(tmp_path):
@@ -268,6 +289,11 @@ def test_a_good_tree_passes(tmp_path):
         ("attacks/a.py", "from gaudit.targets.channel import send", "must be relative"),
         ("attacks/a.py", "import targets.channel", "must be relative"),
         ("targets/channel.py", "from .other import x", "circle"),
+        ("targets/channel.py", "if TYPE_CHECKING:\n    from .other import x", "circle"),
+        ("targets/a.py", "from .. import Attack", "targets/a.py:1: takes Attack through the root"),
+        ("errors.py", "from . import Attack", "errors.py:1: takes Attack through the root"),
+        ("targets/models/a.py", "def f():\n    from ... import Attack", "targets/models/a.py:2: takes Attack"),
+        ("__init__.py", "if TYPE_CHECKING:\n    from .commands.main import main", "only the console script"),
         ("targets/utils.py", "", "a module's name says what is in it"),
         ("common.py", "", "a module's name says what is in it"),
         ("targets/a.py", "import pickle", "imports pickle"),

@@ -7,11 +7,11 @@ import numpy as np
 from pydantic import Field, model_validator
 
 from ...graphs.network import Floats, Ints
-from ...graphs.pair_codes import codes, distinct, ends, listed
+from ...graphs.pair_codes import codes, distinct, ends, listed, pairs_at
 from ...mechanisms.degrees import nearest_with_sum
 from ...mechanisms.exact_noise import discrete_laplace
 from ...mechanisms.public_inputs import drawable_epsilon, laplace_scale
-from .edge_response import EdgeRandomisedResponse, EdgeResponseSettings, flip_chance, pairs_at, successes
+from .edge_response import EdgeRandomisedResponse, EdgeResponseSettings, flip_chance, successes
 
 ROUNDS, CLOSE = 200, 1e-9
 LEAST_WEIGHT = 2.0**-40

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from ...errors import InputError
 from ...graphs.network import Ints
-from ...graphs.pair_codes import codes, ends
+from ...graphs.pair_codes import codes, ends, pairs_at
 from ...mechanisms.guarantee import Guarantee
 from ...settings import Settings
 from ...targets.defense import Defense, SharedModel
@@ -125,14 +125,6 @@ def successes(trials: int, chance: float, rng: np.random.Generator) -> Ints:
         found.append(places[places < trials])
         last = int(places[-1])
     return np.concatenate(found) if found else np.empty(0, dtype=np.int64)
-
-
-def pairs_at(places: Ints, size: int) -> Ints:
-    """Codes (`pair_codes.codes`) of the pairs at some places of the list (0, 1), (0, 2), ..., (1, 2), ..."""
-    low = np.arange(size, dtype=np.int64)
-    starts = low * (size - 1) - low * (low - 1) // 2  # first place of each smaller node
-    first = np.searchsorted(starts[: max(size - 1, 1)], places, side="right") - 1
-    return codes(first, first + 1 + places - starts[first], size)
 
 
 def undirected(coded: Ints, size: int) -> Tensor:

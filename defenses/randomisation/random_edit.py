@@ -5,10 +5,9 @@ from pydantic import Field
 
 from ...errors import InputError
 from ...graphs.network import Ints, Network, Verified
-from ...graphs.pair_codes import codes, listed
+from ...graphs.pair_codes import codes, listed, pairs_at
 from ...settings import Settings
 from ...targets.defense import Defense
-from ..local_privacy.edge_response import pairs_at
 
 
 class RandomEditSettings(Settings):

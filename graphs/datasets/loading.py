@@ -192,7 +192,8 @@ def _finished(data: "Data", name: str) -> "Data":
     """Fills in what PyG leaves to the user: features and one split."""
     import torch
 
-    from ..checks import MASKS, check_graph, spread_masks
+    from ..checks import check_graph, spread_masks
+    from ..masks import MASKS
 
     if getattr(data, "x", None) is None:
         data.x = torch.eye(int(data.num_nodes or 0))

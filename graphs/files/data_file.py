@@ -10,17 +10,19 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any
 from xml.parsers import expat
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
-from torch_geometric.data import Data
 
 from ...errors import InputError
-from ..checks import MASKS, check_graph, spread_masks
+from ..masks import MASKS
 from .rows import MOST_EDGES, MOST_NODES, RowDirections, Rows, undirected
+
+if TYPE_CHECKING:  # torch takes seconds to import, and a network without features is read without it
+    import torch
+    from torch_geometric.data import Data
 
 MOST_FEATURE_BYTES = 8 << 30
 MOST_GRAPHML_BYTES = 512 << 20
@@ -28,7 +30,7 @@ MOST_GRAPHML_BYTES = 512 << 20
 Array = NDArray[Any]
 
 
-def read_graph(path: str | os.PathLike[str], draw_split: bool = True) -> Data:
+def read_graph(path: str | os.PathLike[str], draw_split: bool = True) -> "Data":
     """Reads and checks a graph from a file.
 
     - ``.npz``: arrays ``x`` [N, d] numeric, ``y`` [N] integer, ``edge_index`` [2, E] integer and optionally
@@ -48,6 +50,8 @@ def read_graph(path: str | os.PathLike[str], draw_split: bool = True) -> Data:
     Raises:
         InputError: the file cannot be read, is too large, or does not hold a usable graph.
     """
+    from ..checks import check_graph, spread_masks
+
     path = Path(path)
     readers = {".npz": _read_npz, ".graphml": _read_graphml}
     if path.suffix.lower() not in readers:
@@ -73,7 +77,7 @@ def read_graph(path: str | os.PathLike[str], draw_split: bool = True) -> Data:
     return checked
 
 
-def _edge_remarks(data: Data, directed: RowDirections, source: str) -> tuple[str, ...]:
+def _edge_remarks(data: "Data", directed: RowDirections, source: str) -> tuple[str, ...]:
     """What of a file's edges a graph to learn from does not hold; most files tell them in both directions."""
     one, other = data.edge_index.numpy()
     rows = Rows(tuple(map(str, range(len(data.y)))), one, other, directed=directed)
@@ -81,7 +85,7 @@ def _edge_remarks(data: Data, directed: RowDirections, source: str) -> tuple[str
     return tuple(filter(None, [dropped.sentence]))
 
 
-def write_graph(data: Data, path: str | os.PathLike[str]) -> None:
+def write_graph(data: "Data", path: str | os.PathLike[str]) -> None:
     """Writes a graph's features, labels, edges and masks to an ``.npz`` file that ``read_graph`` reads.
 
     The file appears complete or not at all; one of the same name is replaced.
@@ -89,6 +93,8 @@ def write_graph(data: Data, path: str | os.PathLike[str]) -> None:
     Raises:
         InputError: the name does not end in ``.npz``, the folder cannot be written, or the graph is unusable.
     """
+    from ..checks import check_graph
+
     path = Path(path)
     if path.suffix.lower() != ".npz":
         raise InputError(f"{path}: graphs are written as .npz: choose such a name")
@@ -119,7 +125,9 @@ def first_line(error: Exception) -> str:
     return (str(error).splitlines() or [type(error).__name__])[0]
 
 
-def _read_npz(path: Path) -> tuple[Data, RowDirections]:
+def _read_npz(path: Path) -> tuple["Data", RowDirections]:
+    from torch_geometric.data import Data
+
     with damage_refused(path):
         with zipfile.ZipFile(path) as archive:
             held = set(archive.namelist())
@@ -172,7 +180,9 @@ def _check_size(path: Path, name: str, shape: Sequence[int]) -> None:
         )
 
 
-def _to_tensor(array: Array, name: str, path: Path) -> torch.Tensor:
+def _to_tensor(array: Array, name: str, path: Path) -> "torch.Tensor":
+    import torch
+
     if name in MASKS:
         return torch.from_numpy(array)
     if name == "x":
@@ -208,7 +218,10 @@ def parsed_graphml(path: Path) -> Any:
     return graph
 
 
-def _read_graphml(path: Path) -> tuple[Data, RowDirections]:
+def _read_graphml(path: Path) -> tuple["Data", RowDirections]:
+    import torch
+    from torch_geometric.data import Data
+
     graph = parsed_graphml(path)
     nodes = dict(graph.nodes(data=True))
     number = {node: i for i, node in enumerate(nodes)}
@@ -246,8 +259,10 @@ def is_numbered(name: str) -> bool:
     return name[:1] == "x" and name[1:].isdecimal()
 
 
-def graphml_features(nodes: Nodes, path: Path) -> torch.Tensor:
+def graphml_features(nodes: Nodes, path: Path) -> "torch.Tensor":
     """Features [N, d], from one string per node or from numbered attributes."""
+    import torch
+
     first = next(iter(nodes.values()))
     if any("x" in values for values in nodes.values()):
         rows: dict[str, Sequence[Any]] = {node: str(values.get("x", "")).split() for node, values in nodes.items()}
@@ -285,8 +300,10 @@ def _numbers(row: Sequence[Any], node: str, width: int, path: Path) -> list[floa
         raise InputError(f"{path}: node {node!r} has a feature that is no number: {first_line(error)}") from error
 
 
-def graphml_labels(nodes: Nodes, path: Path) -> torch.Tensor:
+def graphml_labels(nodes: Nodes, path: Path) -> "torch.Tensor":
     """Classes [N]: integers as they are, strings numbered in sorted order."""
+    import torch
+
     for node, values in nodes.items():
         if "label" not in values:
             raise InputError(f"{path}: node {node!r} has no attribute 'label': give every node one")
@@ -302,8 +319,10 @@ def graphml_labels(nodes: Nodes, path: Path) -> torch.Tensor:
     return torch.tensor(labels, dtype=torch.long)
 
 
-def _graphml_masks(nodes: Nodes, path: Path) -> dict[str, torch.Tensor]:
+def _graphml_masks(nodes: Nodes, path: Path) -> dict[str, "torch.Tensor"]:
     """The three masks, or nothing when no node has a split."""
+    import torch
+
     splits = [values.get("split", "") for values in nodes.values()]
     if not any(splits):
         return {}

@@ -10,6 +10,8 @@ import numpy as np
 from ..network import Ints, Network
 
 SOURCES = 200
+FEW_STEPS = 200_000
+"""Looks at a node or an edge up to which Python is done before the compiler of loops would be imported."""
 QUANTILE = 0.9
 """Share of the connected pairs that lies within the effective diameter (Leskovec, Kleinberg and Faloutsos 2005)."""
 
@@ -71,6 +73,8 @@ def distances(network: Network, rng: np.random.Generator, sources: int = SOURCES
     count = min(sources, network.nodes)
     drawn = np.arange(count) if count == network.nodes else rng.choice(network.nodes, count, replace=False)
     start, column = matrix.indptr.astype(np.int64), matrix.indices.astype(np.int32)
+    if count * (network.nodes + len(column)) <= FEW_STEPS:
+        return Distances(network.nodes, _reached(start.tolist(), column.tolist(), drawn.tolist()))
     return Distances(network.nodes, _compiled()(start, column, drawn.astype(np.int64)))
 
 

@@ -10,7 +10,6 @@ from ...audit.results.audit_result import AuditControl
 from ...audit.results.outcome import AttackOutcome, DefenseOutcome
 from ...audit.statistics.finding import Finding
 from ...audit.statistics.identity_metrics import ALONE, CROWDS, NAMED
-from ...graphs.measures.utility import Kept
 from ...registry import find
 from ...targets.transcript import Exposure
 from ..text.explanations import APART
@@ -176,16 +175,6 @@ def _kept_table(outcomes: Sequence[DefenseOutcome]) -> Table:
         table.add_column(outcome.called)
     for name in told[0].kept:
         table.add_row(name, *(_percent(o.kept[name]) if name in o.kept else "" for o in told))
-    return table
-
-
-def kept_lines(kept: Sequence[Kept]) -> Table:
-    """What a published network keeps, measure by measure."""
-    table = Table(title="What is kept (100 %: as in the original)", title_justify="left")
-    for column in ("measure", "before", "after", "kept %"):
-        table.add_column(column, justify="left" if column == "measure" else "right")
-    for one in kept:
-        table.add_row(one.name, f"{one.before:.4g}", f"{one.after:.4g}", f"{100 * one.score:.1f}")
     return table
 
 

@@ -1,10 +1,13 @@
 """Sets of pairs as whole numbers."""
 
+from itertools import combinations
+
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gaudit.graphs.pair_codes import codes, distinct, ends, listed
+from gaudit.graphs.pair_codes import codes, distinct, ends, listed, pairs_at
 
 NUMBERS = st.lists(st.integers(0, 30), max_size=20)
 
@@ -28,3 +31,9 @@ def test_distinct_values_ascend(values):
 def test_listed_are_those_that_are_among_the_others(values, others):
     found = listed(np.array(values, dtype=np.int64), np.array(sorted(others), dtype=np.int64))
     assert found.tolist() == [value in others for value in values]
+
+
+@pytest.mark.parametrize("size", [2, 3, 7, 50])
+def test_places_stand_for_all_pairs_in_order(size):
+    every = pairs_at(np.arange(size * (size - 1) // 2), size)
+    assert [(code // size, code % size) for code in every.tolist()] == list(combinations(range(size), 2))

@@ -9,7 +9,7 @@ import torch
 from scipy.stats import binom, chisquare, kstest
 
 from gaudit.defenses.local_privacy import edge_response
-from gaudit.defenses.local_privacy.edge_response import EdgeRandomisedResponse, pairs_at, successes
+from gaudit.defenses.local_privacy.edge_response import EdgeRandomisedResponse, successes
 from gaudit.errors import InputError
 from gaudit.targets.channel import Channel
 from gaudit.targets.federated.neighbour_exchange import exchange
@@ -116,12 +116,6 @@ def test_successes_are_independent_coins(chance):
 )
 def test_successes_at_the_edges(trials, chance, count):
     assert abs(len(successes(trials, chance, np.random.default_rng(0))) - count) <= 3 * count**0.5
-
-
-@pytest.mark.parametrize("size", [2, 3, 7, 50])
-def test_places_stand_for_all_pairs_in_order(size):
-    every = pairs_at(np.arange(size * (size - 1) // 2), size)
-    assert [(code // size, code % size) for code in every.tolist()] == list(combinations(range(size), 2))
 
 
 def test_large_clients_need_no_matrix_of_pairs():

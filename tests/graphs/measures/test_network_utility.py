@@ -16,6 +16,7 @@ from sklearn.metrics import adjusted_mutual_info_score
 
 from gaudit.errors import InputError
 from gaudit.graphs.files.network_file import read_network
+from gaudit.graphs.measures import distances as network_distances
 from gaudit.graphs.measures import spectra as network_spectra
 from gaudit.graphs.measures.communities import adjusted_mutual_information, leiden
 from gaudit.graphs.measures.comparison import closeness
@@ -332,6 +333,18 @@ def test_long_paths_are_searched_to_their_end():
     assert found.reached.shape == (101, 100)
     assert found.reached.sum() == 101 * 100
     assert found.effective_diameter[0] == pytest.approx(by_hand(path)[1])
+
+
+@pytest.mark.parametrize(("nodes", "edges"), [(300, 900), (60, 30), (80, 79)])  # with a long path: 79 in a row
+def test_compiled_searches_find_the_same(nodes, edges, monkeypatch):
+    graph = nx.path_graph(nodes) if edges == nodes - 1 else nx.gnm_random_graph(nodes, edges, seed=1)
+    network = of_networkx(graph)
+    monkeypatch.setattr(network_distances, "FEW_STEPS", 10**9)
+    plain = distances(network, rng())
+    monkeypatch.setattr(network_distances, "FEW_STEPS", 0)
+    compiled = distances(network, rng())
+    assert plain.reached.dtype == compiled.reached.dtype
+    np.testing.assert_array_equal(plain.reached, compiled.reached)
 
 
 def test_sampled_distances_are_covered_by_their_standard_errors():

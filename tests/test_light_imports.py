@@ -1,0 +1,171 @@
+"""What is imported, and when: nobody waits for libraries that what they asked for does not use."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import gaudit
+from gaudit.registry import GROUPS, find, registered, summaries, summary
+
+TORCH = {"torch", "torch_geometric", "opacus", "safetensors"}
+NUMBERS = {"numba", "sklearn", "scipy", "pandas", "networkx", "igraph"}
+
+
+def imported_by(code: str, cwd: Path | None = None) -> set[str]:
+    """The modules that a fresh interpreter has imported after running ``code``."""
+    done = subprocess.run(
+        [sys.executable, "-c", f"import sys\n{code}\nprint('\\nMODULES', *sys.modules)"],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=cwd,
+    )
+    assert done.returncode == 0, done.stderr
+    return set(done.stdout.rpartition("MODULES")[2].split())
+
+
+def called(*arguments: str) -> str:
+    """Code that runs the command line."""
+    return f"""
+sys.argv = {["gaudit", *arguments]!r}
+from gaudit.commands.main import main
+try:
+    main()
+except SystemExit as stop:
+    assert not stop.code, stop.code
+"""
+
+
+def ours(modules: set[str]) -> set[str]:
+    return {name for name in modules if name.partition(".")[0] == "gaudit"}
+
+
+def test_modules_are_seen_when_they_are_imported():
+    assert "torch" in imported_by("import torch")
+
+
+def test_the_package_alone_imports_nothing():
+    modules = imported_by("import gaudit\ndir(gaudit)\nassert not hasattr(gaudit, 'Absent')")
+    assert ours(modules) == {"gaudit"}
+    assert not modules & (TORCH | NUMBERS | {"numpy"})
+
+
+def test_every_public_name_is_there():
+    assert len(set(gaudit.__all__)) == len(gaudit.__all__)
+    for name in gaudit.__all__:
+        assert getattr(gaudit, name) is not None
+    assert set(gaudit.__all__) <= set(dir(gaudit))
+    assert set(gaudit.__all__) == set(gaudit._PLACES)
+
+
+@pytest.mark.parametrize(
+    ("name", "light"),
+    [
+        ("InputError", {"numpy"}),
+        ("Settings", {"numpy"}),
+        ("registered", {"numpy"}),
+        ("branch", TORCH | NUMBERS),
+        ("Network", TORCH | NUMBERS),
+        ("read_network", TORCH | NUMBERS),
+        ("Guarantee", TORCH | NUMBERS),
+        ("Defense", TORCH | NUMBERS),
+        ("Mechanism", TORCH | NUMBERS),
+    ],
+)
+def test_a_public_name_imports_what_it_needs_and_not_the_others(name, light):
+    modules = imported_by(f"from gaudit import {name}")
+    assert len(ours(modules)) > 1
+    assert not modules & light
+    assert not {m for m in modules if m.startswith(("gaudit.commands", "gaudit.audit", "gaudit.attacks"))}
+
+
+def test_no_other_name_is_there():
+    with pytest.raises(AttributeError, match="module 'gaudit' has no attribute 'Absent'"):
+        _ = gaudit.Absent
+    with pytest.raises(ImportError):
+        from gaudit import Absent  # noqa: F401
+
+
+def test_help_imports_no_library():
+    modules = imported_by(called("--help"))
+    assert "gaudit.commands.main" in modules
+    assert not modules & (TORCH | NUMBERS)
+
+
+@pytest.mark.parametrize("what", [*GROUPS, "datasets"])
+def test_lists_import_none_of_what_they_list(what):
+    modules = imported_by(called("list", what))
+    assert "gaudit.commands.main" in modules
+    assert not modules & (TORCH | NUMBERS)
+
+
+@pytest.mark.parametrize("options", [(), ("--rename",), ("--no-utility",)])
+def test_a_small_graph_is_anonymised_without_torch(tmp_path, options):
+    edges = [f"{k} {(k + step) % 20}\n" for k in range(20) for step in (1, 3)]
+    (tmp_path / "graph.txt").write_text("".join([*edges, "0 10\n"]))
+    command = called("anonymize", "graph.txt", "--defense", "k-degree:k=3", *options, "-o", "out.txt")
+    modules = imported_by(command, tmp_path)
+    assert (tmp_path / "out.txt").exists()
+    assert "gaudit.defenses.anonymity.k_degree" in modules
+    assert not modules & (TORCH | {"numba", "sklearn", "networkx"})
+
+
+@pytest.mark.parametrize("group", GROUPS)
+def test_summaries_are_those_of_the_classes(group):
+    told = summaries(group)
+    assert list(told) == list(registered(group))
+    assert told == {name: summary(find(group, name)) for name in registered(group)}
+
+
+MODULE = """
+print("imported")
+
+class Plain:
+    \"\"\"A line of its own. And more.
+
+    And a paragraph.
+    \"\"\"
+
+class Heir(Plain):
+    pass
+
+Elsewhere = type("Elsewhere", (), {"__doc__": "Said late."})
+
+if True:
+    class Inside:
+        \"\"\"In a condition.\"\"\"
+
+class Twice:
+    \"\"\"The first.\"\"\"
+
+class Twice:
+    \"\"\"The second.\"\"\"
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "expected", "imports"),
+    [
+        ("Plain", "A line of its own. And more", False),
+        ("Heir", "", True),
+        ("Elsewhere", "Said late", True),
+        ("Inside", "In a condition", True),
+        ("Twice", "The second", True),
+    ],
+)
+def test_a_class_without_a_docstring_in_sight_is_imported(tmp_path, name, expected, imports):
+    """Another package's class may be made in any way; what is listed is always what its own docstring says."""
+    (tmp_path / "made_somehow.py").write_text(MODULE)
+    metadata = tmp_path / "made_somehow-1.0.dist-info"
+    metadata.mkdir()
+    (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: made-somehow\nVersion: 1.0\n")
+    (metadata / "entry_points.txt").write_text(f"[gaudit.attacks]\nmade = made_somehow:{name}\n")
+    code = f"""
+sys.path.insert(0, {str(tmp_path)!r})
+from gaudit.registry import summaries
+assert summaries("attacks")["made"] == {expected!r}
+assert ("made_somehow" in sys.modules) == {imports}
+"""
+    imported_by(code, tmp_path)

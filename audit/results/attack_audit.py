@@ -126,7 +126,7 @@ def run_attack(request: AttackRequest, report: Report) -> AttackAudit:
 
 
 def _outcomes(audit: Audit) -> tuple[DefenseOutcome, ...]:
-    """Those of the one target. Trials that failed, and a table without a result, are refused: they read as safety."""
+    """Those of the one target. A failed trial, and a table without a result, are refused: they read as safety."""
     for failure in audit.failures:
         raise InputError(failure.reason)
     (section,) = audit.sections

@@ -10,7 +10,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:  # for editors and type checkers; while running, `__getattr__` does it
-    from .attacks.attack import Attack, Knowledge, Scores
+    from .attacks.attack import Attack, Scores
     from .audit.checks.check_files import check_files
     from .audit.planning.plan import Plan
     from .audit.results.assemble import read_audit
@@ -26,37 +26,55 @@ if TYPE_CHECKING:  # for editors and type checkers; while running, `__getattr__`
     from .settings import Settings
     from .targets.channel import Channel
     from .targets.defense import Defense
+    from .targets.game import Adversary, Game, Grant, Knowledge, Words
+    from .targets.games.identities import Identity, PersonKnowledge
+    from .targets.games.links import EdgePresence, LinkKnowledge
+    from .targets.games.lone_node import LoneNode, UploadKnowledge
+    from .targets.games.membership import LabelMembership, NodeKnowledge, NodePresence
     from .targets.messages import Carries, Carrying
     from .targets.messages import declare as declare_message
     from .targets.models.training_config import TrainingConfig
-    from .targets.target import Progress, Run, Secrets, Target, Utility
+    from .targets.target import Offers, Progress, Run, Target, Utility
     from .targets.transcript import Message, Transcript, View
 
 __version__ = "0.1.0"
 
 __all__ = [
+    "Adversary",
     "Attack",
     "Carries",
     "Carrying",
     "Channel",
     "Defense",
+    "EdgePresence",
+    "Game",
+    "Grant",
     "Guarantee",
+    "Identity",
     "InputError",
     "Knowledge",
+    "LabelMembership",
+    "LinkKnowledge",
+    "LoneNode",
     "Mechanism",
     "Message",
     "Network",
+    "NodeKnowledge",
+    "NodePresence",
+    "Offers",
+    "PersonKnowledge",
     "Plan",
     "Progress",
     "Run",
     "Scores",
-    "Secrets",
     "Settings",
     "Target",
     "TrainingConfig",
     "Transcript",
+    "UploadKnowledge",
     "Utility",
     "View",
+    "Words",
     "branch",
     "check_files",
     "declare_message",
@@ -71,28 +89,41 @@ __all__ = [
 ]
 
 _PLACES = {
+    "Adversary": "targets.game",
     "Attack": "attacks.attack",
     "Carries": "targets.messages",
     "Carrying": "targets.messages",
     "Channel": "targets.channel",
     "Defense": "targets.defense",
+    "EdgePresence": "targets.games.links",
+    "Game": "targets.game",
+    "Grant": "targets.game",
     "Guarantee": "mechanisms.guarantee",
+    "Identity": "targets.games.identities",
     "InputError": "errors",
-    "Knowledge": "attacks.attack",
+    "Knowledge": "targets.game",
+    "LabelMembership": "targets.games.membership",
+    "LinkKnowledge": "targets.games.links",
+    "LoneNode": "targets.games.lone_node",
     "Mechanism": "mechanisms.mechanism",
     "Message": "targets.transcript",
     "Network": "graphs.network",
+    "NodeKnowledge": "targets.games.membership",
+    "NodePresence": "targets.games.membership",
+    "Offers": "targets.target",
+    "PersonKnowledge": "targets.games.identities",
     "Plan": "audit.planning.plan",
     "Progress": "targets.target",
     "Run": "targets.target",
     "Scores": "attacks.attack",
-    "Secrets": "targets.target",
     "Settings": "settings",
     "Target": "targets.target",
     "TrainingConfig": "targets.models.training_config",
     "Transcript": "targets.transcript",
+    "UploadKnowledge": "targets.games.lone_node",
     "Utility": "targets.target",
     "View": "targets.transcript",
+    "Words": "targets.game",
     "branch": "randomness",
     "check_files": "audit.checks.check_files",
     "declare_message": "targets.messages:declare",

@@ -143,37 +143,37 @@ class Watched(Defense):
         asked = ("name", "phrase", "guarantee", "needs_shared_model", "node_wise", "acts_on")
         vars(self).update({name: getattr(defense, name) for name in asked})
 
-    def promise(self) -> Guarantee | None:
+    def promise(self) -> "Guarantee | None":
         return self._defense.promise()
 
-    def verify(self, before: Network, after: Network) -> Verified | None:
+    def verify(self, before: "Network", after: Network) -> "Verified | None":
         return self._defense.verify(before, after)
 
-    def on_graph(self, network: Network, seed: np.random.SeedSequence) -> Network:
+    def on_graph(self, network: "Network", seed: np.random.SeedSequence) -> "Network":
         self.called.add("on_graph")
         return self._defense.on_graph(network, seed)
 
     def on_data(
         self,
-        client: Client,
+        client: "Client",
         shared: SharedModel | None,
         seed: np.random.SeedSequence,
-        hold: Callable[[str, dict[str, Tensor]], None],
-    ) -> Client:
+        hold: "Callable[[str, dict[str, Tensor]], None]",
+    ) -> "Client":
         self.called.add("on_data")
         after = self._defense.on_data(client, shared, seed, hold)
         self.graphs_changed |= after.x is not client.x or after.edges is not client.edges
         return after
 
-    def on_training(self, client: Client, seed: np.random.SeedSequence) -> "LossTerm | None":
+    def on_training(self, client: "Client", seed: np.random.SeedSequence) -> "LossTerm | None":
         self.called.add("on_training")
         return self._defense.on_training(client, seed)
 
-    def on_gradients(self, client: Client, seed: np.random.SeedSequence) -> "GradientChange | None":
+    def on_gradients(self, client: "Client", seed: np.random.SeedSequence) -> "GradientChange | None":
         self.called.add("on_gradients")
         return self._defense.on_gradients(client, seed)
 
-    def on_message(self, seed: np.random.SeedSequence) -> Callable[[Message], Message] | None:
+    def on_message(self, seed: np.random.SeedSequence) -> "Callable[[Message], Message] | None":
         self.called.add("on_message")
         return self._defense.on_message(seed)
 

@@ -9,7 +9,6 @@ from gaudit.errors import InputError
 from gaudit.graphs.datasets.loading import load_dataset
 from gaudit.registry import find
 from gaudit.targets.defense import Defense
-from gaudit.targets.target import UNITS
 from support import registry_controls as controls
 from support.failing_classes import LosingWalk, LuckyBaseline, Peek, SameUploads
 
@@ -145,6 +144,7 @@ def test_target_without_both_truths_is_wrong():
 def test_game_that_nobody_knows_or_plays_is_wrong(monkeypatch):
     with pytest.raises(AssertionError, match="nothing says what that protects"):
         controls.check_games(own("UnheardOf"))
-    monkeypatch.setitem(UNITS, "unheard-of", "something")
+    known = controls.ours
+    monkeypatch.setattr(controls, "ours", lambda group: [*known(group), *["unheard-of"] * (group == "games")])
     with pytest.raises(AssertionError, match="no attack that plays unheard-of"):
         controls.check_games(own("UnheardOf"))

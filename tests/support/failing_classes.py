@@ -11,8 +11,9 @@ from gaudit.graphs.network import Verified
 from gaudit.mechanisms.guarantee import Guarantee
 from gaudit.targets.classification.classifier import Classifier
 from gaudit.targets.defense import Defense
+from gaudit.targets.game import Game
+from gaudit.targets.games.membership import LabelMembership
 from gaudit.targets.messages import MODEL_KIND, Carries, Carrying
-from gaudit.targets.target import Secrets
 
 # --- attacks
 
@@ -55,7 +56,7 @@ class Peek(LuckyBaseline):
     needs = Guess.needs
 
     @classmethod
-    def told(cls, secrets: Secrets, x: torch.Tensor) -> None:
+    def told(cls, secrets: Game, x: torch.Tensor) -> None:
         rows = (x[node].numpy().tobytes() for node in secrets.subjects)
         cls.truth = dict(zip(rows, secrets.truth.tolist(), strict=True))
 
@@ -179,9 +180,9 @@ class Changed(Classifier):
         run = super().run(*given)
         (secrets,) = run.secrets.values()
         changed = self.changed(secrets)
-        return replace(run, secrets={changed.game: changed})
+        return replace(run, secrets={changed.name: changed})
 
-    def changed(self, secrets: Secrets) -> Secrets:
+    def changed(self, secrets: Game) -> Game:
         return secrets
 
 
@@ -222,10 +223,17 @@ class AllMembers(Changed):
         return replace(secrets, truth=np.ones_like(secrets.truth))
 
 
+class Unheard(LabelMembership):
+    """A game that is not registered."""
+
+    name = "unheard-of"
+
+
 class UnheardOf(Changed):
     """Plays a game of its own."""
 
     name = "unheard-of"
+    games = (*Classifier.games, "unheard-of")
 
     def changed(self, secrets):
-        return replace(secrets, game="unheard-of")
+        return Unheard(subjects=secrets.subjects, truth=secrets.truth)

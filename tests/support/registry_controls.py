@@ -4,11 +4,15 @@ Each raises AssertionError (or the InputError that gaudit raises itself) for a c
 a class, but for `IN_WORDS`: what a defense claims in words that no number and no ``verify`` stands for.
 """
 
+import atexit
 import math
+import shutil
+import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cache
+from pathlib import Path
 from typing import Any, Literal, get_args, get_origin
 
 import numpy as np
@@ -31,9 +35,11 @@ from gaudit.registry import find, registered
 from gaudit.targets.channel import Channel
 from gaudit.targets.controls.control import PlantedLeak
 from gaudit.targets.defense import Defense
+from gaudit.targets.game import Game
+from gaudit.targets.games.identities import Identity
 from gaudit.targets.messages import GRADIENT_KIND, KINDS
 from gaudit.targets.party import Client
-from gaudit.targets.target import UNITS, Run, Secrets, Target
+from gaudit.targets.target import Run, Target
 from support.sixty_nodes import sixty_nodes
 from support.typed_networks import typed
 
@@ -116,7 +122,7 @@ class Control:
     def plan(self, attack: AttackPlan) -> TrialPlan:
         return TrialPlan(self.name, self.settings, "none", {}, (attack,), SEED, 0)
 
-    def attacked(self, attack: AttackPlan, truth: Callable[[Secrets], Secrets] = lambda s: s) -> TrialResult:
+    def attacked(self, attack: AttackPlan, truth: Callable[[Game], Game] = lambda s: s) -> TrialResult:
         """What an attack gets out of that run, where the referee and all that is granted go by another truth."""
         plan = self.plan(attack)
         run = replace(self.run, secrets={game: truth(secrets) for game, secrets in self.run.secrets.items()})
@@ -201,18 +207,18 @@ def check_scoring(attack: str) -> None:
         assert abs(np.mean(aucs) - 0.5) <= 4 * error, f"{attack}: {np.mean(aucs)} with the truth permuted"
 
 
-def redrawn(secrets: Secrets) -> Secrets:
+def redrawn(secrets: Game) -> Game:
     """A truth that has nothing to do with the run: as many members, drawn again from the same subjects.
 
     Edges are drawn again within each client, since an adversary knows how many each of them has. Of identities it
     is drawn again which published node each person is.
     """
     rng = np.random.default_rng(SEED)
-    if secrets.people is not None and secrets.image is not None:
+    if isinstance(secrets, Identity):
         of_people, others = np.split(secrets.image, [secrets.people])
         return replace(secrets, image=np.concatenate([rng.permutation(of_people), others]))
     truth = secrets.truth.copy()
-    owners = np.zeros(len(truth)) if secrets.owners is None or secrets.nodes is None else secrets.owners
+    owners = np.zeros(len(truth)) if secrets.owners is None or secrets.pairs_of is None else secrets.owners
     for owner in np.unique(owners):
         truth[owners == owner] = rng.permutation(truth[owners == owner])
     return replace(secrets, truth=truth)
@@ -483,6 +489,18 @@ def _quick(defense: str) -> Defense:
 
 
 @cache
+def _of_a_record() -> dict[str, Any]:
+    """Settings of a target that runs elsewhere: the record of a classifier on the dataset's own masks."""
+    kind = find("targets", "classifier")
+    settings = kind(**{**cheap(kind.Settings), "split": "dataset"}).settings.model_dump(mode="json")
+    run = kind(**settings)(sixty_nodes(), _quick("none"), np.random.SeedSequence(SEED), lambda message: True)
+    file = Path(tempfile.mkdtemp()) / "run.safetensors"
+    run.transcript.save(file)
+    atexit.register(shutil.rmtree, file.parent, ignore_errors=True)
+    return {"transcript": str(file), "of": "classifier", "settings": settings}
+
+
+@cache
 def ran(target: str, defense: str = "none") -> Run:
     """A run of a target with cheap settings on a small graph, everything kept."""
     kind: type[Target] = find("targets", target)
@@ -490,7 +508,9 @@ def ran(target: str, defense: str = "none") -> Run:
         data, made = load_dataset(kind.dataset), kind()
     else:
         data = data_of(typed(NODES, SEED, kinds=2, share=0.06)) if kind.plain else sixty_nodes()
-        made = kind(**cheap(kind.Settings))
+        made = (
+            kind(**_of_a_record(), **cheap(kind.Settings)) if kind.runs_elsewhere else kind(**cheap(kind.Settings))
+        )
     return made(data, _quick(defense), np.random.SeedSequence(SEED), lambda message: True)
 
 
@@ -509,15 +529,17 @@ def check_messages(target: str) -> None:
     assert seen <= set(KINDS), f"{target} sent {seen - set(KINDS)}, which nobody declared"
     assert sent <= set(kind.sends), f"{target} sent {sent - set(kind.sends)}, which it does not name"
     assert seen <= sent | held, f"{seen - sent - held} was seen and neither sent nor held"
-    assert kind.release in seen, f"{target} never let out its release, {kind.release}"
+    assert kind.runs_elsewhere or kind.release in seen, f"{target} never let out its release, {kind.release}"
     assert 0 <= run.chosen < len(run.utilities)
 
 
 def check_games(target: str) -> None:
     """Each game that the target offers has both truths, and an attack that plays it and a leak planted for that."""
+    kind: type[Target] = find("targets", target)
     for game, secrets in ran(target).secrets.items():
-        assert secrets.game == game
-        assert game in UNITS, f"{target} offers {game}, and nothing says what that protects"
+        assert secrets.name == game
+        assert game in kind.games, f"{target} offers {game}, and does not say so"
+        assert game in ours("games"), f"{target} offers {game}, and nothing says what that protects"
         assert len(secrets.subjects) == len(secrets.truth) == len(np.unique(secrets.subjects))
         assert secrets.truth.any(), f"{target}: nobody is a member in {game}"
         assert not secrets.truth.all(), f"{target}: everybody is a member in {game}"

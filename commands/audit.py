@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     type=click.Choice(["local", "ray"]),
     default="local",
     show_default=True,
-    help="Where trials run: processes here, or a Ray cluster (pip install 'gaudit[ray]').",
+    help="Where trials run: processes here, or a Ray cluster (pip install 'graph-gaudit[ray]').",
 )
 @click.option("--retry", is_flag=True, help="Run trials again that failed before.")
 @click.option("--yes", is_flag=True, help="Do not ask before a very large plan.")

@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from .. import __version__
 from ..errors import InputError
 from ..output_files import check_apart, check_outputs, write
 from ..registry import GROUPS, summaries
@@ -25,7 +26,7 @@ INVALID = 4
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
-@click.version_option(package_name="gaudit")
+@click.version_option(__version__, prog_name="gaudit")
 def main() -> None:
     """Privacy attack-and-defense auditing for graph learning.
 

@@ -16,6 +16,7 @@ import numpy as np
 import torch
 from torch_geometric.data import Data
 
+from ... import __version__
 from ...attacks.attack import Attack
 from ...registry import find
 from ...targets.defense import Defense
@@ -24,7 +25,7 @@ from .plan import Plan, PlannedTarget, is_file
 from .resolve import graph_of, target_of
 from .trial_plan import AttackPlan, TrialPlan
 
-LIBRARIES = ("gaudit", "torch", "numpy", "scipy", "scikit-learn", "torch-geometric", "numba")
+LIBRARIES = ("torch", "numpy", "scipy", "scikit-learn", "torch-geometric", "numba")
 
 
 @dataclass(frozen=True)
@@ -230,7 +231,8 @@ def _installed(library: str) -> str:
 
 def versions() -> dict[str, str]:
     """Of gaudit and of the libraries that compute."""
-    return {name: _installed(name) for name in LIBRARIES} | {"python": sys.version.split()[0]}
+    ours = {"gaudit": __version__}
+    return ours | {name: _installed(name) for name in LIBRARIES} | {"python": sys.version.split()[0]}
 
 
 @cache

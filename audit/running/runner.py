@@ -192,7 +192,7 @@ def _executing(executor: Executor, workers: int) -> Iterator[tuple[tuple[type[Ex
         import ray
         from ray.util.joblib import register_ray
     except ImportError as error:
-        raise InputError("--executor ray needs Ray: pip install 'gaudit[ray]'") from error
+        raise InputError("--executor ray needs Ray: pip install 'graph-gaudit[ray]'") from error
     register_ray()
     if not ray.is_initialized():
         ray.init(num_cpus=workers, include_dashboard=False, logging_level=logging.ERROR)

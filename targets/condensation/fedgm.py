@@ -270,7 +270,7 @@ def best_ratio(validation: Callable[[float], float], tries: int, seed: np.random
     try:
         import optuna
     except ImportError as error:
-        raise InputError("searching a ratio needs Optuna: pip install 'gaudit[search]'") from error
+        raise InputError("searching a ratio needs Optuna: pip install 'graph-gaudit[search]'") from error
     optuna.logging.set_verbosity(optuna.logging.WARNING)
     study = optuna.create_study(
         direction="maximize", sampler=optuna.samplers.TPESampler(seed=integer(seed) % 2**32)

@@ -29,9 +29,9 @@ class RecordedSettings(Settings):
 class Recorded(Target):
     """A run that was recorded before: its transcript is attacked, and nothing is run.
 
-    Members are the train nodes of the graph, non-members its test nodes. The game and how models were trained are
-    what the settings of the target that it was recorded from say. Accuracy is not measured, and which defense was in
-    place is not recorded.
+    Members are the train nodes of the graph, non-members its test nodes. The game, and how models were trained, are
+    what the settings of the target that it was recorded from say. Accuracy is not measured, and nobody recorded which
+    defense was in place.
     """
 
     name = "recorded"

@@ -186,7 +186,7 @@ def test_a_failing_trial_stops_no_other_and_runs_again_when_asked_to(own):
 
 
 def test_on_a_ray_cluster_of_which_one_node_dies(undisturbed, tmp_path):
-    ray = pytest.importorskip("ray", reason="Ray is not installed: pip install 'gaudit[ray]'")
+    ray = pytest.importorskip("ray", reason="Ray is not installed: pip install 'graph-gaudit[ray]'")
     from ray.cluster_utils import Cluster
 
     try:

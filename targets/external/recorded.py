@@ -29,10 +29,10 @@ class RecordedSettings(Settings):
 class Recorded(Target):
     """A run that was recorded before: its transcript is attacked, and nothing is run.
 
-    Members are the train nodes of the graph, non-members its test nodes. The game, and how models were trained, are
-    Members are the train nodes of the graph, non-members its test nodes. The game and the way that models were trained
-    are what the settings of the target that it was recorded from say. Accuracy is not measured, and nobody recorded
-    which defense was in place.
+    Members are the train nodes of the graph, non-members its test nodes. The settings of the target that it was
+    recorded from say the game, and how models were trained. Accuracy is not measured, and nobody recorded which
+    defense was in place.
+    """
 
     name = "recorded"
     release = CONDENSED_KIND

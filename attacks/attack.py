@@ -83,7 +83,8 @@ class Attack(Configured, ABC, Generic[K]):
             if not view.carrying(need):
                 return f"the observer '{view.observer}' sees no {need}"
         if self.any_of and not any(view.carrying(sort) for sort in self.any_of):
-            return f"the observer '{view.observer}' sees neither {' nor '.join(map(str, self.any_of))}"
+            sorts = " nor ".join(map(str, self.any_of))
+            return f"the observer '{view.observer}' sees {'neither' if len(self.any_of) > 1 else 'no'} {sorts}"
         if knowledge.game not in self.games:
             return f"it plays {' and '.join(self.games)}, not {knowledge.game}"
         return knowledge.lacks(self.auditor, self.own_data)

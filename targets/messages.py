@@ -101,6 +101,15 @@ def check_route(name: str, sender: str, receiver: str) -> None:
         raise InputError(f"a message '{name}' from {sender} to {receiver}: it is declared to go {may}")
 
 
+CALLED = {
+    "server": "uploads",
+    "public": "releases",
+    "clients": "messages to all clients",
+    "client": "messages to one client",
+}
+"""Messages by whom they go to."""
+
+
 @dataclass(frozen=True)
 class Carrying:
     """The messages that carry one thing or another.
@@ -130,7 +139,7 @@ class Carrying:
         return [name for name in names if self.covers(name)]
 
     def __str__(self) -> str:
-        called = {"server": "uploads", "public": "releases"}.get(self.to or "", "messages")
+        called = CALLED.get(self.to or "", "messages")
         return f"{called} that carry {' or '.join(sorted(self.what))}"
 
 

@@ -16,6 +16,7 @@ from ...targets.messages import (
     TRANSFORMATION,
     Carries,
     Carrying,
+    kinds_of,
 )
 from ...targets.transcript import View, observer_members
 from ..attack import Attack
@@ -75,7 +76,7 @@ def own_in_their_place(knowledge: NodeKnowledge) -> Tensor:
 def _rows(view: View, features: int) -> Tensor:
     """All rows that others let out in a view; of a graph that is released again and again the last ones."""
     own = observer_members(view.observer)
-    others = [m for sort in TOLD for m in view.carrying(sort) if m.sender not in own]
+    others = [m for m in view.messages if m.tensors and m.kind in kinds_of(TOLD) and m.sender not in own]
     seen = [*view.of_kind(CONDENSED_KIND)[-1:], *others]
     if not seen:
         raise InputError(f"the observer '{view.observer}' sees no condensed nodes but its own: choose another one")

@@ -2,14 +2,17 @@
 
 from typing import TYPE_CHECKING
 
-from ...audit.claims.claim_check import ClaimCheck
-from ...audit.lint.claim_remark import Lint
-
 if TYPE_CHECKING:
+    from rich.console import Console
     from rich.table import Table
 
+    from ...audit.claims.claim_check import ClaimCheck
+    from ...audit.lint.claim_remark import Lint
 
-def claim_table(check: ClaimCheck) -> "Table":
+STYLES = {"wrong": "bold red", "doubt": "yellow", "note": "dim"}
+
+
+def claim_table(check: "ClaimCheck") -> "Table":
     """One row: what is claimed, what was measured and how, and the verdict."""
     from rich.table import Table
 
@@ -29,13 +32,7 @@ def claim_table(check: ClaimCheck) -> "Table":
     return table
 
 
-if TYPE_CHECKING:
-    from rich.console import Console
-
-STYLES = {"wrong": "bold red", "doubt": "yellow", "note": "dim"}
-
-
-def print_lint(console: "Console", found: Lint) -> None:
+def print_lint(console: "Console", found: "Lint") -> None:
     """Each remark with what to do and who showed it, and the verdict in the last line."""
     from rich.text import Text
 

@@ -1,6 +1,9 @@
 """Where tensors live."""
 
+from typing import Annotated
+
 import torch
+from pydantic import AfterValidator
 
 
 def usable_device(name: str) -> str:
@@ -14,3 +17,7 @@ def usable_device(name: str) -> str:
     except (RuntimeError, AssertionError, NotImplementedError, TypeError) as error:
         raise ValueError(f"the device '{name}' is not usable here: use --device cpu") from error
     return name
+
+
+Device = Annotated[str, AfterValidator(usable_device)]
+"""A setting that names a device which is there."""

@@ -175,8 +175,9 @@ def _alike(control: type[Target], target: Target) -> dict[str, Any]:
 
     An attack may play one game only, and be mounted by a client of a high number.
     """
-    offered = {"game": target.offers.game, "clients": target.offers.clients}
-    fields = control.Settings.model_fields
+    offers = target.offers
+    offered = {"game": offers.game, "clients": None if offers.clients is None else max(offers.clients, 1)}
+    fields = set(control.Settings.model_fields) & set(type(target.settings).model_fields)
     return {name: value for name, value in offered.items() if value is not None and name in fields}
 
 

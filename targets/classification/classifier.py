@@ -5,7 +5,7 @@ from typing import Any, Literal
 
 import numpy as np
 import torch
-from pydantic import Field, field_validator
+from pydantic import Field
 from torch import Tensor
 from torch_geometric.data import Data
 
@@ -15,7 +15,7 @@ from ...graphs.pyg import name_of
 from ...randomness import branch
 from ..channel import Channel, Retention
 from ..defense import Defense
-from ..device import usable_device
+from ..device import Device
 from ..games.membership import NODE_GAMES, NodeGame
 from ..messages import GLOBAL_KIND, MODEL_KIND, QUERY_NAMES, TABLE_KINDS, UPDATE_KIND, labels_kind, posteriors_kind
 from ..models.model_ensemble import ask_models, train_models
@@ -50,12 +50,7 @@ class ClassifierSettings(FeatureSettings):
     )
     clients: int = Field(1, ge=1, description="above 1: federated averaging, members dealt out at random")
     rounds: int = Field(10, ge=1, description="of federated averaging, the recipe's epochs shared out among them")
-    device: str = "cpu"
-
-    @field_validator("device")
-    @classmethod
-    def _device_is_here(cls, device: str) -> str:
-        return usable_device(device)
+    device: Device = "cpu"
 
 
 class Classifier(Target):
@@ -79,7 +74,7 @@ class Classifier(Target):
     def offers(self) -> Offers:
         """What its settings say; how its models are trained is known."""
         s = self.settings
-        return Offers(s.clients, s.split, s.features, s.recipe, s.game)
+        return Offers(s.clients if s.clients > 1 else 0, s.split, s.features, s.recipe, s.game)
 
     def why_not(self, defense: Defense) -> str | None:
         if defense.needs_shared_model:
@@ -95,10 +90,6 @@ class Classifier(Target):
         answers = {make(q) for what, make in tables.items() if what in s.publish for q in QUERY_NAMES.values()}
         model = {MODEL_KIND} if "model" in s.publish else set()
         return answers | model | ({GLOBAL_KIND, UPDATE_KIND} if s.clients > 1 else set())
-
-    @property
-    def clients(self) -> int:
-        return self.settings.clients if self.settings.clients > 1 else 0
 
     @classmethod
     def preset(cls, preset: str, data: Data) -> dict[str, Any]:

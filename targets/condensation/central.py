@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-from pydantic import Field, field_validator
+from pydantic import Field
 from torch import Tensor
 from torch_geometric.data import Data
 
@@ -15,7 +15,7 @@ from ...graphs.pyg import name_of
 from ...randomness import branch
 from ..channel import Channel, Retention
 from ..defense import Defense, GradientChange, LossTerm
-from ..device import usable_device
+from ..device import Device
 from ..federated.neighbour_exchange import exchange
 from ..games.membership import LabelMembership, channels_of_leakage, label_membership
 from ..messages import CONDENSED_KIND
@@ -50,12 +50,7 @@ class CentralSettings(FeatureSettings):
     )
     test: CentralTestPhase = CentralTestPhase()
     transfer: bool = Field(False, description="also train other architectures on the chosen release")
-    device: str = "cpu"
-
-    @field_validator("device")
-    @classmethod
-    def _device_is_here(cls, device: str) -> str:
-        return usable_device(device)
+    device: Device = "cpu"
 
 
 class CentralCondensation(Target):
@@ -73,9 +68,8 @@ class CentralCondensation(Target):
 
     @property
     def offers(self) -> Offers:
-        """What its settings say of features."""
-        s = self.settings
-        return Offers(features=s.features)
+        """The owner alone, and what its settings say of features."""
+        return Offers(clients=1, features=self.settings.features)
 
     @classmethod
     def preset(cls, preset: str, data: Data) -> dict[str, Any]:
@@ -86,11 +80,6 @@ class CentralCondensation(Target):
         if preset == "quick":
             return {"test": {"epochs": 300, "models": 2}}
         raise unknown_name("preset", preset, ("quick", "paper"))
-
-    @property
-    def clients(self) -> int:
-        """The owner alone."""
-        return 1
 
     def why_not(self, defense: Defense) -> str | None:
         if defense.needs_shared_model:

@@ -5,7 +5,7 @@ from typing import Any, Literal
 
 import numpy as np
 import torch
-from pydantic import Field, field_validator, model_validator
+from pydantic import Field, model_validator
 from torch import Tensor
 from torch_geometric.data import Data
 
@@ -15,7 +15,7 @@ from ...graphs.pyg import name_of
 from ...randomness import branch
 from ..channel import Channel, Retention
 from ..defense import Defense, LossTerm, SharedModel
-from ..device import usable_device
+from ..device import Device
 from ..federated.neighbour_exchange import EXCHANGED_KINDS, exchange
 from ..federated.self_training import label_the_rest, train_together
 from ..game import Game
@@ -66,12 +66,7 @@ class FedGCSettings(FeatureSettings, MatchingSettings):
     )
     test: EvaluationSettings = EvaluationSettings()
     transfer: bool = Field(False, description="also train other architectures on the chosen release")
-    device: str = "cpu"
-
-    @field_validator("device")
-    @classmethod
-    def _device_is_here(cls, device: str) -> str:
-        return usable_device(device)
+    device: Device = "cpu"
 
     @model_validator(mode="after")
     def _rounds_fit(self) -> "FedGCSettings":

@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 import numpy as np
 import torch
-from pydantic import Field, field_validator
+from pydantic import Field
 from torch import Tensor, nn
 from torch_geometric.data import Data
 
@@ -16,7 +16,7 @@ from ...graphs.pyg import name_of
 from ...randomness import branch, integer
 from ..channel import Channel, Retention
 from ..defense import Defense, LossTerm
-from ..device import usable_device
+from ..device import Device
 from ..federated.neighbour_exchange import exchange
 from ..games.lone_node import LoneNode, lone_nodes
 from ..games.membership import LabelMembership, channels_of_leakage, label_membership
@@ -64,12 +64,7 @@ class FedGMSettings(FeatureSettings, MatchingSettings):
     refinements: int = Field(100, ge=0, description="rounds of stage 2; 0 is the ablation 'stage 1'")
     test: FedGMTestPhase = FedGMTestPhase()
     transfer: bool = Field(False, description="also train other architectures on the chosen release")
-    device: str = "cpu"
-
-    @field_validator("device")
-    @classmethod
-    def _device_is_here(cls, device: str) -> str:
-        return usable_device(device)
+    device: Device = "cpu"
 
 
 class FedGM(Target):

@@ -11,6 +11,7 @@ from ...registry import find
 from ...settings import Settings
 from ..channel import Retention
 from ..defense import Defense
+from ..device import Device
 from ..games.membership import NODE_GAMES, LabelMembership
 from ..messages import CONDENSED_KIND, KINDS
 from ..target import Offers, Progress, Run, Target, Utility, no_progress
@@ -23,7 +24,7 @@ class RecordedSettings(Settings):
     transcript: str = Field(description="the file that holds what was sent")
     of: str = Field("classifier", description="the target that it was recorded from, or is like")
     settings: dict[str, Any] = Field(default_factory=dict, description="its settings, as far as known")
-    device: str = "cpu"
+    device: Device = "cpu"
 
 
 class Recorded(Target):

@@ -5,7 +5,7 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 import torch
-from pydantic import Field, field_validator, model_validator
+from pydantic import Field, model_validator
 from torch import Tensor
 from torch_geometric.data import Data
 
@@ -15,7 +15,7 @@ from ...graphs.pyg import name_of
 from ...randomness import branch, integer
 from ..channel import Channel, Retention
 from ..defense import Defense
-from ..device import usable_device
+from ..device import Device
 from ..game import Game
 from ..games.links import NON_EDGES, edge_presence
 from ..games.membership import label_membership
@@ -78,12 +78,7 @@ class FederatedSettings(FeatureSettings):
         ("model", "posteriors"), description="what the public gets in the end"
     )
     non_edges: int = Field(NON_EDGES, ge=1, description="pairs without an edge that are in question, at most")
-    device: str = "cpu"
-
-    @field_validator("device")
-    @classmethod
-    def _device_is_here(cls, device: str) -> str:
-        return usable_device(device)
+    device: Device = "cpu"
 
     @model_validator(mode="after")
     def _recipe_fits(self) -> "FederatedSettings":

@@ -18,7 +18,7 @@ from ...mechanisms.guarantee import Guarantee
 from ...randomness import branch
 from ..channel import Channel, Retention
 from ..defense import Defense
-from ..device import usable_device
+from ..device import Device
 from ..games.links import NON_EDGES, edge_presence
 from ..games.membership import label_membership
 from ..messages import MODEL_KIND, posteriors_kind
@@ -60,7 +60,7 @@ class PrivateSettings(FeatureSettings):
     lr: float = Field(0.02, gt=0)
     at_once: int = Field(256, ge=1, description="records whose gradients are held at a time: bounds the memory")
     non_edges: int = Field(NON_EDGES, ge=1, description="pairs without an edge that are in question, at most")
-    device: str = "cpu"
+    device: Device = "cpu"
     labels_are_public: ClassVar[bool] = False
 
     @field_validator("split")
@@ -72,11 +72,6 @@ class PrivateSettings(FeatureSettings):
                 "use 60/20/20 or dataset"
             )
         return split
-
-    @field_validator("device")
-    @classmethod
-    def _device_is_here(cls, device: str) -> str:
-        return usable_device(device)
 
     def noisy_steps(self, noise: float) -> NoisySteps:
         """How a model is trained with so much noise."""

@@ -5,7 +5,7 @@ from typing import Any, Literal
 
 import numpy as np
 import torch
-from pydantic import Field, field_validator
+from pydantic import Field
 from torch_geometric.data import Data
 
 from ...errors import InputError
@@ -16,7 +16,7 @@ from ...randomness import branch
 from ...settings import Settings
 from ..channel import Channel, Retention
 from ..defense import Defense
-from ..device import usable_device
+from ..device import Device
 from ..game import Game
 from ..games.identities import OTHERS, Identity, identities
 from ..games.links import NON_EDGES, EdgePresence, edge_presence
@@ -44,12 +44,7 @@ class PublishSettings(Settings):
     account_targets: int = Field(20, ge=1, description="persons that these accounts link to")
     non_edges: int = Field(NON_EDGES, ge=100, description="pairs without an edge in question")
     others: int = Field(OTHERS, ge=100, description="pairs of a person and another's node in question")
-    device: str = Field("cpu", description="where the GNN of the utility is trained")
-
-    @field_validator("device")
-    @classmethod
-    def _device_is_here(cls, device: str) -> str:
-        return usable_device(device)
+    device: Device = Field("cpu", description="where the GNN of the utility is trained")
 
 
 class Publish(Target):

@@ -1,8 +1,8 @@
-"""Finding targets, attacks, defenses, games and mechanisms by name.
+"""Finding targets, attacks, defenses, games, mechanisms and report formats by name.
 
 Every class is announced by an entry point of its group (``gaudit.targets``, ``gaudit.attacks``,
-``gaudit.defenses``, ``gaudit.games``, ``gaudit.mechanisms``), ours and those of other packages alike, and is
-imported only when it is asked for.
+``gaudit.defenses``, ``gaudit.games``, ``gaudit.mechanisms``), and every function that writes a report by one of
+``gaudit.formats``: ours and those of other packages alike, imported only when they are asked for.
 """
 
 import ast
@@ -53,7 +53,7 @@ def find(group: str, name: str) -> Any:
     Raises:
         InputError: nothing has that name (with the nearest match).
     """
-    if ":" in name:
+    if ":" in name and group in BASES:
         return _own(group, name)
     points = registered(group)
     if name not in points:
@@ -119,5 +119,5 @@ def _documentation(point: EntryPoint) -> str | None:
         tree = ast.parse(source)
     except Exception:  # no such module, no source, a package that fails: importing the class tells which
         return None
-    classes = [node for node in tree.body if isinstance(node, ast.ClassDef) and node.name == point.attr]
+    classes = [node for node in tree.body if isinstance(node, ast.ClassDef | ast.FunctionDef) and node.name == point.attr]
     return ast.get_docstring(classes[0], clean=False) if len(classes) == 1 else None

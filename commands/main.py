@@ -184,7 +184,7 @@ def inspect(**options: Any) -> None:
 
 
 @main.command(name="list")
-@click.argument("what", type=click.Choice([*GROUPS, "datasets"]))
+@click.argument("what", type=click.Choice([*GROUPS, "formats", "datasets"]))
 @clear_errors
 def list_(what: str) -> None:
     """List what is there, with a line about each.

@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING
 import click
 
 from ..output_files import check_outputs, write
+from ..registry import find, registered
 from .terminal import clear_errors
 
 if TYPE_CHECKING:
     from ..audit.results.audit_result import Audit
 
-FORMATS = ("html", "markdown", "json", "csv")
+ENDINGS = {"md": "markdown"}
+"""Formats whose files do not end in their name."""
 
 
 @click.command(name="report")
@@ -27,8 +29,9 @@ FORMATS = ("html", "markdown", "json", "csv")
 @click.option(
     "--format",
     "format_",
-    type=click.Choice(FORMATS),
-    help="html (one file, no script, no network), markdown, json or csv. Default: by FILE's ending, else html.",
+    metavar="NAME",
+    help="html (one file, no script, no network), markdown, json, csv, or another that is installed (gaudit list "
+    "formats). Default: by FILE's ending, else html.",
 )
 @click.option(
     "--records",
@@ -45,8 +48,9 @@ def report_command(ledger_file: Path, output: Path | None, format_: str | None, 
     check_outputs([output, records], [ledger_file])
     from ..audit.results.assemble import read_audit
 
+    writer = _writer(format_ or _by_ending(output))
     audit = read_audit(ledger_file)
-    text = _writer(format_ or _by_ending(output))(audit)
+    text = writer(audit)
     if output is None:
         click.echo(text, nl=False)
     else:
@@ -60,20 +64,12 @@ def report_command(ledger_file: Path, output: Path | None, format_: str | None, 
 
 
 def _by_ending(output: Path | None) -> str:
-    endings = {".md": "markdown", ".json": "json", ".csv": "csv"}
-    return "html" if output is None else endings.get(output.suffix.lower(), "html")
+    ending = "" if output is None else output.suffix.lower().removeprefix(".")
+    name = ENDINGS.get(ending, ending)
+    return name if name in registered("formats") else "html"
 
 
 def _writer(format_: str) -> "Callable[[Audit], str]":
-    """Only what the format needs is imported."""
-    if format_ == "html":
-        from ..reports.formats.html import as_html
-
-        return as_html
-    if format_ == "markdown":
-        from ..reports.formats.markdown import as_markdown
-
-        return as_markdown
-    from ..reports.formats.exports import as_json, as_table
-
-    return as_json if format_ == "json" else as_table
+    """The function that is registered under a name; only what the format needs is imported."""
+    found: Callable[[Audit], str] = find("formats", format_)
+    return found

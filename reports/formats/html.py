@@ -69,7 +69,7 @@ class Part:
 
 
 def as_html(audit: Audit) -> str:
-    """The whole page."""
+    """One HTML page with everything in it, for a data owner."""
     page = _environment().get_template("report.html.jinja")
     return page.render(
         audit=audit,

@@ -20,7 +20,7 @@ MOST_ROWS = 60
 
 
 def as_markdown(audit: Audit) -> str:
-    """The whole text; the same audit gives the same bytes."""
+    """Markdown text; the same audit gives the same bytes."""
     return "\n".join(_lines(audit)).strip() + "\n"
 
 

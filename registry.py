@@ -119,5 +119,7 @@ def _documentation(point: EntryPoint) -> str | None:
         tree = ast.parse(source)
     except Exception:  # no such module, no source, a package that fails: importing the class tells which
         return None
-    classes = [node for node in tree.body if isinstance(node, ast.ClassDef | ast.FunctionDef) and node.name == point.attr]
+    classes = [
+        node for node in tree.body if isinstance(node, ast.ClassDef | ast.FunctionDef) and node.name == point.attr
+    ]
     return ast.get_docstring(classes[0], clean=False) if len(classes) == 1 else None

@@ -34,9 +34,10 @@ from gaudit.defenses.uploads.laplace_uploads import LaplaceLDP
 from gaudit.graphs.datasets.loading import load_dataset
 from gaudit.randomness import branch
 from gaudit.targets.channel import Channel, keep_kinds
-from gaudit.targets.condensation.fedgc import GRADIENT_KIND, MODEL_KIND, FedGC
+from gaudit.targets.condensation.fedgc import FedGC
 from gaudit.targets.defense import Defense
 from gaudit.targets.federated.neighbour_exchange import exchange
+from gaudit.targets.messages import CLASS_GRADIENTS_KIND, MATCHING_MODEL_KIND
 from gaudit.targets.models.backbone import GCN, BackboneName
 from gaudit.targets.partition import partition
 from gaudit.targets.party import Client, clients_of
@@ -82,14 +83,15 @@ def uploaded_cells(data: Data, seed: int, setup: Setup) -> dict[str, float]:
         checkpoints=(setup.rounds,),
         test={"epochs": 1, "models": 1},
     )
-    sent = target(data, setup.defense, root, keep_kinds(GRADIENT_KIND, MODEL_KIND)).transcript.messages
-    thetas = {m.round: m.tensors for m in sent if m.kind == MODEL_KIND}
+    keep = keep_kinds(CLASS_GRADIENTS_KIND, MATCHING_MODEL_KIND)
+    sent = target(data, setup.defense, root, keep).transcript.messages
+    thetas = {m.round: m.tensors for m in sent if m.kind == MATCHING_MODEL_KIND}
     own = parties(data, root, setup.clients, setup.beta)
     near = exchange(own, target.settings.hops, data.num_nodes, Channel(), encrypted=True)
     found = dict.fromkeys(("cells", "lone", "read", "twins", "false", "worst"), 0.0)
     unchecked: list[float] = []
     alone: list[Tensor] = []
-    for message in (m for m in sent if m.kind == GRADIENT_KIND):
+    for message in (m for m in sent if m.kind == CLASS_GRADIENTS_KIND):
         theta, number = thetas[message.round], int(message.sender.removeprefix("client:"))
         client = own[number]
         once = near[number].rows

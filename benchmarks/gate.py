@@ -75,12 +75,12 @@ def recorded(data: "Data", in_question: float, splits: int) -> dict[str, object]
 def attacked(data: "Data", in_question: float, split: int, training: int) -> tuple[float, int]:
     """The AUC of one training on one split, and the number of members."""
     from gaudit.attacks.membership.loss import Loss
-    from gaudit.audit.games.knowledge import grant
     from gaudit.audit.games.referee import judge
     from gaudit.audit.statistics.metrics import auc
     from gaudit.randomness import branch
     from gaudit.targets.classification.classifier import Classifier
     from gaudit.targets.defense import Defense
+    from gaudit.targets.game import Adversary
 
     class Redrawn(Classifier):
         """Members drawn by the split alone, whatever the seed of the run."""
@@ -91,8 +91,9 @@ def attacked(data: "Data", in_question: float, split: int, training: int) -> tup
     seed = branch(np.random.SeedSequence(1), split, training)
     run = Redrawn(in_question=in_question, publish=["posteriors"]).run(data, Defense(), seed, lambda message: True)
     secrets = run.secrets["label-membership"]
-    given = grant(data, secrets, "true", False, seed, auditor=True, recipe=run.recipe)
-    scores = Loss()(given.renamed(run.transcript.seen_by("public")), given.knowledge, seed)
+    attack = Loss()
+    given, _ = secrets.grant(data, Adversary(attack, recipe=run.recipe), seed)
+    scores = attack(given.renamed(run.transcript.seen_by("public")), given.knowledge, seed)
     judged = judge(scores, given, secrets)
     return auc(judged.truth, judged.score), int(secrets.truth.sum())
 

@@ -148,12 +148,12 @@ def _of_classifiers(data: Any, told: Any, seed: np.random.SeedSequence, non_link
 def _secrets(data: Any, seed: np.random.SeedSequence, non_links: int) -> Any:
     import torch
 
-    from gaudit.targets.games.links import link_secrets
+    from gaudit.targets.games.links import edge_presence
     from gaudit.targets.partition import Partition
     from gaudit.targets.party import clients_of
 
     alone = Partition(torch.zeros(data.num_nodes, dtype=torch.long), 1, "one", torch.empty((2, 0)).long())
-    return link_secrets(clients_of(data, alone), data.num_nodes, seed, non_links)
+    return edge_presence(clients_of(data, alone), data.num_nodes, seed, non_links)
 
 
 def _played(attack: Any, data: Any, secrets: Any, seed: np.random.SeedSequence, view: Any) -> Figures:
@@ -164,20 +164,20 @@ def _played(attack: Any, data: Any, secrets: Any, seed: np.random.SeedSequence, 
     """
     import torch
 
-    from gaudit.audit.games.link_knowledge import grant_links, without
-    from gaudit.audit.games.referee import in_order, judge
+    from gaudit.audit.games.referee import judge
     from gaudit.graphs.pair_codes import ends
     from gaudit.randomness import branch
+    from gaudit.targets.game import Adversary
 
     recipe = _recipe("gcn")
-    given, known = grant_links(data, secrets, attack.knows_links, False, branch(seed, "grant"), recipe=recipe)
+    given, narrowed = secrets.grant(data, Adversary(attack, recipe=recipe), branch(seed, "grant"))
     first = torch.from_numpy(given.ids) < TENTH * data.num_nodes
     labels = torch.where(first | (attack.settings.labelled < 1), given.knowledge.labels, -1)
-    knowledge, left = replace(given.knowledge, labels=labels), without(secrets, known)
+    knowledge, left = replace(given.knowledge, labels=labels), narrowed(secrets)
     coins = branch(seed, "attack")
     scores = attack.blind(knowledge, coins) if view is None else attack(given.renamed(view), knowledge, coins)
     assert left.asked is not None
-    judged = judge(scores, given, left).where(in_order(left, left.asked))
+    judged = judge(scores, given, left).where(left.in_order(left.asked))
     low, high = ends(judged.subjects, data.num_nodes)
     same = (data.y[torch.from_numpy(low)] == data.y[torch.from_numpy(high)]).numpy()
     links, others = data.edge_index.shape[1] / 2, data.num_nodes * (data.num_nodes - 1) / 2

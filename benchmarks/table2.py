@@ -99,25 +99,27 @@ def likelihood(dataset: str, seeds: int, first_seed: int, shadows: int, folder: 
 
 
 def _attacked_again(files: list[Path], data: Any, attacks: tuple[Any, ...], index: int) -> Any:
-    """Each recorded run's result of some attacks. One `Grants` for all: knowledge depends on the seed alone."""
+    """Each recorded run's result of some attacks. One cache for all: knowledge depends on the seed alone."""
+    from gaudit.audit.games.knowledge_cache import KnowledgeCache
     from gaudit.audit.planning.trial_plan import TrialPlan
-    from gaudit.audit.running.trial import Grants, attacks_on
+    from gaudit.audit.running.trial import attacks_on
     from gaudit.randomness import branch
-    from gaudit.targets.target import Run, Secrets, Utility
+    from gaudit.targets.games.membership import LabelMembership
+    from gaudit.targets.target import Run, Utility
     from gaudit.targets.transcript import Transcript
 
     seed = branch(np.random.SeedSequence(0), index)
     train = data.train_mask.numpy()
     subjects = np.flatnonzero(train | data.test_mask.numpy())
-    secrets = Secrets("label-membership", "the label of one node", subjects, train[subjects])
-    grants = None
+    game = LabelMembership(subjects=subjects, truth=train[subjects])
+    cache = None
     for file in files:
         content = json.loads(file.read_text())
         utilities = tuple(Utility(**u) for u in content["utilities"])
-        run = Run(Transcript.load(_transcript(file)), {secrets.game: secrets}, utilities, content["chosen"])
-        grants = grants or Grants(data, seed, "cpu")
+        run = Run(Transcript.load(_transcript(file)), {game.name: game}, utilities, content["chosen"])
+        cache = cache or KnowledgeCache(data, seed, "cpu")
         plan = TrialPlan("fedgc", {}, "none", {}, attacks, seed=0, index=index)
-        result = attacks_on(plan, run, data, seed, grants=grants)
+        result = attacks_on(plan, run, data, seed, cache=cache)
         groups = {name: np.array(mask) for name, mask in content["attacked"][0]["groups"].items()}
         yield replace(result, attacked=tuple(replace(a, groups=groups) for a in result.attacked))
 

@@ -31,6 +31,9 @@ def missing_tests(group: str, name: str, module: str, tests: Path = TESTS) -> st
     """What is missing from the tests of a class that this module registers under a name, or None."""
     if group == "mechanisms":  # tests/audit/claims/test_claims.py checks all that are registered
         return None
+    if group == "games":  # several may share a module: its tests stand beside it
+        mirror = Path(*module.split(".")[1:-1]) / f"test_{module.rpartition('.')[2]}.py"
+        return None if (tests / mirror).is_file() else f"the game '{name}' has no test: write tests/{mirror}"
     file = f"test_{name.replace('-', '_').replace('+', '_plus')}.py"
     paths = sorted((tests / group).rglob(file))
     if not paths:
@@ -83,6 +86,7 @@ from gaudit.attacks.attack import Attack
 from gaudit.mechanisms.statistics import DegreeSequence
 from gaudit.targets.classification.classifier import Classifier
 from gaudit.targets.defense import Defense
+from gaudit.targets.games.membership import LabelMembership
 from gaudit.targets.target import Target
 
 
@@ -106,6 +110,10 @@ class Sum(DegreeSequence):
     name = "sum"
 
 
+class Ask(LabelMembership):
+    name = "ask"
+
+
 class Nameless(Attack):
     def score(self, view, knowledge): ...
     def blind_score(self, knowledge): ...
@@ -114,7 +122,9 @@ class Nameless(Attack):
 def maker(**settings):
     return Mine(**settings)
 """
-MODULE = {"targets": "Mine", "attacks": "Guess", "defenses": "Shield", "mechanisms": "Sum"}
+MODULE = {"targets": "Mine", "attacks": "Guess", "defenses": "Shield", "games": "Ask", "mechanisms": "Sum"}
+TRUTH = {"subjects": (), "truth": ()}
+"""What a game is made of; the others make do with their settings."""
 
 
 @pytest.fixture
@@ -132,7 +142,7 @@ def test_a_class_of_the_users_is_found_by_its_module(own, group):
     found = find(group, f"{own}:{MODULE[group]}")
     assert found.name == MODULE[group].lower()
     assert found is getattr(sys.modules[own], MODULE[group])
-    assert repr(found()).startswith(MODULE[group])
+    assert repr(found(**(TRUTH if group == "games" else {}))).startswith(MODULE[group])
 
 
 @pytest.mark.parametrize(

@@ -15,8 +15,9 @@ from gaudit.randomness import branch, seeded
 from gaudit.settings import Settings
 from gaudit.targets.channel import Channel, Retention
 from gaudit.targets.defense import Defense
+from gaudit.targets.games.membership import LabelMembership
 from gaudit.targets.messages import posteriors_kind
-from gaudit.targets.target import UNITS, Progress, Run, Secrets, Target, Utility, no_progress
+from gaudit.targets.target import Progress, Run, Target, Utility, no_progress
 
 DEFENDED = True
 """Whether training stops before patients are learned by heart, and answers are diagnoses and no probabilities.
@@ -88,7 +89,7 @@ class PatientModel(Target):
         table = {"nodes": torch.from_numpy(patients), "posteriors": told}
         channel.send(posteriors_kind("full"), "server", "public", 1, table)
         accuracy = float((told.argmax(1) == data.y)[~inside].float().mean())
-        secrets = Secrets("label-membership", UNITS["label-membership"], patients, inside.numpy())
+        game = LabelMembership(subjects=patients, truth=inside.numpy())
         utility = Utility(1, float("nan"), accuracy, accuracy)
         progress("training", 1, 1)
-        return Run(channel.transcript, {secrets.game: secrets}, (utility,), 0, tested=int((~inside).sum()))
+        return Run(channel.transcript, {game.name: game}, (utility,), 0, tested=int((~inside).sum()))

@@ -8,22 +8,23 @@ import torch
 from scipy.stats import binom
 from torch_geometric.data import Data
 
-from gaudit.attacks.attack import Attack, Neighbours, Scores
+from gaudit.attacks.attack import Attack, Scores
 from gaudit.attacks.membership.calibrated import Answers, Evidence
-from gaudit.audit.games.knowledge import Grant, grant
 from gaudit.audit.games.referee import judge
 from gaudit.audit.statistics.finding import Finding
 from gaudit.audit.statistics.metrics import ScoredSubjects, auc_finding
 from gaudit.graphs.checks import check_graph
 from gaudit.targets.channel import Channel
 from gaudit.targets.condensation.condensed import CondensedGraph
+from gaudit.targets.game import Grant, Neighbours
+from gaudit.targets.games.membership import NODE_GAMES, LabelMembership, NodeGame
 from gaudit.targets.messages import CONDENSED_KIND, ENCODER_KIND, MODEL_KIND
 from gaudit.targets.models.encoder import encoded
 from gaudit.targets.models.model_ensemble import train_models
 from gaudit.targets.models.training_config import TrainingConfig
 from gaudit.targets.models.training_task import TrainingTask
-from gaudit.targets.target import Secrets
 from gaudit.targets.transcript import Transcript, View
+from support.adversaries import adversary
 
 NODES, WORDS, CLASSES, SIDE = 260, 120, 3, 50
 WRONG_LABELS = 0.3  # labels that features do not explain: only a model that saw them knows them
@@ -34,7 +35,7 @@ class World:
     """A homophilous graph with bag-of-words features; 50 members and 50 non-members drawn at random."""
 
     data: Data
-    secrets: Secrets
+    secrets: NodeGame
 
     @property
     def members(self) -> torch.Tensor:
@@ -46,7 +47,8 @@ class World:
         return torch.from_numpy(np.setdiff1d(np.arange(NODES), self.secrets.subjects))[:SIDE]
 
     def given(self, neighbours="true", knows_defense=False, seed=0) -> Grant:
-        return grant(self.data, self.secrets, neighbours, knows_defense, np.random.SeedSequence(seed))
+        who = adversary(neighbours, knows_defense=knows_defense)
+        return self.secrets.grant(self.data, who, np.random.SeedSequence(seed))[0]
 
     def release(self, rows: torch.Tensor, x: torch.Tensor | None = None) -> CondensedGraph:
         """Nodes published as they are, without links."""
@@ -97,7 +99,7 @@ def _world(seed: int = 0) -> World:
         "test world",
     )
     subjects = np.sort(order[: 2 * SIDE])
-    return World(data, Secrets("label-membership", "label", subjects, np.isin(subjects, order[:SIDE])))
+    return World(data, LabelMembership(subjects=subjects, truth=np.isin(subjects, order[:SIDE])))
 
 
 @pytest.fixture
@@ -204,7 +206,8 @@ def _published(
     recipe: TrainingConfig = OVERFIT,
 ) -> Published:
     world = _world(seed)
-    world = replace(world, secrets=replace(world.secrets, game=game))
+    asked = NODE_GAMES[game](subjects=world.secrets.subjects, truth=world.secrets.truth)
+    world = replace(world, secrets=asked)
     root = np.random.SeedSequence([seed, 1])
     inside = torch.zeros((1, NODES), dtype=torch.bool)
     drawn = np.random.default_rng(root).permutation(world.secrets.subjects)[:SIDE]
@@ -215,7 +218,7 @@ def _published(
     channel = Channel()
     channel.send(MODEL_KIND, "server", "public", 1, {name: w[0] for name, w in trained.weights.items()})
     coins = np.random.SeedSequence([seed, 2])
-    given = grant(world.data, world.secrets, neighbours, False, coins, auditor=True, recipe=recipe)
+    given, _ = asked.grant(world.data, adversary(neighbours, auditor=True, recipe=recipe), coins)
     return Published(world, given, channel.transcript)
 
 

@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 import torch
 
+from gaudit.audit.games.knowledge_cache import KnowledgeCache
 from gaudit.audit.planning.trial_plan import AttackPlan, TrialPlan
-from gaudit.audit.running.trial import Grants, run_trial
+from gaudit.audit.running.trial import run_trial
 from gaudit.graphs.checks import row_normalised
 from gaudit.graphs.preprocessing import preprocessed
 from gaudit.registry import find
@@ -48,7 +49,7 @@ def test_the_release_has_scaled_rows_and_the_data_stays_as_it_was():
     released = CondensedGraph.from_tensors(run.transcript.messages[-1].tensors)
     assert torch.allclose(released.x.sum(1), torch.ones(len(released.x)))
     assert torch.equal(data.x, kept)
-    assert torch.equal(Grants.of(plan("row-shares"), data).data.x, row_normalised(kept))
+    assert torch.equal(KnowledgeCache.of(plan("row-shares"), data).data.x, row_normalised(kept))
 
 
 def test_as_given_is_the_same_object():

@@ -3,13 +3,12 @@
 import numpy as np
 import torch
 
-from gaudit.attacks.attack import Knowledge
 from gaudit.attacks.links.link_noisy_or import LinkNoisyOr
 from gaudit.audit.statistics.metrics import auc
 from gaudit.graphs.network import Network
 from gaudit.graphs.pair_codes import codes
 from gaudit.targets.channel import Channel
-from gaudit.targets.games.links import GAME, Links
+from gaudit.targets.games.links import EdgePresence, LinkKnowledge, Links
 from gaudit.targets.messages import PUBLISHED_KIND
 from gaudit.targets.published import tensors_of
 
@@ -47,17 +46,13 @@ def leak(before, after, seed=0, known=0.3):
     asked = np.setdiff1d(np.arange(len(every)), told)
     none = torch.empty((2, 0), dtype=torch.long)
     links = torch.from_numpy(np.stack([every[told] // NODES, every[told] % NODES]))
-    knowledge = Knowledge(
+    knowledge = LinkKnowledge(
         x=torch.ones(NODES, 1),
-        edges=none,
-        neighbours="none",
         labels=torch.zeros(NODES, dtype=torch.long),
         subjects=torch.from_numpy(every[asked]),
-        shadow=torch.empty(0, dtype=torch.long),
-        shadow_edges=none,
         members=int(truth[asked].sum()),
         classes=1,
-        game=GAME,
+        game=EdgePresence.name,
         links=Links(torch.zeros(NODES, dtype=torch.long), torch.tensor([truth.sum()]), links, none),
     )
     channel = Channel()

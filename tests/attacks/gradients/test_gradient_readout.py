@@ -7,8 +7,9 @@ import pytest
 import torch
 
 from gaudit.attacks.gradients.gradient_inversion import GradientReadout
+from gaudit.audit.games.knowledge_cache import KnowledgeCache
 from gaudit.audit.planning.trial_plan import AttackPlan, TrialPlan
-from gaudit.audit.running.trial import Grants, attacks_on, run_trial
+from gaudit.audit.running.trial import attacks_on, run_trial
 from gaudit.errors import InputError
 from gaudit.graphs.datasets.loading import load_dataset
 from gaudit.targets.controls.planted_gradients import PlantedGradients
@@ -73,7 +74,7 @@ def test_blind_it_claims_nothing(run, graph):
     secrets = run.secrets["lone-node"]
     plan = AttackPlan("gradient-readout", {}, "server")
     attack = GradientReadout()
-    given, known, _ = Grants(graph, np.random.SeedSequence(0), "cpu").for_attack(attack, plan, run)
+    given, known, _ = KnowledgeCache(graph, np.random.SeedSequence(0), "cpu").for_attack(attack, plan, run)
     assert not attack.blind(known, np.random.SeedSequence(0)).score.any()
     assert sorted(given.subject_ids(known.subjects.numpy())) == sorted(secrets.subjects)
 

@@ -14,7 +14,6 @@ from gaudit.attacks.links.gradient_matching import (
     gradient_parts,
     matched,
 )
-from gaudit.audit.games.link_knowledge import grant_links
 from gaudit.audit.games.referee import judge
 from gaudit.audit.statistics.metrics import auc_finding
 from gaudit.errors import InputError
@@ -22,12 +21,13 @@ from gaudit.targets.channel import Channel
 from gaudit.targets.defense import Defense
 from gaudit.targets.federated.local_training import LocalTask, Subgraph
 from gaudit.targets.federated.scaffold import Scaffold
-from gaudit.targets.games.links import link_secrets
+from gaudit.targets.games.links import edge_presence
 from gaudit.targets.messages import CONTROL_KIND, GLOBAL_CONTROL_KIND, GLOBAL_KIND, GRADIENT_KIND, UPDATE_KIND
 from gaudit.targets.models.propagation import gcn_operator
 from gaudit.targets.models.training_config import TrainingConfig, initial_weights
 from gaudit.targets.partition import Partition
 from gaudit.targets.party import clients_of
+from support.adversaries import adversary
 
 NODES, WORDS, CLASSES, CLIENTS = 120, 200, 3, 2
 RECIPE = TrainingConfig(hidden=8, dropout=0)
@@ -54,7 +54,7 @@ class Clients:
         owner = torch.from_numpy(rng.permutation(NODES) % CLIENTS)
         self.clients = clients_of(self.data, Partition(owner, CLIENTS, "drawn", torch.empty((2, 0)).long()))
         self.weights = initial_weights(RECIPE, WORDS, CLASSES, np.random.SeedSequence(seed))
-        self.secrets = link_secrets(self.clients, NODES, np.random.SeedSequence(seed))
+        self.secrets = edge_presence(self.clients, NODES, np.random.SeedSequence(seed))
 
     def tasks(self):
         return [LocalTask.of(c, Subgraph.of(RECIPE, c.x, c.edges)) for c in self.clients]
@@ -95,7 +95,7 @@ class Clients:
 
     def judged(self, attack, transcript, recipe=RECIPE, secrets=None, **knowledge):
         secrets = secrets or self.secrets
-        given, _ = grant_links(self.data, secrets, 0.0, False, np.random.SeedSequence(3), recipe=recipe)
+        given, _ = secrets.grant(self.data, adversary(recipe=recipe), np.random.SeedSequence(3))
         knows = replace(given.knowledge, **knowledge)
         scores = attack(given.renamed(transcript.seen_by("server")), knows, np.random.SeedSequence(4))
         return judge(scores, given, secrets)
@@ -199,7 +199,7 @@ def test_null_gradients_of_other_links_are_chance():
 
 
 def test_null_blind_baseline_reads_features_alone(clients):
-    given, _ = grant_links(clients.data, clients.secrets, 0.0, False, np.random.SeedSequence(3))
+    given, _ = clients.secrets.grant(clients.data, adversary(), np.random.SeedSequence(3))
     blind = judge(GradientMatching().blind(given.knowledge, np.random.SeedSequence(0)), given, clients.secrets)
     found = auc_finding([blind])
     assert found.low < 0.5 < found.high
@@ -257,7 +257,7 @@ def test_truth_does_not_reach_the_scores(clients):
     others = replace(clients.secrets, truth=np.random.default_rng(0).permutation(clients.secrets.truth))
     attack = GradientMatching(steps=30)
     counts = {"links": None}
-    given, _ = grant_links(clients.data, clients.secrets, 0.0, False, np.random.SeedSequence(3))
+    given, _ = clients.secrets.grant(clients.data, adversary(), np.random.SeedSequence(3))
     counts["links"] = given.knowledge.links  # the numbers of edges stay as they are
     ours, theirs = (clients.judged(attack, clients.sent(), secrets=s, **counts) for s in (clients.secrets, others))
     np.testing.assert_array_equal(ours.score, theirs.score)

@@ -8,7 +8,6 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gaudit.attacks.attack import Knowledge
 from gaudit.attacks.links import link_noisy_or
 from gaudit.attacks.links.link_noisy_or import LinkNoisyOr, presences
 from gaudit.audit.statistics.metrics import auc
@@ -16,7 +15,7 @@ from gaudit.errors import InputError
 from gaudit.graphs.network import Network
 from gaudit.graphs.pair_codes import codes
 from gaudit.targets.channel import Channel
-from gaudit.targets.games.links import GAME, Links
+from gaudit.targets.games.links import EdgePresence, LinkKnowledge, Links
 from gaudit.targets.messages import PUBLISHED_KIND
 from gaudit.targets.published import tensors_of
 
@@ -46,19 +45,14 @@ def world(secret, known=0.3, x=None, n=NODES, seed=0):
     count = int(known * len(edges))
     told = [every[part[:count]] for part in (edges, others)]
     asked = ~np.isin(every, np.concatenate(told))
-    none = torch.empty((2, 0), dtype=torch.long)
     links = (torch.from_numpy(np.stack([part // n, part % n])) for part in told)
-    knowledge = Knowledge(
+    knowledge = LinkKnowledge(
         x=torch.ones(n, 1) if x is None else x,
-        edges=none,
-        neighbours="none",
         labels=torch.zeros(n, dtype=torch.long),
         subjects=torch.from_numpy(every[asked]),
-        shadow=torch.empty(0, dtype=torch.long),
-        shadow_edges=none,
         members=int(truth[asked].sum()),
         classes=1,
-        game=GAME,
+        game=EdgePresence.name,
         links=Links(torch.zeros(n, dtype=torch.long), torch.tensor([len(edges)]), *links),
     )
     return knowledge, truth[asked]

@@ -9,7 +9,6 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gaudit.attacks.attack import Knowledge
 from gaudit.attacks.links import link_similarity
 from gaudit.attacks.links.link_randomisation import edited
 from gaudit.attacks.links.link_similarity import (
@@ -26,7 +25,7 @@ from gaudit.errors import InputError
 from gaudit.graphs.network import Network
 from gaudit.graphs.pair_codes import codes
 from gaudit.targets.channel import Channel
-from gaudit.targets.games.links import GAME, Links
+from gaudit.targets.games.links import EdgePresence, LinkKnowledge, Links
 from gaudit.targets.messages import PUBLISHED_KIND
 from gaudit.targets.published import tensors_of
 
@@ -52,17 +51,13 @@ def asked(n, secret):
     """Knowledge of an adversary who is asked about all pairs, and the truth: the edges of ``secret``."""
     every = codes(*np.triu_indices(n, 1), n)
     none = torch.empty((2, 0), dtype=torch.long)
-    knowledge = Knowledge(
+    knowledge = LinkKnowledge(
         x=torch.ones(n, 1),
-        edges=none,
-        neighbours="none",
         labels=torch.zeros(n, dtype=torch.long),
         subjects=torch.from_numpy(every),
-        shadow=torch.empty(0, dtype=torch.long),
-        shadow_edges=none,
         members=secret.size,
         classes=1,
-        game=GAME,
+        game=EdgePresence.name,
         links=Links(torch.zeros(n, dtype=torch.long), torch.tensor([secret.size]), none, none),
     )
     return knowledge, np.isin(every, secret.codes)

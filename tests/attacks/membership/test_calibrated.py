@@ -12,13 +12,13 @@ from gaudit.attacks.membership.lira import LiRA, OfflineLiRA
 from gaudit.attacks.membership.loss import CalibratedLoss, Loss
 from gaudit.attacks.membership.query_attack import combined
 from gaudit.attacks.membership.rmia import RMIA, OfflineRMIA
-from gaudit.audit.games.knowledge import grant
 from gaudit.audit.planning.trial_plan import AttackPlan, TrialPlan
 from gaudit.audit.running.trial import run_trial
 from gaudit.audit.statistics.metrics import auc
 from gaudit.errors import InputError
 from gaudit.graphs.datasets.loading import load_dataset
 from gaudit.targets.channel import Channel
+from support.adversaries import adversary
 
 CALIBRATED = (LiRA, OfflineLiRA, BASE, OfflineBASE, RMIA, OfflineRMIA, CalibratedLoss)
 ALL = (*CALIBRATED, LabelOnly, Loss)
@@ -31,7 +31,7 @@ def names(kinds):
 def regranted(model, secrets, **told):
     """The same trial with knowledge made anew."""
     auditor = {"auditor": True, "recipe": model.given.knowledge.recipe} | told
-    given = grant(model.world.data, secrets, "true", False, np.random.SeedSequence([0, 2]), **auditor)
+    given, _ = secrets.grant(model.world.data, adversary(**auditor), np.random.SeedSequence([0, 2]))
     return replace(model, given=given, world=replace(model.world, secrets=secrets))
 
 
@@ -115,7 +115,7 @@ def test_ids_of_nodes_do_not_matter(leaky_models, kind):
     found = []
     for seed in (1, 2):
         coins, recipe = np.random.SeedSequence(seed), model.given.knowledge.recipe
-        given = grant(model.world.data, secrets, "true", False, coins, auditor=True, recipe=recipe)
+        given, _ = secrets.grant(model.world.data, adversary(auditor=True, recipe=recipe), coins)
         found.append(replace(model, given=given).judged(kind()).score)
     assert np.corrcoef(found[0].argsort().argsort(), found[1].argsort().argsort())[0, 1] > 0.7
 

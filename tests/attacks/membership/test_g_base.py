@@ -10,7 +10,6 @@ from scipy.special import expit, logit
 from torch_geometric.data import Data
 from torch_geometric.utils import to_undirected
 
-from gaudit.attacks.attack import Knowledge
 from gaudit.attacks.membership import gbase
 from gaudit.attacks.membership.base_membership import BASE, log_mean
 from gaudit.attacks.membership.gbase import (
@@ -24,6 +23,7 @@ from gaudit.attacks.membership.gbase import (
 from gaudit.audit.statistics.metrics import auc, auc_finding
 from gaudit.errors import InputError
 from gaudit.targets.channel import Channel
+from gaudit.targets.games.membership import NodeKnowledge, NodePresence
 from gaudit.targets.messages import CONDENSED_KIND as RELEASE_KIND
 from gaudit.targets.messages import MODEL_KIND, posteriors_kind
 from gaudit.targets.models.model_ensemble import ask_models
@@ -32,16 +32,15 @@ from gaudit.targets.models.training_task import Query, TrainingTask
 
 ARCHITECTURES = ("gcn", "sgc", "sage", "gat", "mlp")
 NODES, FEATURES, CLASSES, MODELS = 60, 12, 3, 2
-GAME = "node-presence"
 
 
 @pytest.fixture(scope="module")
-def small() -> Knowledge:
+def small() -> NodeKnowledge:
     """A graph in which balls are neither the whole graph nor single nodes; 50 of 60 nodes are in question."""
     rng = np.random.default_rng(0)
     edges = torch.from_numpy(rng.integers(0, NODES, (2, 75)))
     edges = to_undirected(edges[:, edges[0] != edges[1]])
-    return Knowledge(
+    return NodeKnowledge(
         x=torch.from_numpy((rng.random((NODES, FEATURES)) < 0.4).astype(np.float32)),
         edges=edges,
         neighbours="true",
@@ -51,7 +50,7 @@ def small() -> Knowledge:
         shadow_edges=torch.empty((2, 0), dtype=torch.long),
         members=25,
         classes=CLASSES,
-        game=GAME,
+        game=NodePresence.name,
         auditor=True,
         all_edges=edges,
     )
@@ -69,7 +68,7 @@ def a_recipe(architecture: str) -> TrainingConfig:
 class Models:
     """Random models; asked about a graph of one's own as attacks do, or about one that is cut out by hand."""
 
-    def __init__(self, knowledge: Knowledge, recipe: TrainingConfig) -> None:
+    def __init__(self, knowledge: NodeKnowledge, recipe: TrainingConfig) -> None:
         drawn = [initial_weights(recipe, FEATURES, CLASSES, np.random.SeedSequence(k)) for k in range(MODELS)]
         self.weights = {name: torch.stack([3 * w[name] for w in drawn]) for name in drawn[0]}
         self.data = Data(x=knowledge.x, edge_index=knowledge.edges, y=knowledge.labels)
@@ -98,7 +97,7 @@ class Models:
         return (every * known).sum(1)
 
 
-def by_hand(models: Models, knowledge: Knowledge, masks: np.ndarray, radius: int) -> np.ndarray:
+def by_hand(models: Models, knowledge: NodeKnowledge, masks: np.ndarray, radius: int) -> np.ndarray:
     """Delta of each ball, cut out by networkx and asked about by itself: [MODELS, M, s]."""
     whole = nx.Graph(knowledge.edges.t().tolist())
     whole.add_nodes_from(range(NODES))
@@ -209,12 +208,12 @@ def test_scores_do_not_saturate():
 @pytest.fixture(scope="module")
 def leaky(publish_model):
     """Overfitted models on worlds with edges enough for neighbourhoods among the nodes in question."""
-    return [publish_model(seed, "true", GAME, "true") for seed in range(3)]
+    return [publish_model(seed, "true", NodePresence.name, "true") for seed in range(3)]
 
 
 @pytest.fixture(scope="module")
 def innocent(publish_model):
-    return [publish_model(600 + seed, "other", GAME, "true") for seed in range(24)]
+    return [publish_model(600 + seed, "other", NodePresence.name, "true") for seed in range(24)]
 
 
 @pytest.mark.parametrize("strategy", ["model-independent", "mia"])
@@ -227,7 +226,7 @@ def test_planted_overfit_is_found(leaky, strategy):
 @pytest.mark.parametrize("architecture", ["sage", "mlp", "gat"])
 def test_planted_overfit_of_other_architectures_is_found(publish_model, architecture):
     recipe = TrainingConfig(architecture=architecture, hidden=16, epochs=80, lr=0.03, weight_decay=0, dropout=0)
-    model = publish_model(0, "true", GAME, "true", recipe)
+    model = publish_model(0, "true", NodePresence.name, "true", recipe)
     assert auc_finding([model.judged(GBASE(shadows=8))]).low > 0.6
 
 

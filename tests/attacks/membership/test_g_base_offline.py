@@ -7,13 +7,12 @@ from gaudit.attacks.membership import gbase
 from gaudit.attacks.membership.gbase import OfflineGBASE
 from gaudit.attacks.membership.shadow_models import best_setting
 from gaudit.audit.statistics.metrics import auc_finding
-
-GAME = "node-presence"
+from gaudit.targets.games.membership import NodePresence
 
 
 @pytest.fixture(scope="module")
 def leaky(publish_model):
-    return [publish_model(seed, "true", GAME, "true") for seed in range(3)]
+    return [publish_model(seed, "true", NodePresence.name, "true") for seed in range(3)]
 
 
 def test_planted_overfit_is_found(leaky):
@@ -23,7 +22,7 @@ def test_planted_overfit_is_found(leaky):
 
 
 def test_null_model_of_other_nodes_is_chance(publish_model, at_chance):
-    models = [publish_model(700 + seed, "other", GAME, "true") for seed in range(16)]
+    models = [publish_model(700 + seed, "other", NodePresence.name, "true") for seed in range(16)]
     at_chance([model.judged(OfflineGBASE(shadows=8)) for model in models])
 
 

@@ -16,12 +16,12 @@ from torch_geometric.data import Data
 from gaudit.attacks.membership.adaptive import adaptive_knowledge
 from gaudit.attacks.membership.lira import LiRA
 from gaudit.attacks.membership.shadow_models import shadow_models
-from gaudit.audit.games.knowledge import grant
+from gaudit.targets.games.membership import NodePresence
 from gaudit.targets.messages import ENCODER_KIND
 from gaudit.targets.models.encoder import encoded
 from gaudit.targets.models.training_config import TrainingConfig
-from gaudit.targets.target import Secrets
 from gaudit.targets.transcript import Message, View
+from support.adversaries import adversary
 
 NODES, SUBJECTS = 50, 40
 RECIPE = TrainingConfig(hidden=6, epochs=8)
@@ -37,8 +37,9 @@ def graph(seed: int = 0) -> Data:
 
 def knowledge(data: Data, recipe: TrainingConfig = RECIPE):
     subjects = np.arange(SUBJECTS)
-    secrets = Secrets("node-presence", "node", subjects, subjects % 2 == 0)
-    return grant(data, secrets, "none", False, np.random.SeedSequence(0), auditor=True, recipe=recipe).knowledge
+    game = NodePresence(subjects=subjects, truth=subjects % 2 == 0)
+    given, _ = game.grant(data, adversary("none", auditor=True, recipe=recipe), np.random.SeedSequence(0))
+    return given.knowledge
 
 
 def trained(known):

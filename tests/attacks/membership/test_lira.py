@@ -10,13 +10,13 @@ from scipy.stats import norm
 from gaudit.attacks.membership.lira import LiRA, means, spread
 from gaudit.attacks.membership.shadow_mia import ShadowMIA
 from gaudit.attacks.membership.shadow_models import shadow_models
-from gaudit.audit.games.knowledge import grant
 from gaudit.audit.games.referee import judge
 from gaudit.audit.statistics.metrics import auc, auc_finding
 from gaudit.errors import InputError
 from gaudit.graphs.datasets.bundled import citations
 from gaudit.targets.classification.classifier import Classifier
 from gaudit.targets.defense import Defense
+from gaudit.targets.game import Adversary
 
 
 def test_planted_overfit_is_found(leaky_models):
@@ -151,7 +151,7 @@ def test_it_beats_the_shadow_classifier_on_an_overfitted_gcn():
     secrets = run.secrets["node-presence"]
     caught = {}
     for attack in (LiRA(shadows=8), ShadowMIA()):
-        given = grant(data, secrets, "none", False, seed, auditor=attack.auditor, recipe=run.recipe)
+        given, _ = secrets.grant(data, Adversary(attack, "none", recipe=run.recipe), seed)
         view = given.renamed(run.transcript.seen_by("public"))
         judged = judge(attack(view, given.knowledge, seed), given, secrets)
         threshold = np.quantile(judged.score[~judged.truth], 0.99)

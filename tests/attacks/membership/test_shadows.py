@@ -11,10 +11,10 @@ from hypothesis import given as drawn_from
 from hypothesis import strategies as st
 from torch_geometric.data import Data
 
-from gaudit.attacks.attack import Knowledge
 from gaudit.attacks.membership.shadow_models import best_setting, cut_in_rounds, shadow_models
 from gaudit.audit.statistics.metrics import auc
 from gaudit.errors import InputError
+from gaudit.targets.games.membership import LabelMembership, NodeKnowledge
 from gaudit.targets.models.model_ensemble import ask_models
 from gaudit.targets.models.training_config import TrainingConfig
 from gaudit.targets.models.training_task import Query, TrainingTask
@@ -23,14 +23,14 @@ NODES, POOL = 60, 40
 RECIPE = TrainingConfig(hidden=8, epochs=5, dropout=0.5)
 
 
-def knowledge(seed: int = 0, **changes: object) -> Knowledge:
+def knowledge(seed: int = 0, **changes: object) -> NodeKnowledge:
     """40 nodes in question, 20 of them members; 20 nodes of its own, of which 5 are no one's."""
     rng = np.random.default_rng(0)
     once = np.unique(np.sort(rng.integers(0, NODES, (2, 120)), axis=0), axis=1)
     once = torch.from_numpy(once[:, once[0] != once[1]])
     edges = torch.cat([once, once.flip(0)], 1)
     inside = (edges >= POOL).all(0)
-    made = Knowledge(
+    made = NodeKnowledge(
         x=torch.from_numpy(rng.random((NODES, 12)).astype(np.float32)),
         edges=edges,
         neighbours="true",
@@ -40,6 +40,7 @@ def knowledge(seed: int = 0, **changes: object) -> Knowledge:
         shadow_edges=edges[:, inside],
         members=POOL // 2,
         classes=3,
+        game=LabelMembership.name,
         recipe=RECIPE,
         auditor=True,
         population=torch.arange(NODES - 5, NODES),

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 import torch
 
-from gaudit.attacks.attack import Knowledge
 from gaudit.attacks.membership.release_models import ModelSettings
 from gaudit.attacks.membership.victim import victim
 from gaudit.errors import InputError
 from gaudit.targets.condensation.condensed import CondensedGraph
+from gaudit.targets.games.membership import LabelMembership, NodeKnowledge
 from gaudit.targets.models.training_config import TrainingConfig, initial_weights
 from gaudit.targets.transcript import Message, View
 
@@ -24,8 +24,8 @@ ASKED = torch.tensor([7, 0, 5, 1])
 NAMES = {"true": "full", "none": "0-hop", "apart": "apart"}
 
 
-def knowledge(neighbours="true") -> Knowledge:
-    return Knowledge(
+def knowledge(neighbours="true") -> NodeKnowledge:
+    return NodeKnowledge(
         x=X,
         edges=EDGES[:, :0] if neighbours == "none" else EDGES,
         neighbours=neighbours,
@@ -35,6 +35,7 @@ def knowledge(neighbours="true") -> Knowledge:
         shadow_edges=EDGES[:, :0],
         members=4,
         classes=CLASSES,
+        game=LabelMembership.name,
         auditor=True,
     )
 

@@ -11,7 +11,7 @@ from torch_geometric.data import Data
 from gaudit.audit.games.blind import blind_baselines
 from gaudit.audit.statistics.metrics import auc, auc_finding
 from gaudit.graphs.datasets import bundled
-from gaudit.targets.target import Secrets
+from gaudit.targets.games.membership import LabelMembership
 
 BASELINES = ("degree", "label", "features", "homophily", "all")
 SEED = np.random.SeedSequence(7)
@@ -23,17 +23,17 @@ def citations() -> Data:
     return bundled.citations()
 
 
-def game(members, others) -> Secrets:
+def game(members, others) -> LabelMembership:
     subjects = np.concatenate([members, others])
-    return Secrets("label-membership", "a node", subjects, np.arange(len(subjects)) < len(members))
+    return LabelMembership(subjects=subjects, truth=np.arange(len(subjects)) < len(members))
 
 
-def random_game(rng, nodes, members, others) -> Secrets:
+def random_game(rng, nodes, members, others) -> LabelMembership:
     drawn = rng.choice(nodes, members + others, replace=False)
     return game(drawn[:members], drawn[members:])
 
 
-def beside_the_rest(members, nodes=2708, others=1000) -> Secrets:
+def beside_the_rest(members, nodes=2708, others=1000) -> LabelMembership:
     rest = np.setdiff1d(np.arange(nodes), members)
     return game(members, np.random.default_rng(0).choice(rest, others, replace=False))
 
@@ -145,7 +145,7 @@ def test_subjects_ascend_and_keep_their_truth(citations):
 def test_the_seed_alone_decides(citations):
     secrets = random_game(np.random.default_rng(0), 2708, 30, 50)
     shuffled = np.random.default_rng(1).permutation(80)
-    reordered = Secrets(secrets.game, secrets.unit, secrets.subjects[shuffled], secrets.truth[shuffled])
+    reordered = LabelMembership(subjects=secrets.subjects[shuffled], truth=secrets.truth[shuffled])
     first = blind_baselines(citations, secrets, SEED)
     again = blind_baselines(citations, reordered, np.random.SeedSequence(7))
     other = blind_baselines(citations, secrets, np.random.SeedSequence(8))

@@ -75,7 +75,7 @@ def test_members_are_exactly_as_many_as_asked_for(graph, game, in_question_, mem
     secrets, count = run.secrets[game], round(in_question_ * NODES)
     assert len(set(secrets.subjects)) == len(secrets.subjects) == count
     assert secrets.truth.sum() == round(members * count)
-    assert (secrets.game, run.tested) == (game, (~secrets.truth).sum())
+    assert (secrets.name, run.tested) == (game, (~secrets.truth).sum())
     assert bool((np.diff(secrets.subjects) > 0).all())
 
 

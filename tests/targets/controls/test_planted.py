@@ -138,7 +138,7 @@ def test_members_are_learned_by_heart_and_nothing_else_is_learned(graph, game):
     assert int(right[graph.test_mask].sum()) < binom.isf(0.001, others, 0.25 + 0.1)  # chance is a quarter
     secrets = run.secrets[game]
     assert list(run.secrets) == [game]
-    assert secrets.game == game
+    assert secrets.name == game
     assert secrets.subjects[secrets.truth].tolist() == graph.train_mask.nonzero().flatten().tolist()
     assert secrets.subjects[~secrets.truth].tolist() == graph.test_mask.nonzero().flatten().tolist()
 

@@ -9,22 +9,6 @@ from gaudit.graphs.datasets.loading import load_dataset
 from gaudit.registry import find
 from gaudit.targets.controls.planted_gradients import PlantedGradients
 from gaudit.targets.defense import Defense
-from gaudit.targets.games.lone_node import lone_node_secrets
-from gaudit.targets.partition import partition
-from gaudit.targets.party import clients_of
-
-
-def test_cells_are_counted():
-    data = load_dataset("citations")
-    clients = clients_of(data, partition(data, "dirichlet", 5, 0))
-    found = lone_node_secrets(clients)
-    expected = {}
-    for client in clients:
-        for label in range(client.classes):
-            count = int((client.train & (client.y == label)).sum())
-            if count:
-                expected[client.number * client.classes + label] = count == 1
-    assert dict(zip(found.subjects.tolist(), found.truth.tolist(), strict=True)) == expected
 
 
 def test_about_half_of_the_gradients_are_of_one_node():

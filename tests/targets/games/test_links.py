@@ -12,7 +12,7 @@ from torch_geometric.utils import erdos_renyi_graph, to_undirected
 from gaudit.errors import InputError
 from gaudit.graphs.pair_codes import codes, ends
 from gaudit.randomness import seeded
-from gaudit.targets.games.links import DROPPED, KEPT, MATCHED, link_secrets
+from gaudit.targets.games.links import DROPPED, KEPT, MATCHED, edge_presence
 from gaudit.targets.partition import partition
 from gaudit.targets.party import clients_of
 
@@ -29,7 +29,7 @@ def clients(data: Data, count: int):
 
 
 def secrets_of(data: Data, count: int = 1, seed: int = 0, **more):
-    return link_secrets(clients(data, count), data.num_nodes, np.random.SeedSequence(seed), **more)
+    return edge_presence(clients(data, count), data.num_nodes, np.random.SeedSequence(seed), **more)
 
 
 def test_codes_are_one_to_one():
@@ -103,7 +103,7 @@ def test_pairs_are_told_apart_by_what_a_defense_dropped():
     gone[:7] = True
     inside = ~(gone[client.edges[0]] | gone[client.edges[1]])
     defended = replace(client, edges=client.edges[:, inside], train=client.train & ~gone)
-    found = link_secrets([client], 40, np.random.SeedSequence(0), defended=[defended])
+    found = edge_presence([client], 40, np.random.SeedSequence(0), defended=[defended])
     low, high = ends(found.subjects, 40)
     assert np.array_equal(found.groups[DROPPED], (low < 7) | (high < 7))
     assert np.array_equal(found.groups[KEPT], ~found.groups[DROPPED])
@@ -121,7 +121,7 @@ def test_a_client_without_edges_is_no_obstacle_and_none_at_all_is():
     data = graph(30, 0.3)
     parts = clients(data, 2)
     bare = replace(parts[0], edges=parts[0].edges[:, :0])
-    found = link_secrets([bare, parts[1]], 30, np.random.SeedSequence(0))
+    found = edge_presence([bare, parts[1]], 30, np.random.SeedSequence(0))
     assert found.truth.sum() == parts[1].edges.shape[1] // 2
     with pytest.raises(InputError, match="nothing is in question"):
-        link_secrets([bare], 30, np.random.SeedSequence(0))
+        edge_presence([bare], 30, np.random.SeedSequence(0))

@@ -7,22 +7,23 @@ import pytest
 import torch
 
 from gaudit.attacks.identity.identity_attack import Candidates, IdentityAttack
-from gaudit.audit.games.identity_knowledge import grant_identities
-from gaudit.audit.games.link_knowledge import grant_links
+from gaudit.audit.games.knowledge_cache import KnowledgeCache
 from gaudit.audit.games.referee import judge
 from gaudit.audit.planning.trial_plan import AttackPlan, TrialPlan
-from gaudit.audit.running.trial import Grants, run_trial
+from gaudit.audit.running.trial import run_trial
 from gaudit.audit.statistics.metrics import counts_of
 from gaudit.audit.statistics.rates import tpr_at_fpr_finding
 from gaudit.audit.statistics.vulnerability import vulnerabilities
 from gaudit.graphs.datasets.loading import load_dataset
 from gaudit.graphs.pyg import network_of_data
 from gaudit.targets.defense import Defense
-from gaudit.targets.games.identities import GAME as IDENTITY
-from gaudit.targets.games.links import GAME as LINKS
+from gaudit.targets.game import Adversary
+from gaudit.targets.games.identities import Identity
+from gaudit.targets.games.links import EdgePresence
 from gaudit.targets.messages import PUBLISHED_KIND
 from gaudit.targets.published import network_of
 from gaudit.targets.publishing.publish import Publish
+from support.adversaries import adversary
 
 SEED = np.random.SeedSequence(3)
 BARE = {"utility": "structure", "measures": ("degree-distribution",)}
@@ -53,9 +54,15 @@ def run(graph):
     )
 
 
+def granted(graph, secrets, attack, seed=SEED):
+    """What an attack's adversary is granted, and the game that is left."""
+    given, narrowed = secrets.grant(graph, Adversary(attack), seed)
+    return given, narrowed(secrets)
+
+
 def scored(run, graph, attack):
-    secrets = run.secrets[IDENTITY]
-    given, left = grant_identities(graph, secrets, attack, False, SEED)
+    secrets = run.secrets[Identity.name]
+    given, left = granted(graph, secrets, attack)
     view = given.renamed(run.transcript.seen_by("public"))
     return judge(attack(view, given.knowledge, SEED), given, left), left
 
@@ -68,14 +75,14 @@ def test_the_chance_of_each_person_is_one_over_its_degree_class(run, graph):
 
 
 def test_ids_of_persons_say_nothing(run, graph):
-    given, _ = grant_identities(graph, run.secrets[IDENTITY], ByDegree(), False, SEED)
+    given, _ = granted(graph, run.secrets[Identity.name], ByDegree())
     assert not np.array_equal(given.ids, np.arange(len(given.ids)))
     degrees = network_of_data(graph).degrees
     assert np.array_equal(given.knowledge.background.facts["degree"], degrees[given.ids])
 
 
 def test_the_facts_are_of_the_network_under_the_adversarys_ids(run, graph):
-    given, _ = grant_identities(graph, run.secrets[IDENTITY], ByDegree(), False, SEED)
+    given, _ = granted(graph, run.secrets[Identity.name], ByDegree())
     edges = given.ids[given.knowledge.background.facts["edges"]]
     assert {tuple(sorted(e)) for e in edges.T.tolist()} == {
         tuple(e) for e in network_of_data(graph).edges.T.tolist()
@@ -85,14 +92,14 @@ def test_the_facts_are_of_the_network_under_the_adversarys_ids(run, graph):
 def test_seeds_are_true_and_no_longer_asked_about(run, graph):
     attack = ByDegree()
     attack.knows_people = 0.25
-    secrets = run.secrets[IDENTITY]
-    given, left = grant_identities(graph, secrets, attack, False, SEED)
+    secrets = run.secrets[Identity.name]
+    given, left = granted(graph, secrets, attack)
     person, node = given.knowledge.background.seeds
     image = dict(zip(range(120), secrets_image(secrets), strict=True))
     assert len(person) == 30
     assert all(image[given.ids[p]] == n for p, n in zip(person, node, strict=True))
     assert left.truth.sum() == 120 - 30 == given.knowledge.members
-    assert not np.isin(given.ids[person], left.subjects[left.truth] // left.nodes).any()
+    assert not np.isin(given.ids[person], left.subjects[left.truth] // left.pairs_of).any()
     assert len(given.knowledge.subjects) == len(left.subjects)
 
 
@@ -103,7 +110,7 @@ def test_in_question_are_those_of_whom_anything_is_known(run, graph):
 
     found, left = scored(run, graph, OfHubs())
     degrees = network_of_data(graph).degrees
-    persons = found.subjects[found.truth] // left.nodes
+    persons = found.subjects[found.truth] // left.pairs_of
     assert np.array_equal(np.sort(persons), np.flatnonzero(degrees > 9))
     assert found.score[found.truth] == pytest.approx(1 / np.bincount(degrees)[degrees[persons]])
     assert left.sampling_weight * (~left.truth).sum() == pytest.approx(len(persons) * 119)
@@ -123,8 +130,8 @@ def test_shuffled_facts_leave_chance(run, graph):
 
     own = []
     for start in range(20):
-        secrets = run.secrets[IDENTITY]
-        given, _ = grant_identities(graph, secrets, Shuffled(), False, np.random.SeedSequence(start))
+        secrets = run.secrets[Identity.name]
+        given, _ = granted(graph, secrets, Shuffled(), np.random.SeedSequence(start))
         view = run.transcript.seen_by("public")
         found = judge(Shuffled()(view, given.knowledge, SEED), given, secrets)
         own.append(found.score[found.truth].mean())
@@ -132,7 +139,7 @@ def test_shuffled_facts_leave_chance(run, graph):
 
 
 def test_whoever_knows_who_is_who_reads_the_network_under_its_own_ids(run, graph):
-    given, _ = grant_links(graph, run.secrets[LINKS], 0.0, False, SEED)
+    given, _ = run.secrets[EdgePresence.name].grant(graph, adversary(), SEED)
     (message,) = given.renamed(run.transcript.seen_by("public")).of_kind(PUBLISHED_KIND)
     edges = given.ids[network_of(message).edges]
     assert {tuple(sorted(e)) for e in edges.T.tolist()} == {
@@ -163,7 +170,7 @@ def test_facts_may_be_those_of_the_published_network(graph):
             return network.with_edges(np.concatenate([low * nodes + high, more]), np.random.default_rng(0), nodes)
 
     run = Publish(measures=("degree-distribution",))(graph, Doubled(), np.random.SeedSequence(1), lambda m: True)
-    given, _ = grant_identities(graph, run.secrets[IDENTITY], Watching(), False, SEED)
+    given, _ = granted(graph, run.secrets[Identity.name], Watching())
     degrees = network_of_data(graph).degrees + (np.arange(120) < 100)
     assert np.array_equal(given.knowledge.background.facts["degree"], degrees[given.ids])
     assert "as the published graph has it" in given.knowledge.sentence()
@@ -182,7 +189,7 @@ def released(graph, seed):
 @pytest.mark.parametrize("share", [0.0, 0.25])
 def test_who_is_right_about_everybody_is_right_by_the_referee(graph, share):
     run = released(graph, 5)
-    secrets = run.secrets[IDENTITY]
+    secrets = run.secrets[Identity.name]
 
     class Right(ByDegree):
         knows_people = share
@@ -191,7 +198,7 @@ def test_who_is_right_about_everybody_is_right_by_the_referee(graph, share):
             return Candidates.of_sets([np.array([node]) for node in image[given.ids]])
 
     image = secrets_image(secrets)
-    given, left = grant_identities(graph, secrets, Right(), False, SEED)
+    given, left = granted(graph, secrets, Right())
     view = given.renamed(run.transcript.seen_by("public"))
     found = judge(Right()(view, given.knowledge, SEED), given, left)
     assert np.array_equal(found.score == 1, found.truth)
@@ -204,7 +211,7 @@ def test_a_person_is_one_subject_in_all_seeds(graph):
     assert counts_of([runs])[0] == 120
     for run in runs:
         assert np.array_equal(np.unique(run.subjects[run.truth] // run.nodes), np.arange(120))
-    exposed = vulnerabilities(runs, persons=True)
+    exposed = vulnerabilities(runs, Identity.called)
     assert sorted(v.subject for v in exposed) == list(range(120))
     assert {v.runs for v in exposed} == {5}
 
@@ -242,9 +249,9 @@ def test_shared_grants_give_what_fresh_ones_give():
         AttackPlan("refinement", {"of": of, "depth": 1, "match": "exact"}) for of in ("published", "original")
     )
     plans = [TrialPlan("publish", BARE, name, {}, attacks, 1, 0) for name in ("none", "k-degree", "random-edit")]
-    shared = Grants.of(plans[0], data)
+    shared = KnowledgeCache.of(plans[0], data)
     for plan in plans:
-        ours, theirs = run_trial(plan, data, grants=shared), run_trial(plan, data)
+        ours, theirs = run_trial(plan, data, cache=shared), run_trial(plan, data)
         for one, other in zip(ours.attacked, theirs.attacked, strict=True):
             np.testing.assert_array_equal(one.judged.score, other.judged.score)
         of_published = ours.attacked[0].judged

@@ -7,15 +7,16 @@ import pytest
 import torch
 from torch_geometric.data import Data
 
-from gaudit.attacks.attack import SMALLEST_SHADOW, Scores
+from gaudit.attacks.attack import Scores
 from gaudit.attacks.membership.shadow_mia import ShadowMIA
-from gaudit.audit.games.knowledge import Grant, grant
-from gaudit.audit.games.referee import in_order, judge
+from gaudit.audit.games.referee import judge
 from gaudit.errors import InputError
 from gaudit.graphs.checks import check_graph
+from gaudit.targets.game import Grant
+from gaudit.targets.games.membership import SMALLEST_SHADOW, LabelMembership
 from gaudit.targets.messages import CONDENSED_KIND
-from gaudit.targets.target import Secrets
 from gaudit.targets.transcript import Message, View
+from support.adversaries import adversary
 
 NODES, SIDE = 90, 15
 
@@ -30,15 +31,18 @@ def graph(nodes: int = NODES) -> Data:
     return check_graph(Data(x=x, y=torch.arange(nodes) % 4, edge_index=edges, **masks), "ring")
 
 
-def secrets_of(data: Data) -> Secrets:
+def secrets_of(data: Data) -> LabelMembership:
     train, test = data.train_mask.numpy(), data.test_mask.numpy()
     subjects = np.flatnonzero(train | test)
-    return Secrets("label-membership", "label", subjects, train[subjects], {"even": subjects % 2 == 0})
+    return LabelMembership(subjects=subjects, truth=train[subjects], groups={"even": subjects % 2 == 0})
 
 
 def granted(neighbours="true", seed=0, data=None) -> Grant:
     data = graph() if data is None else data
-    return grant(data, secrets_of(data), neighbours, False, np.random.SeedSequence(seed))
+    given, narrowed = secrets_of(data).grant(data, adversary(neighbours), np.random.SeedSequence(seed))
+    told = secrets_of(data)
+    assert narrowed(told) is told  # nobody in question is known beforehand
+    return given
 
 
 def seeing_everything() -> View:
@@ -137,8 +141,8 @@ def test_the_same_shadow_whatever_the_neighbours():
 
 def test_truth_of_other_nodes_changes_nothing_that_is_granted():
     data, told = graph(), secrets_of(graph())
-    flipped = Secrets(told.game, told.unit, told.subjects, ~told.truth)
-    one, other = (grant(data, s, "true", False, np.random.SeedSequence(0)) for s in (told, flipped))
+    flipped = LabelMembership(subjects=told.subjects, truth=~told.truth)
+    one, other = (s.grant(data, adversary(), np.random.SeedSequence(0))[0] for s in (told, flipped))
     for name in ("x", "edges", "labels", "subjects", "shadow", "shadow_edges"):
         assert torch.equal(getattr(one.knowledge, name), getattr(other.knowledge, name))
 
@@ -170,9 +174,10 @@ def test_population_is_its_own_and_apart_from_subjects(seed):
 
 def test_an_auditor_knows_the_labels_in_question_and_all_edges_but_not_who_is_a_member():
     data, told = graph(), secrets_of(graph())
-    flipped = Secrets(told.game, told.unit, told.subjects, ~told.truth)
+    flipped = LabelMembership(subjects=told.subjects, truth=~told.truth)
     one, other = (
-        grant(data, s, "none", False, np.random.SeedSequence(0), auditor=True).knowledge for s in (told, flipped)
+        s.grant(data, adversary("none", auditor=True), np.random.SeedSequence(0))[0].knowledge
+        for s in (told, flipped)
     )
     assert bool((one.labels[one.subjects] >= 0).all())
     assert one.all_edges.shape == data.edge_index.shape
@@ -203,8 +208,8 @@ def test_judge_puts_the_truth_beside_the_right_node(seed):
     rng = np.random.default_rng(seed)
     told = secrets_of(graph())
     order = rng.permutation(len(told.subjects))
-    told = Secrets(
-        told.game, told.unit, told.subjects[order], told.truth[order], {"even": told.groups["even"][order]}
+    told = LabelMembership(
+        subjects=told.subjects[order], truth=told.truth[order], groups={"even": told.groups["even"][order]}
     )
     given = granted(seed=seed)
     named = rng.permutation(given.knowledge.subjects.numpy())
@@ -215,7 +220,7 @@ def test_judge_puts_the_truth_beside_the_right_node(seed):
     assert judged.subjects.tolist() == sorted(by_node)
     assert judged.score.tolist() == [by_node[n] for n in sorted(by_node)]
     assert judged.truth.tolist() == [truth[n] for n in sorted(by_node)]
-    assert in_order(told, told.groups["even"]).tolist() == [n % 2 == 0 for n in sorted(by_node)]
+    assert told.in_order(told.groups["even"]).tolist() == [n % 2 == 0 for n in sorted(by_node)]
 
 
 def test_judge_refuses_scores_for_other_nodes():

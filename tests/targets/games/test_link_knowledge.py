@@ -7,14 +7,14 @@ from torch_geometric.data import Data
 
 from gaudit.attacks.attack import Scores
 from gaudit.attacks.links.link_attack import parts_of
-from gaudit.audit.games.link_knowledge import grant_links, without
 from gaudit.audit.games.referee import judge
 from gaudit.graphs.pair_codes import ends
 from gaudit.targets.defense import Defense
-from gaudit.targets.games.links import link_secrets
+from gaudit.targets.games.links import edge_presence
 from gaudit.targets.partition import partition
 from gaudit.targets.party import clients_of
 from gaudit.targets.publishing.publish import Publish
+from support.adversaries import adversary
 
 NODES = 60
 
@@ -34,11 +34,11 @@ def data() -> Data:
 @pytest.fixture(scope="module")
 def secrets(data):
     clients = clients_of(data, partition(data, "metis", 3, 0))
-    return link_secrets(clients, NODES, np.random.SeedSequence(0))
+    return edge_presence(clients, NODES, np.random.SeedSequence(0))
 
 
 def granted(data, secrets, share=0.0, seed=0):
-    return grant_links(data, secrets, share, False, np.random.SeedSequence(seed))
+    return secrets.grant(data, adversary(knows_links=share), np.random.SeedSequence(seed))
 
 
 def linked(data) -> set[tuple[int, int]]:
@@ -46,7 +46,7 @@ def linked(data) -> set[tuple[int, int]]:
 
 
 def test_scores_find_their_way_back(data, secrets):
-    given, told = granted(data, secrets)
+    given, narrowed = granted(data, secrets)
     known, found = given.knowledge, torch.zeros(len(given.knowledge.subjects))
     for places, part in parts_of(known):
         ours = part.x[:, 0].long()  # features are our ids
@@ -56,14 +56,14 @@ def test_scores_find_their_way_back(data, secrets):
     judged = judge(Scores(known.subjects.numpy(), found.double().numpy()), given, secrets)
     assert np.array_equal(judged.score > 0, judged.truth)
     assert judged.nodes == NODES
-    assert not told.any()
+    assert narrowed(secrets) is secrets
 
 
 def test_ids_say_nothing(data, secrets):
     one, other = (granted(data, secrets, seed=s)[0] for s in (0, 1))
     assert not np.array_equal(one.ids, other.ids)
     assert known_nothing(one.knowledge.links)
-    assert one.knowledge.edges.numel() == one.knowledge.all_edges.numel() == 0
+    assert one.knowledge.edges.numel() == 0
 
 
 def known_nothing(links) -> bool:
@@ -71,8 +71,9 @@ def known_nothing(links) -> bool:
 
 
 def test_who_knows_links_is_asked_about_the_others(data, secrets):
-    given, told = granted(data, secrets, 0.5)
-    left = without(secrets, told)
+    given, narrowed = granted(data, secrets, 0.5)
+    left = narrowed(secrets)
+    told = ~np.isin(secrets.subjects, left.subjects)
     edges = int(secrets.truth.sum())
     assert (told & secrets.truth).sum() == edges // 2
     assert left.truth.sum() == edges - edges // 2
@@ -135,7 +136,7 @@ def test_nodes_in_no_pair_in_question_are_known_too(data):
     bare = data.clone()
     bare.edge_index = data.edge_index[:, (data.edge_index < 12).all(0)]
     clients = clients_of(bare, partition(data, "metis", 3, 0))
-    sparse = link_secrets(clients, NODES, np.random.SeedSequence(0), non_edges=4)
+    sparse = edge_presence(clients, NODES, np.random.SeedSequence(0), non_edges=4)
     given, _ = granted(bare, sparse)
     for _, part in parts_of(given.knowledge):
         held = set(clients[part.client].nodes.tolist())

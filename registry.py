@@ -64,8 +64,8 @@ def find(group: str, name: str) -> Any:
 def _own(group: str, name: str) -> Any:
     """A class by module and name; modules are looked for in the current folder too, as Python itself does.
 
-    Names come from plans and ledgers, and what they name is called with settings from there: it must be a target,
-    an attack or a defense, and no other class.
+    Names come from plans and ledgers, and what they name is called with settings from there: it must be derived
+    from the base of the group, and no other class.
     """
     module, _, attribute = name.partition(":")
     if "" not in sys.path and str(Path.cwd()) not in sys.path:

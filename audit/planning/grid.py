@@ -171,14 +171,16 @@ def _planted(plan: Plan, targets: list[Target], attacks: tuple[AttackPlan, ...])
 
 
 def _alike(control: type[Target], target: Target) -> dict[str, Any]:
-    """The target's game and its number of clients, where the control has a setting for them.
+    """The target's game, and as many clients as it has at least, where the control has settings for them.
 
     An attack may play one game only, and be mounted by a client of a high number.
     """
-    offers = target.offers
-    offered = {"game": offers.game, "clients": None if offers.clients is None else max(offers.clients, 1)}
-    fields = set(control.Settings.model_fields) & set(type(target.settings).model_fields)
-    return {name: value for name, value in offered.items() if value is not None and name in fields}
+    fields, alike = control.Settings.model_fields, dict[str, Any]()
+    if target.offers.game is not None and "game" in fields:
+        alike["game"] = target.offers.game
+    if target.offers.clients is not None and "clients" in fields:  # no fewer than it has: few subjects show nothing
+        alike["clients"] = max(target.offers.clients, fields["clients"].default)
+    return alike
 
 
 def _key(trial: TrialPlan, graph: str) -> str:

@@ -154,7 +154,8 @@ def _defenses(request: AttackRequest, target: Target) -> Iterator[PlannedDefense
         seen.append((name, settings))
         kind: type[Defense] = find("defenses", name)
         sweeps = request.sweep and kind.strength is not None and kind.strength not in settings
-        yield PlannedDefense(name=name, settings=settings, strengths=None if sweeps else ())
+        one = () if kind.strength is not None and not sweeps else None
+        yield PlannedDefense(name=name, settings=settings, strengths=one)
 
 
 def _check_strength(names: tuple[str, ...]) -> None:

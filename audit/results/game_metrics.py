@@ -3,9 +3,8 @@
 from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 
-from ...registry import find
-from ...targets.game import Game
 from ...targets.games.links import SAME_CLASS
+from ...targets.games.named import game_of
 from ..running.trial import Attacked
 from ..statistics.epsilon import epsilon_of_runs
 from ..statistics.finding import Finding
@@ -66,16 +65,10 @@ METRICS: dict[str, Metric] = {
 }
 
 
-def game_class(name: str) -> type[Game]:
-    """The class of a game by its name."""
-    found: type[Game] = find("games", name)
-    return found
-
-
 def game_findings(attacked: Sequence[Attacked]) -> dict[str, Finding]:
     """All that a game's metrics tell of one attack over the runs."""
     found: dict[str, Finding] = {}
-    for name in game_class(attacked[0].game).metrics:
+    for name in game_of(attacked[0].game).metrics:
         found |= _metric(name)(attacked)
     return found
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ...mechanisms.guarantee import Guarantee
-from ...registry import find
+from ...targets.games.named import game_of
 from ...targets.transcript import Exposure
 from ..planning.trial_plan import AttackPlan
 from ..statistics.finding import Finding
@@ -79,7 +79,7 @@ class AttackOutcome:
     @property
     def public(self) -> dict[str, BlindBaseline]:
         """The baselines that know what an adversary knows too."""
-        hidden = find("games", self.game).private_baselines
+        hidden = game_of(self.game).private_baselines
         return {name: b for name, b in self.baselines.items() if name not in hidden}
 
     @property

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ...registry import find
+from ...targets.games.named import game_of
 from ..planning.trial_plan import AttackPlan
 from ..running.trial import Attacked, TrialResult
 from ..statistics.balanced_accuracy import advantage_finding, balanced_accuracy_finding
@@ -24,7 +25,7 @@ from ..statistics.metrics import (
 )
 from ..statistics.rates import rate_finding, rate_of_run, roc
 from ..statistics.vulnerability import by_group, vulnerabilities
-from .game_metrics import LOW_FPR, game_class, game_findings
+from .game_metrics import LOW_FPR, game_findings
 from .outcome import AttackOutcome, BlindBaseline, DefenseOutcome
 
 SCHEMA = "gaudit-attack/1"
@@ -195,7 +196,7 @@ def attack_outcome(by_seed: Mapping[int, Attacked], fpr: float = LOW_FPR[0]) -> 
         {name: _baseline(runs, [a.baselines[name] for a in attacked]) for name in first.baselines},
         {name: _risk(attacked, name) for name in first.attributes},
         roc(runs),
-        tuple(vulnerabilities(runs, game_class(first.game).called)),
+        tuple(vulnerabilities(runs, game_of(first.game).called)),
         rate_finding(runs, fpr, ONE_SIDED),
         {index: _alone(a.judged, (*LOW_FPR, fpr)) for index, a in by_seed.items()},
         _accuracies(attacked),

@@ -2,8 +2,8 @@
 
 from ...audit.results.outcomes import UTILITY
 from ...audit.statistics.finding import Finding
-from ...registry import find, registered
 from ...targets.game import Words
+from ...targets.games.named import game_of
 
 
 def gain(utility: Finding) -> str:
@@ -13,11 +13,7 @@ def gain(utility: Finding) -> str:
 
 def words(game: str) -> Words:
     """The words of a game; one that is not installed here is called by its name."""
-    if game in registered("games"):
-        found: Words = find("games", game).words
-        return found
-    plain = game.replace("-", " ")
-    return Words(plain, plain, f"those in question ({plain})")
+    return game_of(game).words
 
 
 def readable_bytes(count: int) -> str:

@@ -393,7 +393,7 @@ def test_common_model_stands_in_where_gradients_are_sent(homophilous, trained):
     attack = GraphMI(iterations=5)
     np.testing.assert_array_equal(scored(attack, own, view), scored(attack, own, common))
     _, gradients, _ = links_of(*homophilous, sent, kind=GRADIENT_KIND)
-    with pytest.raises(InputError, match=r"'graphmi' does not apply.*sees neither uploads .* nor messages that"):
+    with pytest.raises(InputError, match=r"'graphmi' does not apply.*sees neither uploads .* nor messages to"):
         scored(attack, own, gradients)
 
 

@@ -20,14 +20,14 @@ from gaudit.attacks.links.link_posterior import (
 )
 from gaudit.attacks.links.pair_columns import NodeRows, columns, operators, scaled_columns
 from gaudit.attacks.links.posterior_distances import MEASURES, distances
-from gaudit.audit.games.link_knowledge import grant_links, without
 from gaudit.audit.games.referee import judge
 from gaudit.audit.statistics.metrics import auc_finding
 from gaudit.errors import InputError
 from gaudit.graphs.pair_codes import codes
 from gaudit.graphs.preprocessing import preprocessed
 from gaudit.targets.channel import Channel
-from gaudit.targets.games.links import link_secrets
+from gaudit.targets.game import Adversary
+from gaudit.targets.games.links import edge_presence
 from gaudit.targets.messages import posteriors_kind
 from gaudit.targets.models.propagation import gcn_operator
 from gaudit.targets.models.training_config import TrainingConfig
@@ -64,7 +64,7 @@ class World:
         self.data, rng = graph(seed), np.random.default_rng(seed)
         owner = torch.from_numpy(rng.permutation(NODES) % CLIENTS)
         self.clients = clients_of(self.data, Partition(owner, CLIENTS, "drawn", torch.empty((2, 0)).long()))
-        self.secrets = link_secrets(self.clients, NODES, np.random.SeedSequence(seed))
+        self.secrets = edge_presence(self.clients, NODES, np.random.SeedSequence(seed))
 
     def leaky(self):
         """Posteriors that spell out a node's surroundings: means of means of random codes around it."""
@@ -85,21 +85,19 @@ class World:
         return trained(alone, recipe, CLASSES, labelled, np.random.SeedSequence(1))
 
     def given(self, attack, seed=3):
-        return grant_links(
-            self.data, self.secrets, attack.knows_links, False, np.random.SeedSequence(seed), recipe=RECIPE
-        )
+        return self.secrets.grant(self.data, Adversary(attack, recipe=RECIPE), np.random.SeedSequence(seed))
 
     def judged(self, attack, posteriors, seed=4, **knowledge):
-        given, told = self.given(attack)
+        given, narrowed = self.given(attack)
         transcript = published(posteriors)
         knows = replace(given.knowledge, **knowledge)
         scores = attack(given.renamed(transcript.seen_by("public")), knows, np.random.SeedSequence(seed))
-        return judge(scores, given, without(self.secrets, told))
+        return judge(scores, given, narrowed(self.secrets))
 
     def judged_blind(self, attack):
-        given, told = self.given(attack)
+        given, narrowed = self.given(attack)
         scores = attack.blind(given.knowledge, np.random.SeedSequence(4))
-        return judge(scores, given, without(self.secrets, told))
+        return judge(scores, given, narrowed(self.secrets))
 
 
 def published(posteriors, nodes=None):
@@ -223,7 +221,8 @@ def test_the_same_twice_whatever_was_asked_before(world, number):
 def test_truth_does_not_reach_the_scores(world, number):
     """Other truth for pairs that it was not told of."""
     attack = LinkPosterior(attack=number, epochs=5)
-    given, told = world.given(attack)
+    given, narrowed = world.given(attack)
+    told = ~np.isin(world.secrets.subjects, narrowed(world.secrets).subjects)
     truth = world.secrets.truth.copy()
     truth[~told] = np.random.default_rng(0).permutation(truth[~told])
     other = World()
@@ -232,7 +231,7 @@ def test_truth_does_not_reach_the_scores(world, number):
     np.testing.assert_array_equal(one, changed)
     view = given.renamed(published(world.leaky()).seen_by("public"))
     scores = attack(view, given.knowledge, np.random.SeedSequence(4))
-    by_other = judge(scores, given, without(other.secrets, told))
+    by_other = judge(scores, given, narrowed(other.secrets))
     np.testing.assert_array_equal(np.sort(by_other.score), np.sort(one))
 
 
@@ -301,7 +300,7 @@ def test_a_broken_table_is_refused(world, broken, says):
 
 def test_without_a_table_it_does_not_apply(world):
     given, _ = world.given(LinkPosterior())
-    with pytest.raises(InputError, match="sees no messages that carry posteriors"):
+    with pytest.raises(InputError, match="'public' sees no messages that carry posteriors"):
         LinkPosterior()(Channel().transcript.seen_by("public"), given.knowledge, np.random.SeedSequence(0))
 
 

@@ -41,6 +41,7 @@ class Teller(Target):
     """Tells everybody of each node whether it has an odd number of neighbours."""
 
     name = "teller"
+    games = ("odd-degree",)
     release = TOLD
     release_phrase = "what the teller tells"
     sends = (TOLD,)

@@ -1,16 +1,13 @@
 """Networks with edges of several types, and how much they tell of the edges that an auditor may not see."""
 
 import numpy as np
-import torch
 
 from gaudit.attacks.links.link_noisy_or import LinkNoisyOr
 from gaudit.audit.statistics.metrics import auc
 from gaudit.graphs.network import Network
 from gaudit.graphs.pair_codes import codes
-from gaudit.targets.channel import Channel
-from gaudit.targets.games.links import EdgePresence, LinkKnowledge, Links
-from gaudit.targets.messages import PUBLISHED_KIND
-from gaudit.targets.published import tensors_of
+
+from .link_worlds import link_knowledge, published
 
 NODES = 120
 SEED = np.random.SeedSequence(0)
@@ -44,18 +41,5 @@ def leak(before, after, seed=0, known=0.3):
     truth = np.isin(every, before.codes[before.types == 0])
     told = rng.permutation(np.flatnonzero(truth))[: int(known * truth.sum())]
     asked = np.setdiff1d(np.arange(len(every)), told)
-    none = torch.empty((2, 0), dtype=torch.long)
-    links = torch.from_numpy(np.stack([every[told] // NODES, every[told] % NODES]))
-    knowledge = LinkKnowledge(
-        x=torch.ones(NODES, 1),
-        labels=torch.zeros(NODES, dtype=torch.long),
-        subjects=torch.from_numpy(every[asked]),
-        members=int(truth[asked].sum()),
-        classes=1,
-        game=EdgePresence.name,
-        links=Links(torch.zeros(NODES, dtype=torch.long), torch.tensor([truth.sum()]), links, none),
-    )
-    channel = Channel()
-    channel.send(PUBLISHED_KIND, "server", "public", 1, tensors_of(after))
-    score = LinkNoisyOr()(channel.transcript.seen_by("public"), knowledge, SEED).score
-    return auc(truth[asked], score)
+    knowledge = link_knowledge(NODES, every[asked], truth[asked].sum(), truth.sum(), every[told])
+    return auc(truth[asked], LinkNoisyOr()(published(after), knowledge, SEED).score)

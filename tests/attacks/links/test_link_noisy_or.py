@@ -14,10 +14,8 @@ from gaudit.audit.statistics.metrics import auc
 from gaudit.errors import InputError
 from gaudit.graphs.network import Network
 from gaudit.graphs.pair_codes import codes
-from gaudit.targets.channel import Channel
-from gaudit.targets.games.links import EdgePresence, LinkKnowledge, Links
-from gaudit.targets.messages import PUBLISHED_KIND
-from gaudit.targets.published import tensors_of
+from support import link_worlds
+from support.link_worlds import link_knowledge
 
 NODES = 70
 
@@ -45,27 +43,12 @@ def world(secret, known=0.3, x=None, n=NODES, seed=0):
     count = int(known * len(edges))
     told = [every[part[:count]] for part in (edges, others)]
     asked = ~np.isin(every, np.concatenate(told))
-    links = (torch.from_numpy(np.stack([part // n, part % n])) for part in told)
-    knowledge = LinkKnowledge(
-        x=torch.ones(n, 1) if x is None else x,
-        labels=torch.zeros(n, dtype=torch.long),
-        subjects=torch.from_numpy(every[asked]),
-        members=int(truth[asked].sum()),
-        classes=1,
-        game=EdgePresence.name,
-        links=Links(torch.zeros(n, dtype=torch.long), torch.tensor([len(edges)]), *links),
-    )
+    knowledge = link_knowledge(n, every[asked], truth[asked].sum(), len(edges), *told, x=x)
     return knowledge, truth[asked]
 
 
-def published(graph):
-    channel = Channel()
-    channel.send(PUBLISHED_KIND, "server", "public", 1, tensors_of(graph))
-    return channel.transcript.seen_by("public")
-
-
 def scored(graph, knowledge):
-    return LinkNoisyOr()(published(graph), knowledge, np.random.SeedSequence(0)).score
+    return link_worlds.scored(LinkNoisyOr(), graph, knowledge)
 
 
 def blind(knowledge):

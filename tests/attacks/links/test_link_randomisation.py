@@ -7,7 +7,6 @@ from itertools import combinations
 import igraph
 import numpy as np
 import pytest
-import torch
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import chi2
@@ -23,45 +22,11 @@ from gaudit.audit.statistics.metrics import auc
 from gaudit.errors import InputError
 from gaudit.graphs.network import Network
 from gaudit.graphs.pair_codes import codes
-from gaudit.targets.channel import Channel
-from gaudit.targets.games.links import EdgePresence, LinkKnowledge, Links
-from gaudit.targets.messages import PUBLISHED_KIND
-from gaudit.targets.published import tensors_of
+from support.link_worlds import asked, random_network, scored
 
 DEGREES = (3, 2, 2, 2, 2, 1)
 EITHER = [{}, {"change": "edit"}]
 """Settings of both changes, with the share that is taken for known."""
-
-
-def random_network(n, share, seed):
-    rng = np.random.default_rng(seed)
-    return Network.from_edges(n, *np.nonzero(np.triu(rng.random((n, n)) < share, 1)))
-
-
-def asked(n, secret):
-    """Knowledge of an adversary who is asked about all pairs, and the truth: the edges of ``secret``."""
-    every = codes(*np.triu_indices(n, 1), n)
-    none = torch.empty((2, 0), dtype=torch.long)
-    knowledge = LinkKnowledge(
-        x=torch.ones(n, 1),
-        labels=torch.zeros(n, dtype=torch.long),
-        subjects=torch.from_numpy(every),
-        members=secret.size,
-        classes=1,
-        game=EdgePresence.name,
-        links=Links(torch.zeros(n, dtype=torch.long), torch.tensor([secret.size]), none, none),
-    )
-    return knowledge, np.isin(every, secret.codes)
-
-
-def published(network):
-    channel = Channel()
-    channel.send(PUBLISHED_KIND, "server", "public", 1, tensors_of(network))
-    return channel.transcript.seen_by("public")
-
-
-def scored(attack, network, knowledge, seed=0):
-    return attack(published(network), knowledge, np.random.SeedSequence(seed)).score
 
 
 def realisations():

@@ -5,7 +5,6 @@ from itertools import product
 import networkx
 import numpy as np
 import pytest
-import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -24,15 +23,7 @@ from gaudit.audit.statistics.metrics import auc
 from gaudit.errors import InputError
 from gaudit.graphs.network import Network
 from gaudit.graphs.pair_codes import codes
-from gaudit.targets.channel import Channel
-from gaudit.targets.games.links import EdgePresence, LinkKnowledge, Links
-from gaudit.targets.messages import PUBLISHED_KIND
-from gaudit.targets.published import tensors_of
-
-
-def random_network(n, share, seed):
-    rng = np.random.default_rng(seed)
-    return Network.from_edges(n, *np.nonzero(np.triu(rng.random((n, n)) < share, 1)))
+from support.link_worlds import asked, random_network, scored
 
 
 def cliques(count, size, share, seed):
@@ -45,28 +36,6 @@ def cliques(count, size, share, seed):
 
 def of_codes(n, coded):
     return Network.from_edges(n, coded // n, coded % n)
-
-
-def asked(n, secret):
-    """Knowledge of an adversary who is asked about all pairs, and the truth: the edges of ``secret``."""
-    every = codes(*np.triu_indices(n, 1), n)
-    none = torch.empty((2, 0), dtype=torch.long)
-    knowledge = LinkKnowledge(
-        x=torch.ones(n, 1),
-        labels=torch.zeros(n, dtype=torch.long),
-        subjects=torch.from_numpy(every),
-        members=secret.size,
-        classes=1,
-        game=EdgePresence.name,
-        links=Links(torch.zeros(n, dtype=torch.long), torch.tensor([secret.size]), none, none),
-    )
-    return knowledge, np.isin(every, secret.codes)
-
-
-def scored(attack, network, knowledge, seed=0):
-    channel = Channel()
-    channel.send(PUBLISHED_KIND, "server", "public", 1, tensors_of(network))
-    return attack(channel.transcript.seen_by("public"), knowledge, np.random.SeedSequence(seed)).score
 
 
 @given(st.integers(2, 14), st.integers(0, 100), st.sampled_from([2, 3]), st.sampled_from([1, 40, 1 << 22]))

@@ -4,7 +4,6 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -12,38 +11,13 @@ from gaudit.attacks.links.plausibility import Plausibility, edge_plausibility, w
 from gaudit.audit.statistics.metrics import auc
 from gaudit.graphs.network import Network
 from gaudit.graphs.pair_codes import codes
-from gaudit.targets.channel import Channel
-from gaudit.targets.games.links import EdgePresence, LinkKnowledge, Links
-from gaudit.targets.messages import PUBLISHED_KIND
-from gaudit.targets.published import tensors_of
+from support import link_worlds
+from support.link_worlds import asked, random_network
 from support.snap import snap
 
 
-def random_network(n, share, seed):
-    rng = np.random.default_rng(seed)
-    return Network.from_edges(n, *np.nonzero(np.triu(rng.random((n, n)) < share, 1)))
-
-
-def asked(n, secret):
-    """Knowledge of an adversary who is asked about all pairs, and the truth: the edges of ``secret``."""
-    every = codes(*np.triu_indices(n, 1), n)
-    none = torch.empty((2, 0), dtype=torch.long)
-    knowledge = LinkKnowledge(
-        x=torch.ones(n, 1),
-        labels=torch.zeros(n, dtype=torch.long),
-        subjects=torch.from_numpy(every),
-        members=secret.size,
-        classes=1,
-        game=EdgePresence.name,
-        links=Links(torch.zeros(n, dtype=torch.long), torch.tensor([secret.size]), none, none),
-    )
-    return knowledge, np.isin(every, secret.codes)
-
-
 def scored(network, knowledge):
-    channel = Channel()
-    channel.send(PUBLISHED_KIND, "server", "public", 1, tensors_of(network))
-    return Plausibility()(channel.transcript.seen_by("public"), knowledge, np.random.SeedSequence(0)).score
+    return link_worlds.scored(Plausibility(), network, knowledge)
 
 
 def with_edges(network, pairs):

@@ -3,13 +3,48 @@
 from itertools import combinations
 from math import factorial
 
+import igraph
+import numpy as np
+from hypothesis import reject
 from hypothesis import strategies as st
 
+from gaudit.errors import InputError
 from gaudit.graphs.network import Network
 
 
 def network_of(nodes, edges):
     return Network.from_edges(nodes, [a for a, _ in edges], [b for _, b in edges])
+
+
+def karate():
+    return Network.from_edges(34, *np.array(igraph.Graph.Famous("Zachary").get_edgelist()).T)
+
+
+def ends_at_nodes(network):
+    """Degrees, counted from the edges alone."""
+    return np.bincount(network.edges.ravel(), minlength=network.nodes).tolist()
+
+
+def switched_or_reject(defense, network, seed):
+    """What a defense makes of a network, and its tally; what it refuses is no example, and is tested elsewhere."""
+    try:
+        after, tally = defense.switched(network, np.random.SeedSequence(seed))
+    except InputError:
+        reject()
+    assert ends_at_nodes(after) == ends_at_nodes(network)
+    return after, tally
+
+
+def pairs_of(network):
+    return set(map(tuple, network.edges.T.tolist()))
+
+
+@st.composite
+def listed_networks(draw, most=12):
+    """Any network with so many nodes, from a list of its edges: dearer, and as easily dense as sparse."""
+    nodes = draw(st.integers(1, most))
+    pairs = [(a, b) for b in range(nodes) for a in range(b)]
+    return network_of(nodes, draw(st.lists(st.sampled_from(pairs), unique=True)) if pairs else [])
 
 
 @st.composite

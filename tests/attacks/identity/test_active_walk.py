@@ -11,16 +11,11 @@ from gaudit.attacks.identity.active_walk import ActiveWalk
 from gaudit.errors import InputError
 from gaudit.graphs.network import Network, Original
 from gaudit.targets.publishing.planted_accounts import plant
+from support.random_networks import random_network
 from support.snap import snap
 
 NO_SEEDS = np.empty((2, 0), dtype=np.int64)
 TARGETS = 12
-
-
-def random_network(nodes: int, edges: int, seed: int) -> Network:
-    pairs = np.stack(np.triu_indices(nodes, 1))
-    kept = np.random.default_rng(seed).permutation(pairs.shape[1])[:edges]
-    return Network.from_edges(nodes, *pairs[:, kept])
 
 
 BASE = random_network(600, 2400, 0)

@@ -9,18 +9,7 @@ from hypothesis import strategies as st
 from gaudit.attacks.identity.graph_matching import percolation, propagation
 from gaudit.attacks.identity.structural_seeds import landmark_distances, matched_hubs, structural_seeds
 from gaudit.graphs.network import Network
-
-
-def random_network(nodes: int, edges: int, seed: int) -> Network:
-    pairs = np.stack(np.triu_indices(nodes, 1))
-    kept = np.random.default_rng(seed).permutation(pairs.shape[1])[:edges]
-    return Network.from_edges(nodes, *pairs[:, kept])
-
-
-def uneven_network(nodes: int, ends: int, seed: int) -> Network:
-    """Nodes with low ids have many links, also to each other."""
-    drawn = (nodes * np.random.default_rng(seed).random((2, ends)) ** 2).astype(np.int64)
-    return Network.from_edges(nodes, *np.unique(np.sort(drawn[:, drawn[0] != drawn[1]], axis=0), axis=1))
+from support.random_networks import random_network, uneven_network
 
 
 def part_of(network: Network, share: float, seed: int) -> Network:

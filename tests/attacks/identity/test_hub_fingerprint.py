@@ -10,14 +10,8 @@ from scipy.stats import poisson
 from gaudit.attacks.identity.hub_fingerprint import SELF, HubFingerprint, fingerprints, hubs_of
 from gaudit.errors import InputError
 from gaudit.graphs.network import Network, Original
+from support.random_networks import NOBODY, hits_with_facts_of_others, network_of_share
 from support.snap import snap
-
-NOBODY = np.empty((2, 0), dtype=np.int64)
-
-
-def random_network(nodes, share, seed):
-    pairs = np.stack(np.triu_indices(nodes, 1), 1)
-    return Network.from_edges(nodes, *pairs[np.random.default_rng(seed).random(len(pairs)) < share].T)
 
 
 def uneven_network(nodes, seed):
@@ -44,7 +38,7 @@ def by_bfs(network, hubs, depth):
 
 @given(st.integers(1, 15), st.floats(0.05, 0.5), st.integers(1, 4), st.integers(1, 5), st.integers(0, 999))
 def test_fingerprints_are_distances(nodes, share, hubs, depth, seed):
-    network = random_network(nodes, share, seed)
+    network = network_of_share(nodes, share, seed)
     found, of = fingerprints(network, hubs, depth), hubs_of(network, hubs)
     assert np.array_equal(found[:, : len(of)], by_bfs(network, of, depth))
     assert (found[:, len(of) :] == 0).all()
@@ -52,7 +46,7 @@ def test_fingerprints_are_distances(nodes, share, hubs, depth, seed):
 
 @given(st.integers(1, 15), st.floats(0.05, 0.5), st.integers(0, 999))
 def test_hubs_have_the_highest_degrees(nodes, share, seed):
-    network = random_network(nodes, share, seed)
+    network = network_of_share(nodes, share, seed)
     degrees = network.degrees[hubs_of(network, 4)]
     assert degrees.tolist() == sorted(network.degrees, reverse=True)[:4]
 
@@ -71,7 +65,7 @@ def test_hubs_that_tie_are_told_apart_by_their_surroundings():
 
 @given(st.integers(2, 12), st.integers(2, 12), st.floats(0.05, 0.5), st.integers(1, 3), st.integers(0, 999))
 def test_candidates_of_both_worlds_by_definition(people, nodes, share, hubs, seed):
-    original, published = random_network(people, share, seed), random_network(nodes, share, seed + 1)
+    original, published = network_of_share(people, share, seed), network_of_share(nodes, share, seed + 1)
     known, seen = fingerprints(original, hubs, 2), fingerprints(published, hubs, 2)
     closed = attacked(HubFingerprint(hubs=hubs, depth=2), original, published)
     opened = attacked(HubFingerprint(hubs=hubs, depth=2, world="open"), original, published)
@@ -115,13 +109,8 @@ def test_null_where_facts_belong_to_others_persons_are_found_by_chance(world):
 
     So hits have mean 1 a run, and no more variance than a Poisson number; error rate 1 in 1000.
     """
-    network, rng = uneven_network(300, 1), np.random.default_rng(3)
-    attack, new, runs, hits = HubFingerprint(hubs=12, world=world), rng.permutation(300), 40, 0.0
-    facts, published = attack.learn(Original(network), rng), network.renamed(new)
-    for _ in range(runs):
-        order = rng.permutation(300)
-        found = attack.candidates(published, {k: v[order] for k, v in facts.items()}, NOBODY, rng)
-        hits += found.probability(np.arange(300), new).sum()
+    attack, runs, rng = HubFingerprint(hubs=12, world=world), 40, np.random.default_rng(3)
+    hits = hits_with_facts_of_others(attack, uneven_network(300, 1), runs, rng)
     assert poisson.ppf(0.0005, runs) <= hits <= poisson.isf(0.0005, runs)
 
 

@@ -13,14 +13,8 @@ from gaudit.attacks.identity.colour_refinement import classes, unique_share
 from gaudit.attacks.identity.neighbourhood_query import NeighbourhoodQuery
 from gaudit.graphs.neighbourhoods import canonical_forms, digests, neighbourhoods
 from gaudit.graphs.network import Network, Original
+from support.random_networks import NOBODY, hits_with_facts_of_others, network_of_share
 from support.snap import snap
-
-NOBODY = np.empty((2, 0), dtype=np.int64)
-
-
-def random_network(nodes, share, seed):
-    pairs = np.stack(np.triu_indices(nodes, 1), 1)
-    return Network.from_edges(nodes, *pairs[np.random.default_rng(seed).random(len(pairs)) < share].T)
 
 
 def egos(network):
@@ -56,7 +50,7 @@ def by_colours_and_vf2(network):
 
 @given(st.integers(1, 11), st.integers(1, 11), st.floats(0.1, 0.9), st.integers(0, 999))
 def test_candidates_have_an_isomorphic_neighbourhood(people, nodes, share, seed):
-    original, published = random_network(people, share, seed), random_network(nodes, share, seed + 1)
+    original, published = network_of_share(people, share, seed), network_of_share(nodes, share, seed + 1)
     attack, rng = NeighbourhoodQuery(), np.random.default_rng(0)
     found = attack.candidates(published, attack.learn(Original(original), rng), NOBODY, rng)
     theirs = egos(published)
@@ -67,7 +61,7 @@ def test_candidates_have_an_isomorphic_neighbourhood(people, nodes, share, seed)
 
 def test_forms_agree_with_isomorphism_on_larger_neighbourhoods():
     """60 nodes, neighbourhoods of 10 to 30: planted copies under other ids beside ones that differ."""
-    network = random_network(60, 0.35, 0)
+    network = network_of_share(60, 0.35, 0)
     new = np.random.default_rng(1).permutation(60)
     forms = [*canonical_forms(network), *canonical_forms(network.renamed(new))]
     graphs = [*egos(network), *egos(network.renamed(new))]
@@ -88,13 +82,13 @@ def test_regular_neighbourhoods_that_refinement_confuses_are_told_apart():
 
 @given(st.integers(1, 15), st.floats(0.1, 0.9), st.integers(0, 999))
 def test_digests_do_not_depend_on_ids(nodes, share, seed):
-    network, new = random_network(nodes, share, seed), np.random.default_rng(seed).permutation(nodes)
+    network, new = network_of_share(nodes, share, seed), np.random.default_rng(seed).permutation(nodes)
     assert np.array_equal(digests(network.renamed(new))[new], digests(network))
 
 
 @given(st.integers(1, 20), st.floats(0.0, 0.9), st.integers(0, 999))
 def test_neighbourhoods_hold_every_triangle_three_times(nodes, share, seed):
-    network = random_network(nodes, share, seed)
+    network = network_of_share(nodes, share, seed)
     listed = list(neighbourhoods(network))
     assert [degree for degree, _ in listed] == network.degrees.tolist()
     corners = np.array(network.igraph().list_triangles(), dtype=np.int64).ravel()
@@ -106,7 +100,7 @@ def test_neighbourhoods_hold_every_triangle_three_times(nodes, share, seed):
 
 def test_planted_neighbourhoods_are_found_exactly():
     """A dense random network: no two neighbourhoods are isomorphic."""
-    network, rng = random_network(70, 0.4, 3), np.random.default_rng(4)
+    network, rng = network_of_share(70, 0.4, 3), np.random.default_rng(4)
     attack, new = NeighbourhoodQuery(), rng.permutation(70)
     found = attack.candidates(network.renamed(new), attack.learn(Original(network), rng), NOBODY, rng)
     assert (found.sizes == 1).all()
@@ -115,13 +109,8 @@ def test_planted_neighbourhoods_are_found_exactly():
 
 def test_null_where_facts_belong_to_others_persons_are_found_by_chance():
     """A random person's facts lead to a person with probability 1 / n: hits are Poisson, error rate 1 in 1000."""
-    network, rng = random_network(70, 0.4, 3), np.random.default_rng(5)
-    attack, new, runs, hits = NeighbourhoodQuery(), rng.permutation(70), 20, 0.0
-    facts, published = attack.learn(Original(network), rng), network.renamed(new)
-    for _ in range(runs):
-        order = rng.permutation(70)
-        found = attack.candidates(published, {k: v[order] for k, v in facts.items()}, NOBODY, rng)
-        hits += found.probability(np.arange(70), new).sum()
+    runs, rng = 20, np.random.default_rng(5)
+    hits = hits_with_facts_of_others(NeighbourhoodQuery(), network_of_share(70, 0.4, 3), runs, rng)
     assert poisson.ppf(0.0005, runs) <= hits <= poisson.isf(0.0005, runs)
 
 
@@ -134,7 +123,7 @@ def test_null_without_triangles_only_the_degree_is_told():
 
 
 def test_accounts_are_no_persons_and_a_release_of_numbers_leaves_everybody():
-    network = random_network(12, 0.5, 0)
+    network = network_of_share(12, 0.5, 0)
     attack, rng = NeighbourhoodQuery(), np.random.default_rng(0)
     facts = attack.learn(Original(network, accounts=2), rng)
     assert len(facts["neighbourhoods"]) == 10

@@ -11,21 +11,10 @@ from gaudit.attacks.identity.passive_coalition import PassiveCoalition, coalitio
 from gaudit.errors import InputError
 from gaudit.graphs.network import Network, Original
 from gaudit.targets.publishing.planted_accounts import plant
+from support.random_networks import random_network, uneven_network
 from support.snap import snap
 
 NO_SEEDS = np.empty((2, 0), dtype=np.int64)
-
-
-def random_network(nodes: int, edges: int, seed: int) -> Network:
-    pairs = np.stack(np.triu_indices(nodes, 1))
-    kept = np.random.default_rng(seed).permutation(pairs.shape[1])[:edges]
-    return Network.from_edges(nodes, *pairs[:, kept])
-
-
-def uneven_network(nodes: int, ends: int, seed: int) -> Network:
-    """Persons with low ids have many links, also to each other."""
-    drawn = (nodes * np.random.default_rng(seed).random((2, ends)) ** 2).astype(np.int64)
-    return Network.from_edges(nodes, *np.unique(np.sort(drawn[:, drawn[0] != drawn[1]], axis=0), axis=1))
 
 
 BASE = uneven_network(400, 4000, 0)

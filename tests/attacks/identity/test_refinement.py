@@ -12,14 +12,9 @@ from scipy.stats import poisson
 from gaudit.attacks.identity.vertex_refinement import Refinement
 from gaudit.errors import InputError
 from gaudit.graphs.network import Network, Original
+from support.random_networks import NOBODY, network_of_share
 
-NOBODY = np.empty((2, 0), dtype=np.int64)
 PEOPLE = 150
-
-
-def random_network(nodes, share, seed):
-    pairs = np.stack(np.triu_indices(nodes, 1), 1)
-    return Network.from_edges(nodes, *pairs[np.random.default_rng(seed).random(len(pairs)) < share].T)
 
 
 def attacked(attack, original, published):
@@ -39,7 +34,7 @@ def view(network, node, depth):
 
 @given(st.integers(0, 4), st.integers(0, 500), st.floats(0.05, 0.6))
 def test_candidates_are_the_nodes_with_the_same_nested_multiset(depth, seed, share):
-    original, published = random_network(7, share, seed), random_network(9, share, seed + 1)
+    original, published = network_of_share(7, share, seed), network_of_share(9, share, seed + 1)
     _, found = attacked(Refinement(depth=depth, match="exact"), Original(original), published)
     for person in range(7):
         same = [v for v in range(9) if view(published, v, depth) == view(original, person, depth)]
@@ -49,7 +44,7 @@ def test_candidates_are_the_nodes_with_the_same_nested_multiset(depth, seed, sha
 @pytest.mark.parametrize("depth", [3, "stable"])
 def test_planted_identities_are_found_exactly(depth):
     """A random network in which no two nodes are alike, published under other ids."""
-    network = random_network(PEOPLE, 0.08, 1)
+    network = network_of_share(PEOPLE, 0.08, 1)
     new = np.random.default_rng(2).permutation(PEOPLE)
     _, found = attacked(Refinement(depth=depth), Original(network), network.renamed(new))
     assert (found.sizes == 1).all()
@@ -58,7 +53,7 @@ def test_planted_identities_are_found_exactly(depth):
 
 def test_null_where_facts_belong_to_others_persons_are_found_by_chance():
     """A random person's facts lead to a person with probability 1 / n: hits are Poisson, error rate 1 in 1000."""
-    network, rng = random_network(PEOPLE, 0.08, 1), np.random.default_rng(3)
+    network, rng = network_of_share(PEOPLE, 0.08, 1), np.random.default_rng(3)
     attack, new, hits = Refinement(depth="stable"), rng.permutation(PEOPLE), 0.0
     facts, runs = attack.learn(Original(network), rng), 60
     published = network.renamed(new)
@@ -79,7 +74,7 @@ def test_a_person_may_be_anybody_alike_and_nobody_else():
 
 
 def test_deeper_queries_leave_fewer_candidates_of_the_same_network():
-    network = random_network(PEOPLE, 0.03, 4)
+    network = network_of_share(PEOPLE, 0.03, 4)
     last = None
     for depth in [0, 1, 2, 3, "stable"]:
         _, found = attacked(Refinement(depth=depth), Original(network), network)
@@ -105,7 +100,7 @@ def test_accounts_of_an_adversary_are_no_persons_but_have_links():
 
 
 def test_a_release_of_numbers_of_edges_leaves_everybody():
-    network = random_network(30, 0.2, 0)
+    network = network_of_share(30, 0.2, 0)
     told = Network.from_edges(30, [], [], groups=np.zeros(30, dtype=np.int64))
     told = Network(30, told.edges, groups=told.groups, counts=np.array([[0, 0, 0, network.size]]))
     assert (attacked(Refinement(), Original(network), told)[1].sizes == 30).all()
@@ -126,7 +121,7 @@ def test_it_says_what_it_knows(depth, word):
 
 def test_who_fits_nobody_exactly_is_looked_for_among_the_nearest():
     """Twenty of 900 edges are gone: the exact query misses more persons than the patient one, and names fewer."""
-    network = random_network(PEOPLE, 0.08, 1)
+    network = network_of_share(PEOPLE, 0.08, 1)
     gone = np.random.default_rng(5).permutation(network.size)[:20]
     published = Network.from_edges(PEOPLE, *np.delete(network.edges, gone, axis=1))
     everybody = np.arange(PEOPLE)

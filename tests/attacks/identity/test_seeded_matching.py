@@ -8,14 +8,9 @@ from gaudit.attacks.identity.seeded_matching import SeededMatching
 from gaudit.errors import InputError
 from gaudit.graphs.network import Network, Original
 from gaudit.targets.publishing.planted_accounts import plant
+from support.random_networks import random_network
 
 METHODS = pytest.mark.parametrize("method", ["percolation", "propagation"])
-
-
-def random_network(nodes: int, edges: int, seed: int) -> Network:
-    pairs = np.stack(np.triu_indices(nodes, 1))
-    kept = np.random.default_rng(seed).permutation(pairs.shape[1])[:edges]
-    return Network.from_edges(nodes, *pairs[:, kept])
 
 
 BASE = random_network(800, 6000, 0)

@@ -6,15 +6,10 @@ from scipy.stats import poisson
 
 from gaudit.attacks.identity.seedless_matching import SeedlessMatching
 from gaudit.graphs.network import Network, Original
+from support.random_networks import uneven_network
 from support.snap import snap
 
 NO_SEEDS = np.empty((2, 0), dtype=np.int64)
-
-
-def uneven_network(nodes: int, ends: int, seed: int) -> Network:
-    """Persons with low ids have many links, also to each other."""
-    drawn = (nodes * np.random.default_rng(seed).random((2, ends)) ** 2).astype(np.int64)
-    return Network.from_edges(nodes, *np.unique(np.sort(drawn[:, drawn[0] != drawn[1]], axis=0), axis=1))
 
 
 BASE = uneven_network(800, 8000, 0)

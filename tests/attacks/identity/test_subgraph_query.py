@@ -14,15 +14,10 @@ from gaudit.attacks.identity.rooted_search import MOST_EDGES, RootedSearch
 from gaudit.attacks.identity.subgraph_query import SubgraphQuery, grown
 from gaudit.errors import InputError
 from gaudit.graphs.network import Network, Original
+from support.random_networks import NOBODY, network_of_share
 
-NOBODY = np.empty((2, 0), dtype=np.int64)
 ENOUGH = 10**7
 GROWTHS = ("breadth", "walk")
-
-
-def random_network(nodes, share, seed):
-    pairs = np.stack(np.triu_indices(nodes, 1), 1)
-    return Network.from_edges(nodes, *pairs[np.random.default_rng(seed).random(len(pairs)) < share].T)
 
 
 def roots(network, pattern, trials=ENOUGH):
@@ -50,8 +45,8 @@ def by_lad(network, pattern):
 def test_roots_are_those_of_lad(nodes, people, share, edges, growth, data):
     seed = data.draw(st.integers(0, 9999))
     rng = np.random.default_rng(seed)
-    pattern = grown(random_network(people, share, seed).adjacency, 0, edges, growth, rng)
-    published = random_network(nodes, share, seed + 1)
+    pattern = grown(network_of_share(people, share, seed).adjacency, 0, edges, growth, rng)
+    published = network_of_share(nodes, share, seed + 1)
     found, undecided = roots(published, pattern)
     assert undecided == 0
     assert found.tolist() == by_lad(published, pattern)
@@ -61,7 +56,7 @@ def test_roots_are_those_of_lad(nodes, people, share, edges, growth, data):
 @pytest.mark.parametrize("share", [0.06, 0.12])
 def test_roots_of_larger_networks_are_those_of_lad(growth, share):
     """Patterns of one network in another of the same law."""
-    known, published = random_network(50, share, 0), random_network(50, share, 1)
+    known, published = network_of_share(50, share, 0), network_of_share(50, share, 1)
     numbers = []
     for seed in range(12):
         pattern = grown(known.adjacency, seed, 14, growth, np.random.default_rng(seed))
@@ -73,8 +68,8 @@ def test_roots_of_larger_networks_are_those_of_lad(growth, share):
 
 
 def test_networkx_knows_the_same_roots():
-    network, rng = random_network(14, 0.3, 3), np.random.default_rng(0)
-    pattern = grown(random_network(14, 0.3, 4).adjacency, 2, 8, "breadth", rng)
+    network, rng = network_of_share(14, 0.3, 3), np.random.default_rng(0)
+    pattern = grown(network_of_share(14, 0.3, 4).adjacency, 2, 8, "breadth", rng)
     host, wanted = network.edges.T.tolist(), nx.from_edgelist(pattern.tolist())
     found = []
     for root in range(14):
@@ -91,7 +86,7 @@ def test_networkx_knows_the_same_roots():
 @given(st.integers(2, 25), st.floats(0.05, 0.6), st.integers(1, 30), st.sampled_from(GROWTHS), st.integers(0, 999))
 def test_what_is_known_of_a_person_is_there(nodes, share, edges, growth, seed):
     """Connected edges that exist, each once, and no fewer than asked for unless the component has no more."""
-    network = random_network(nodes, share, seed)
+    network = network_of_share(nodes, share, seed)
     found = grown(network.adjacency, 0, edges, growth, np.random.default_rng(seed))
     component = network.igraph().subcomponent(0)
     assert len(found) == min(edges, network.igraph().induced_subgraph(component).ecount())
@@ -106,7 +101,7 @@ def test_what_is_known_of_a_person_is_there(nodes, share, edges, growth, seed):
 
 @given(st.integers(2, 20), st.floats(0.1, 0.6), st.sampled_from(GROWTHS), st.integers(0, 999))
 def test_more_edges_leave_fewer_candidates(nodes, share, growth, seed):
-    network = random_network(nodes, share, seed)
+    network = network_of_share(nodes, share, seed)
     longest = grown(network.adjacency, 0, 12, growth, np.random.default_rng(seed))
     last = np.arange(nodes)
     for size in range(len(longest) + 1):
@@ -119,7 +114,7 @@ def test_more_edges_leave_fewer_candidates(nodes, share, growth, seed):
 
 
 def test_breadth_takes_the_nearest_edges_first():
-    network = random_network(40, 0.1, 5)
+    network = network_of_share(40, 0.1, 5)
     far = np.array(network.igraph().distances(0)[0])
     for seed in range(5):
         found = grown(network.adjacency, 0, int(far[far < np.inf].size), "breadth", np.random.default_rng(seed))
@@ -129,7 +124,7 @@ def test_breadth_takes_the_nearest_edges_first():
 
 @pytest.mark.parametrize("leaves", [1, 3, 7, 20])
 def test_a_star_is_known_by_its_degree(leaves):
-    network = random_network(60, 0.1, 6)
+    network = network_of_share(60, 0.1, 6)
     found, _ = roots(network, [(0, leaf) for leaf in range(1, leaves + 1)])
     assert found.tolist() == np.flatnonzero(network.degrees >= leaves).tolist()
 
@@ -161,7 +156,7 @@ def test_leaves_make_room_for_each_other():
 @given(st.integers(3, 14), st.floats(0.1, 0.6), st.integers(1, 5), st.integers(0, 9999))
 def test_room_for_leaves_is_a_bipartite_matching(nodes, share, core, seed):
     """A row for each leaf of the first nodes, a column for each node that is none of these."""
-    network, rng = random_network(nodes, share, seed), np.random.default_rng(seed)
+    network, rng = network_of_share(nodes, share, seed), np.random.default_rng(seed)
     core = min(core, nodes - 1)
     leaves = np.minimum(rng.integers(0, 4, core), network.degrees[:core])
     beside = network.adjacency.toarray()[:core, core:]
@@ -224,7 +219,7 @@ def test_null_where_facts_belong_to_others_persons_are_found_by_chance():
     The mean over 200 draws of all persons' facts lies within 4 standard errors of 1 / n, which once in 15,000 times
     it does not.
     """
-    network, rng = random_network(80, 0.08, 7), np.random.default_rng(8)
+    network, rng = network_of_share(80, 0.08, 7), np.random.default_rng(8)
     attack, new = SubgraphQuery(edges=14, persons=80), rng.permutation(80)
     facts, published = attack.learn(Original(network), rng), network.renamed(new)
     own = attack.candidates(published, facts, NOBODY, rng).probability(np.arange(80), new)
@@ -240,7 +235,7 @@ def test_null_where_facts_belong_to_others_persons_are_found_by_chance():
 
 
 def test_of_persons_that_were_not_drawn_nothing_is_known():
-    network, rng = random_network(60, 0.1, 9), np.random.default_rng(0)
+    network, rng = network_of_share(60, 0.1, 9), np.random.default_rng(0)
     attack = SubgraphQuery(persons=7)
     facts = attack.learn(Original(network, accounts=10), rng)
     assert facts["edges"].shape == (50, 15, 2)
@@ -259,7 +254,7 @@ def test_without_links_there_is_nothing_to_know():
 
 
 def test_a_release_of_numbers_of_edges_leaves_everybody():
-    network, rng = random_network(20, 0.3, 0), np.random.default_rng(0)
+    network, rng = network_of_share(20, 0.3, 0), np.random.default_rng(0)
     attack = SubgraphQuery()
     told = Network(20, network.edges[:, :0], groups=np.zeros(20, int), counts=np.array([[0, 0, 0, network.size]]))
     found = attack.candidates(told, attack.learn(Original(network), rng), NOBODY, rng)
@@ -267,7 +262,7 @@ def test_a_release_of_numbers_of_edges_leaves_everybody():
 
 
 def test_a_seed_draws_the_persons_and_the_edges():
-    network = random_network(60, 0.1, 9)
+    network = network_of_share(60, 0.1, 9)
     attack = SubgraphQuery(persons=20)
     facts = [attack.learn(Original(network), np.random.default_rng(s))["edges"] for s in (1, 1, 2)]
     known = [np.flatnonzero(f[:, 0, 0] >= 0).tolist() for f in facts]
@@ -283,7 +278,7 @@ def test_settings_out_of_range_are_refused(setting):
 
 @pytest.mark.parametrize("growth", GROWTHS)
 def test_the_longest_patterns_work(growth):
-    network, rng = random_network(200, 0.03, 1), np.random.default_rng(0)
+    network, rng = network_of_share(200, 0.03, 1), np.random.default_rng(0)
     attack = SubgraphQuery(edges=MOST_EDGES, growth=growth, persons=3)
     found = attack.candidates(network, facts := attack.learn(Original(network), rng), NOBODY, rng)
     known = (facts["edges"][:, 0, 0] >= 0).nonzero()[0]

@@ -12,12 +12,7 @@ from gaudit.attacks.identity import walk_recovery
 from gaudit.attacks.identity.walk_recovery import Pattern, find, marked, marks
 from gaudit.graphs.network import Network
 from gaudit.targets.publishing.planted_accounts import plant
-
-
-def random_network(nodes: int, edges: int, seed: int) -> Network:
-    pairs = np.stack(np.triu_indices(nodes, 1))
-    kept = np.random.default_rng(seed).permutation(pairs.shape[1])[:edges]
-    return Network.from_edges(nodes, *pairs[:, kept])
+from support.random_networks import random_network
 
 
 def random_pattern(size: int, rng: np.random.Generator, degrees: int) -> Pattern:

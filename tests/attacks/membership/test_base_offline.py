@@ -7,21 +7,7 @@ import pytest
 import torch
 
 from gaudit.attacks.membership.base_membership import GRID, OfflineBASE, log_mean
-from gaudit.audit.statistics.metrics import auc, auc_finding
-
-
-def test_planted_overfit_is_found(leaky_models):
-    findings = [auc_finding([model.judged(OfflineBASE())]) for model in leaky_models]
-    assert min(f.low for f in findings) > 0.6
-    assert np.mean([f.estimate for f in findings]) > 0.75
-
-
-def test_null_model_of_other_nodes_is_chance(null_models, at_chance):
-    at_chance([model.judged(OfflineBASE()) for model in null_models])
-
-
-def test_null_blind_baseline_is_chance(null_models, at_chance):
-    at_chance([model.judged_blind(OfflineBASE()) for model in null_models])
+from gaudit.audit.statistics.metrics import auc
 
 
 def test_score_reads_models_alone_that_never_saw_the_node(gaussian):

@@ -7,21 +7,7 @@ import pytest
 import torch
 
 from gaudit.attacks.membership.rmia import GRID, OfflineRMIA
-from gaudit.audit.statistics.metrics import auc, auc_finding
-
-
-def test_planted_overfit_is_found(leaky_models):
-    findings = [auc_finding([model.judged(OfflineRMIA())]) for model in leaky_models]
-    assert min(f.low for f in findings) > 0.6
-    assert np.mean([f.estimate for f in findings]) > 0.72
-
-
-def test_null_model_of_other_nodes_is_chance(null_models, at_chance):
-    at_chance([model.judged(OfflineRMIA()) for model in null_models])
-
-
-def test_null_blind_baseline_is_chance(null_models, at_chance):
-    at_chance([model.judged_blind(OfflineRMIA()) for model in null_models])
+from gaudit.audit.statistics.metrics import auc
 
 
 def outside_mean(answers) -> np.ndarray:

@@ -105,23 +105,25 @@ def test_every_upload_of_every_client_answers():
         torch.testing.assert_close(answers, expected, atol=1e-5, rtol=1e-5)
 
 
-@pytest.mark.parametrize("neighbours", ["true", "none", "apart"])
-def test_a_table_of_posteriors_answers_for_its_query_and_node(neighbours):
-    sent = [table(f"posteriors-{name}", seed) for seed, name in enumerate(NAMES.values())]
+def asked_tables(kind, neighbours):
+    """What the table of a query says of each node that is asked about, and the answer, with the other tables there."""
+    sent = [table(f"{kind}-{name}", seed) for seed, name in enumerate(NAMES.values())]
     content = sent[list(NAMES).index(neighbours)].tensors
     (told,) = ask(*sent, neighbours=neighbours)
-    for node, answer in zip(ASKED.tolist(), told, strict=True):
-        row = content["nodes"].tolist().index(node)
-        torch.testing.assert_close(answer.softmax(0), content["posteriors"][row])
+    rows = [content["nodes"].tolist().index(node) for node in ASKED.tolist()]
+    return zip(content[kind][rows], told, strict=True)
+
+
+@pytest.mark.parametrize("neighbours", ["true", "none", "apart"])
+def test_a_table_of_posteriors_answers_for_its_query_and_node(neighbours):
+    for posterior, answer in asked_tables("posteriors", neighbours):
+        torch.testing.assert_close(answer.softmax(0), posterior)
 
 
 @pytest.mark.parametrize("neighbours", ["true", "none", "apart"])
 def test_a_table_of_labels_answers_for_its_query_and_node(neighbours):
-    sent = [table(f"labels-{name}", seed) for seed, name in enumerate(NAMES.values())]
-    content = sent[list(NAMES).index(neighbours)].tensors
-    (told,) = ask(*sent, neighbours=neighbours)
-    for node, answer in zip(ASKED.tolist(), told, strict=True):
-        assert int(answer.argmax()) == int(content["labels"][content["nodes"].tolist().index(node)])
+    for label, answer in asked_tables("labels", neighbours):
+        assert int(answer.argmax()) == int(label)
         assert float(answer.softmax(0).max()) == pytest.approx(0.99)
 
 

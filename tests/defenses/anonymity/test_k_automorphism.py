@@ -15,25 +15,10 @@ from gaudit.defenses.anonymity.orbits import orbits
 from gaudit.defenses.randomisation.random_edit import RandomEdit
 from gaudit.errors import InputError
 from gaudit.graphs.network import Network, Original
+from support.small_networks import karate, listed_networks, pairs_of
 from support.snap import snap
 
 BARS = {"ca-HepTh": (5, 4.6), "facebook_combined": (10, 9.0)}
-
-
-def karate():
-    return Network.from_edges(34, *np.array(igraph.Graph.Famous("Zachary").get_edgelist()).T)
-
-
-@st.composite
-def networks(draw, most=14):
-    count = draw(st.integers(1, most))
-    pairs = [(a, b) for b in range(count) for a in range(b)]
-    drawn = draw(st.lists(st.sampled_from(pairs), unique=True)) if pairs else []
-    return Network.from_edges(count, [a for a, _ in drawn], [b for _, b in drawn])
-
-
-def pairs_of(network):
-    return set(map(tuple, network.edges.T.tolist()))
 
 
 def by_trying(network):
@@ -46,7 +31,7 @@ def by_trying(network):
     return reached
 
 
-@given(network=networks(), data=st.data())
+@given(network=listed_networks(most=14), data=st.data())
 def test_guarantee_all_turns_of_the_table_keep_the_network(network, data):
     """The definition of Zou et al.: k - 1 automorphisms, under which no node has the same image twice."""
     k = data.draw(st.integers(1, network.nodes))
@@ -59,7 +44,7 @@ def test_guarantee_all_turns_of_the_table_keep_the_network(network, data):
         assert {tuple(sorted((image[a], image[b]))) for a, b in found} == found
 
 
-@given(network=networks(), data=st.data())
+@given(network=listed_networks(most=14), data=st.data())
 def test_guarantee_is_verified_on_the_output(network, data):
     k = data.draw(st.integers(1, network.nodes))
     defense = KAutomorphism(k=k)
@@ -71,7 +56,7 @@ def test_guarantee_is_verified_on_the_output(network, data):
         assert pairs_of(network) == pairs_of(after)
 
 
-@given(networks(most=6))
+@given(listed_networks(most=6))
 def test_orbits_are_those_of_all_permutations(network):
     found, expected = orbits(network), by_trying(network)
     for node in range(network.nodes):

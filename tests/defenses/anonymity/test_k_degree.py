@@ -2,7 +2,6 @@
 
 from collections import Counter
 
-import igraph
 import numpy as np
 import pytest
 from hypothesis import given
@@ -15,6 +14,7 @@ from gaudit.defenses.anonymity.k_neighbourhood import verify_k_neighbourhood
 from gaudit.errors import InputError
 from gaudit.graphs.network import Network
 from gaudit.graphs.pair_codes import ends
+from support.small_networks import karate, listed_networks, pairs_of
 from support.snap import snap
 
 VARIANTS = [
@@ -27,16 +27,8 @@ VARIANTS = [
 REAL = ["ca-HepTh", "email-Enron", "facebook_combined"]
 
 
-def karate() -> Network:
-    return Network.from_edges(34, *np.array(igraph.Graph.Famous("Zachary").get_edgelist()).T)
-
-
 def defended(network, seed=0, **how):
     return KDegree(**how).on_graph(network, np.random.SeedSequence(seed))
-
-
-def pairs_of(network):
-    return set(zip(*network.edges.tolist(), strict=True))
 
 
 def rarest(network) -> int:
@@ -55,16 +47,8 @@ def told_apart(network, k: int) -> int:
     return int((times[network.degrees] < k).sum())
 
 
-@st.composite
-def networks(draw, most=12):
-    count = draw(st.integers(1, most))
-    pairs = [(a, b) for b in range(count) for a in range(b)]
-    drawn = draw(st.lists(st.sampled_from(pairs), unique=True)) if pairs else []
-    return Network.from_edges(count, [a for a, _ in drawn], [b for _, b in drawn])
-
-
 @pytest.mark.parametrize("how", VARIANTS)
-@given(network=networks(), data=st.data())
+@given(network=listed_networks(), data=st.data())
 def test_guarantee_every_degree_occurs_k_times(how, network, data):
     k = data.draw(st.integers(1, network.nodes))
     after = defended(network, k=k, **how)
@@ -79,7 +63,7 @@ def test_guarantee_every_degree_occurs_k_times(how, network, data):
 
 
 @pytest.mark.parametrize("how", VARIANTS[1:])
-@given(network=networks(), data=st.data())
+@given(network=listed_networks(), data=st.data())
 def test_degrees_are_the_nearest_that_a_graph_has(how, network, data):
     k = data.draw(st.integers(1, network.nodes))
     nearest = k_anonymous(network.degrees, k, how.get("deletions", False), even=True)
@@ -90,7 +74,7 @@ def test_degrees_are_the_nearest_that_a_graph_has(how, network, data):
         assert (after.degrees == nearest).all()
 
 
-@given(network=networks(), data=st.data())
+@given(network=listed_networks(), data=st.data())
 def test_guarantee_is_seen_to_fail(network, data):
     k = data.draw(st.integers(1, network.nodes))
     assert verify_k_degree(network, k).holds == (rarest(network) >= k)

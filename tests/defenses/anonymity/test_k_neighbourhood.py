@@ -1,6 +1,5 @@
 """Neighbourhoods that occur k times: by VF2 on small networks, by canonical forms on large ones."""
 
-import igraph
 import numpy as np
 import pytest
 from hypothesis import given
@@ -14,11 +13,8 @@ from gaudit.defenses.anonymity.neighbourhood_alignment import aligned, component
 from gaudit.defenses.randomisation.random_edit import RandomEdit
 from gaudit.errors import InputError
 from gaudit.graphs.network import Network
+from support.small_networks import karate, listed_networks, pairs_of
 from support.snap import snap
-
-
-def karate():
-    return Network.from_edges(34, *np.array(igraph.Graph.Famous("Zachary").get_edgelist()).T)
 
 
 def sparse(nodes, edges, seed):
@@ -28,18 +24,6 @@ def sparse(nodes, edges, seed):
     return Network.from_edges(nodes, pairs // nodes, pairs % nodes)
 
 
-@st.composite
-def networks(draw, most=12):
-    count = draw(st.integers(1, most))
-    pairs = [(a, b) for b in range(count) for a in range(b)]
-    drawn = draw(st.lists(st.sampled_from(pairs), unique=True)) if pairs else []
-    return Network.from_edges(count, [a for a, _ in drawn], [b for _, b in drawn])
-
-
-def pairs_of(network):
-    return set(map(tuple, network.edges.T.tolist()))
-
-
 def rarest(network):
     """The least number of nodes with isomorphic neighbourhoods, by VF2 on all pairs of them."""
     graph = network.igraph()
@@ -47,7 +31,7 @@ def rarest(network):
     return min(sum(one.isomorphic_vf2(other) for other in egos) for one in egos)
 
 
-@given(networks(), st.sampled_from([0.0, 0.5, 100.0]), st.data())
+@given(listed_networks(), st.sampled_from([0.0, 0.5, 100.0]), st.data())
 def test_guarantee_every_neighbourhood_occurs_k_times(network, growth, data):
     """Whether it grows or is made k-automorphic; grown networks have no node more."""
     k = data.draw(st.integers(1, network.nodes))
@@ -62,7 +46,7 @@ def test_guarantee_every_neighbourhood_occurs_k_times(network, growth, data):
         assert pairs_of(network) == pairs_of(after)
 
 
-@given(networks(8), st.integers(1, 8))
+@given(listed_networks(8), st.integers(1, 8))
 def test_guarantee_is_seen_to_fail(network, k):
     assert verify_k_neighbourhood(network, k).holds == (rarest(network) >= k)
 

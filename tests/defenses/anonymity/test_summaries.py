@@ -4,7 +4,6 @@ from collections import Counter
 from itertools import combinations
 from math import comb, exp, log
 
-import igraph
 import numpy as np
 import pytest
 from hypothesis import given
@@ -23,11 +22,8 @@ from gaudit.defenses.anonymity.summaries import (
     slots,
 )
 from gaudit.graphs.network import Network
+from support.small_networks import karate
 from support.snap import snap
-
-
-def karate():
-    return Network.from_edges(34, *np.array(igraph.Graph.Famous("Zachary").get_edgelist()).T)
 
 
 def random_network(n, share, seed, kinds=1):

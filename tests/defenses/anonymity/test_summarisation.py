@@ -2,7 +2,6 @@
 
 from collections import Counter
 
-import igraph
 import numpy as np
 import pytest
 from hypothesis import given
@@ -12,10 +11,7 @@ from gaudit.defenses.anonymity.summarisation import Summarisation, certain_links
 from gaudit.defenses.randomisation.random_edit import RandomEdit
 from gaudit.errors import InputError
 from gaudit.graphs.network import Network
-
-
-def karate():
-    return Network.from_edges(34, *np.array(igraph.Graph.Famous("Zachary").get_edgelist()).T)
+from support.small_networks import karate
 
 
 def random_network(n, share, seed, kinds=1):

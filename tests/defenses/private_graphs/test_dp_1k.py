@@ -1,6 +1,5 @@
 """Random graphs with noisy degrees: nothing but the noisy degrees is used, and they are the right ones."""
 
-import igraph
 import numpy as np
 import pytest
 from hypothesis import given
@@ -15,15 +14,11 @@ from gaudit.errors import InputError
 from gaudit.graphs.network import Network
 from gaudit.mechanisms.degrees import degree_sequence
 from gaudit.mechanisms.guarantee import Guarantee, Released
-from support.small_networks import networks
+from support.small_networks import karate, networks
 from support.snap import snap
 
 LEVEL = 1e-4  # of every statistical test here; the seeds are fixed
 EXACT = 1e4  # an epsilon whose noise is 0
-
-
-def karate():
-    return Network.from_edges(34, *np.array(igraph.Graph.Famous("Zachary").get_edgelist()).T)
 
 
 def complete(nodes):

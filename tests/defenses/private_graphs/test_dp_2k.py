@@ -1,6 +1,5 @@
 """Random graphs with noisy joint degrees: what is used, what noise is spent, and what is kept without noise."""
 
-import igraph
 import numpy as np
 import pytest
 from hypothesis import given
@@ -16,13 +15,9 @@ from gaudit.graphs.network import Network
 from gaudit.mechanisms.degrees import degree_sequence
 from gaudit.mechanisms.guarantee import Guarantee, Released
 from gaudit.mechanisms.joint_degrees import joint_degree_counts, joint_degrees
-from support.small_networks import networks
+from support.small_networks import karate, networks
 
 EXACT = 1e5  # an epsilon whose noise is 0
-
-
-def karate():
-    return Network.from_edges(34, *np.array(igraph.Graph.Famous("Zachary").get_edgelist()).T)
 
 
 def complete(nodes):

@@ -1,6 +1,5 @@
 """Graphs with given numbers of edges between degrees, and such numbers from noisy ones."""
 
-import igraph
 import networkx as nx
 import numpy as np
 import pytest
@@ -10,13 +9,8 @@ from scipy.stats import chisquare
 
 from gaudit.defenses.private_graphs.joint_degree_graph import deviation, with_joint_degrees
 from gaudit.defenses.private_graphs.joint_degree_target import balanced, fitting, rounded
-from gaudit.graphs.network import Network
 from gaudit.mechanisms.joint_degrees import joint_degree_counts
-from support.small_networks import networks
-
-
-def karate():
-    return Network.from_edges(34, *np.array(igraph.Graph.Famous("Zachary").get_edgelist()).T)
+from support.small_networks import karate, networks
 
 
 def ends_of(table):

@@ -3,7 +3,6 @@
 import contextlib
 import gzip
 import itertools
-import os
 import pickle
 import tracemalloc
 import zipfile
@@ -23,6 +22,7 @@ from gaudit.graphs.files.data_file import read_graph
 from gaudit.graphs.files.network_file import ids_with_added, read_network, write_network
 from gaudit.graphs.files.rows import Dropped
 from gaudit.graphs.network import Network
+from support.bomb import Bomb
 
 TEXTS = [ending + packed for ending in (".txt", ".tsv", ".csv", ".edges") for packed in ("", ".gz")]
 ENDINGS = [*TEXTS, ".npz", ".graphml"]
@@ -556,11 +556,6 @@ BAD_NPZ = {
 def test_unusable_archives_are_refused_in_one_line(tmp_path, case):
     arrays, message = BAD_NPZ[case]
     refused(saved(tmp_path / "g.npz", **arrays), message)
-
-
-class Bomb:
-    def __reduce__(self):
-        return (os.abort, ())
 
 
 def test_pickles_are_never_opened(tmp_path):

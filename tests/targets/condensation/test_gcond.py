@@ -8,12 +8,11 @@ from torch.nn import functional as F
 from gaudit.attacks.membership.nearest import largest_cosine
 from gaudit.errors import InputError
 from gaudit.registry import find
-from gaudit.targets.condensation.condensed import CondensedGraph
 from gaudit.targets.condensation.gcond import GCond
-from gaudit.targets.condensation.gradient_distance import allocate_labels
 from gaudit.targets.condensation.matching import Learner
 from gaudit.targets.models.backbone import GCN, SGC
 from gaudit.targets.models.propagation import dense_gcn_operator
+from support.condensing import check_headers, check_start, released, run_on_sixty
 from support.sixty_nodes import sixty_nodes
 
 TINY = {"ratio": 0.15, "rounds": 4, "outer": 3, "inner": 2, "structure_steps": 1, "feature_steps": 1}
@@ -21,42 +20,17 @@ TINY |= {"checkpoints": (2, 4), "lr_features": 0.01, "lr_structure": 0.01, "test
 
 
 def ran(seed=0, defense="none", data=None, **changes):
-    data = sixty_nodes() if data is None else data
-    target = GCond(**(TINY | changes))
-    return target(data, find("defenses", defense)(), np.random.SeedSequence(seed), lambda _: True)
-
-
-def released(run):
-    return [CondensedGraph.from_tensors(m.tensors) for m in run.transcript.messages]
+    return run_on_sixty(GCond(**(TINY | changes)), seed, defense, data)
 
 
 def test_nothing_leaves_but_releases():
-    run = ran()
-    headers = [(m.kind, m.sender, m.receiver, m.round) for m in run.transcript.messages]
-    assert headers == [("condensed-graph", "client:0", "public", round_) for round_ in (2, 4)]
-    assert [u.round for u in run.utilities] == [2, 4]
-    for release in released(run):
-        assert torch.equal(release.y, allocate_labels(torch.tensor([6, 4, 2]), 9))
+    check_headers(ran())
 
 
 def test_it_starts_from_rows_with_the_labels_of_their_nodes():
     """With steps that move nothing, what is released is what it started from."""
-    data, still = sixty_nodes(), {"lr_features": 1e-12, "lr_structure": 1e-12}
-    run = ran(**still)
-    secrets = run.secrets["label-membership"]
-    release = released(run)[-1]
-    started = set()
-    for row, label in zip(release.x, release.y, strict=True):
-        same = ((data.x - row).abs().max(1).values < 1e-6).nonzero().flatten().tolist()
-        assert len(same) == 1
-        assert data.train_mask[same[0]]
-        assert data.y[same[0]] == label
-        started.add(same[0])
-    assert len(started) == len(release.y)
-    copied = secrets.groups["members copied at first"]
-    assert set(secrets.subjects[copied & secrets.truth].tolist()) == started
-    never = secrets.groups["members never copied"]
-    assert set(secrets.subjects[never & secrets.truth]) == set(np.flatnonzero(data.train_mask)) - started
+    still = {"lr_features": 1e-12, "lr_structure": 1e-12}
+    check_start(ran(**still))
     noise = released(ran(init="noise", **still))[-1]
     assert float(noise.x.abs().max()) < 0.06
     assert ran(init="noise").secrets["label-membership"].groups == {}

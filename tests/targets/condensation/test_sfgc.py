@@ -11,11 +11,11 @@ from gaudit.errors import InputError
 from gaudit.registry import find
 from gaudit.targets.channel import Channel
 from gaudit.targets.condensation.central import OwnGraph
-from gaudit.targets.condensation.condensed import CondensedGraph
 from gaudit.targets.condensation.coresets import logits
 from gaudit.targets.condensation.gradient_distance import allocate_labels
 from gaudit.targets.condensation.sfgc import SFGC, CondensedNodes, central_nodes, trajectory_loss
 from gaudit.targets.target import no_progress
+from support.condensing import check_headers, check_start, released, run_on_sixty
 from support.sixty_nodes import sixty_nodes
 
 TINY = {"ratio": 0.15, "hidden": 8, "experts": 2, "start_every": 2, "start_last": 4, "expert_epochs": 10}
@@ -25,42 +25,19 @@ GROUP = "label-membership"
 
 
 def ran(seed=0, defense="none", data=None, **changes):
-    data = sixty_nodes() if data is None else data
-    return SFGC(**(TINY | changes))(data, find("defenses", defense)(), np.random.SeedSequence(seed), lambda _: True)
-
-
-def released(run):
-    return [CondensedGraph.from_tensors(m.tensors) for m in run.transcript.messages]
+    return run_on_sixty(SFGC(**(TINY | changes)), seed, defense, data)
 
 
 def test_nothing_leaves_but_releases_without_links():
     run = ran()
-    headers = [(m.kind, m.sender, m.receiver, m.round) for m in run.transcript.messages]
-    assert headers == [("condensed-graph", "client:0", "public", round_) for round_ in (2, 4)]
-    assert [u.round for u in run.utilities] == [2, 4]
-    for release in released(run):
-        assert torch.equal(release.y, allocate_labels(torch.tensor([6, 4, 2]), 9))
-        assert not release.adjacency.any()
+    check_headers(run)
+    assert not any(release.adjacency.any() for release in released(run))
     assert not torch.equal(released(run)[0].x, released(run)[1].x)
 
 
 def test_it_starts_from_rows_with_the_labels_of_their_nodes():
     """With steps that move nothing, what is released is what it started from."""
-    data, still = sixty_nodes(), {"lr_features": 1e-12}
-    run = ran(**still)
-    secrets, release = run.secrets[GROUP], released(run)[-1]
-    started = []
-    for row, label in zip(release.x, release.y, strict=True):
-        same = ((data.x - row).abs().max(1).values < 1e-6).nonzero().flatten().tolist()
-        assert len(same) == 1
-        assert data.train_mask[same[0]]
-        assert data.y[same[0]] == label
-        started.append(same[0])
-    assert len(set(started)) == 9
-    copied = secrets.groups["members copied at first"]
-    assert set(secrets.subjects[copied & secrets.truth]) == set(started)
-    never = secrets.groups["members never copied"]
-    assert set(secrets.subjects[never & secrets.truth]) == set(np.flatnonzero(data.train_mask)) - set(started)
+    check_start(ran(lr_features=1e-12))
 
 
 def test_the_rows_are_those_that_k_center_chooses():

@@ -9,6 +9,7 @@ from gaudit.audit.running.trial import attacks_on
 from gaudit.targets.condensation.fedgc import FedGC
 from gaudit.targets.external.recorded import Recorded
 from support.sixty_nodes import sixty_nodes
+from support.transcripts import same_headers
 
 RECIPE = {"hidden": 8, "epochs": 30}
 SETTINGS = {"split": "dataset", "recipe": RECIPE, "publish": ["posteriors"]}
@@ -37,13 +38,7 @@ def run_of(target):
 
 def test_its_run_holds_the_same_messages_and_the_masks_as_truth(live, recorded):
     run = run_of(recorded)
-    for one, other in zip(run.transcript.messages, live.transcript.messages, strict=True):
-        assert (one.kind, one.sender, one.receiver, one.round) == (
-            other.kind,
-            other.sender,
-            other.receiver,
-            other.round,
-        )
+    for one, other in same_headers(run.transcript, live.transcript):
         assert all(np.array_equal(one.tensors[name], other.tensors[name]) for name in other.tensors)
     data, game = sixty_nodes(), run.secrets["label-membership"]
     assert np.array_equal(game.subjects[game.truth], np.flatnonzero(data.train_mask))

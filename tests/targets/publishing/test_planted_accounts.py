@@ -12,13 +12,7 @@ from scipy.stats import binom, chisquare
 from gaudit.errors import InputError
 from gaudit.graphs.network import Network
 from gaudit.targets.publishing.planted_accounts import distinguished, plant
-
-
-def random_network(nodes: int, edges: int, seed: int) -> Network:
-    pairs = np.stack(np.triu_indices(nodes, 1))
-    kept = np.random.default_rng(seed).permutation(pairs.shape[1])[:edges]
-    return Network.from_edges(nodes, *pairs[:, kept])
-
+from support.random_networks import random_network
 
 BASE = random_network(300, 900, 0)
 

@@ -11,14 +11,12 @@ columns: plants whose accounts are found, plants of which the search did not end
 the targets that are identified.
 """
 
-import os
 import time
 from collections.abc import Callable
-from pathlib import Path
 
 import click
 import numpy as np
-import pandas as pd
+from snap_networks import snap
 
 from gaudit.attacks.identity.active_walk import victims
 from gaudit.attacks.identity.walk_recovery import BUDGET, Pattern, find, marks
@@ -138,15 +136,6 @@ def replaced(network: Network, share: float, seed: int) -> Network:
 
 
 CHANGES = {"switch": switched, "edit": replaced}
-
-
-def snap(name: str) -> Network:
-    file = Path(os.environ["GAUDIT_DATA"]) / f"snap/{name}.txt.gz"
-    rows = pd.read_csv(file, sep=r"\s+", header=None, usecols=[0, 1], comment="#").to_numpy()
-    ids, ends = np.unique(rows, return_inverse=True)
-    low, high = np.sort(ends.reshape(-1, 2), axis=1).T
-    pairs = np.unique((low * len(ids) + high)[low != high])
-    return Network.from_edges(len(ids), pairs // len(ids), pairs % len(ids))
 
 
 def line(*cells: object) -> None:

@@ -9,16 +9,14 @@ and repeated edges are dropped). Others are edge lists from SNAP in the folder t
 the processor and hold the defense, not its check; no network keeps an adjacency from the run before.
 """
 
-import os
 import random
 import time
-from pathlib import Path
 from typing import Any
 
 import click
 import igraph
 import numpy as np
-import pandas as pd
+from snap_networks import snap
 
 from gaudit.defenses.anonymity.k_degree import KDegree
 from gaudit.graphs.network import Network
@@ -86,18 +84,6 @@ def network_of(graph: igraph.Graph) -> Network:
     """Without loops and repeated edges."""
     graph.simplify()
     return Network.from_edges(graph.vcount(), *np.array(graph.get_edgelist()).T)
-
-
-def snap(name: str) -> Network:
-    folder = os.environ.get("GAUDIT_DATA")
-    if not folder:
-        raise click.UsageError("GAUDIT_DATA names no folder with downloaded datasets")
-    file = Path(folder) / f"snap/{name}.txt.gz"
-    rows = pd.read_csv(file, sep=r"\s+", header=None, usecols=[0, 1], comment="#").to_numpy()
-    ids, ends = np.unique(rows, return_inverse=True)
-    low, high = np.sort(ends.reshape(-1, 2), axis=1).T
-    pairs = np.unique((low * len(ids) + high)[low != high])
-    return Network.from_edges(len(ids), pairs // len(ids), pairs % len(ids))
 
 
 def line(*cells: object) -> None:

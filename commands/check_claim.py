@@ -1,12 +1,12 @@
 """`gaudit check-claim`: is an epsilon kept?"""
 
-import sys
 from pathlib import Path
 
 import click
 
-from ..output_files import check_outputs, write
-from .terminal import clear_errors, console, counted
+from ..output_files import check_outputs
+from .claim_ending import end_with
+from .terminal import clear_errors, counted
 from .written_settings import read_pairs
 
 
@@ -40,7 +40,6 @@ def check_claim_command(
     Example: gaudit check-claim degree-sequence --epsilon 1
     """
     from ..audit.claims.claim_check import asked_claim, check_claim
-    from ..reports.console.claim_console import claim_table
 
     check_outputs([json_file])
     made, promise = asked_claim(mechanism, read_pairs(settings), epsilon, claimed)
@@ -48,10 +47,4 @@ def check_claim_command(
         found = check_claim(
             made, runs, seed, level=level, claimed=promise, progress=lambda done, total: step(made.name)
         )
-    screen = console()
-    screen.print(claim_table(found))
-    screen.print(found.guarantee.sentence())
-    screen.print(found.sentence())
-    if json_file is not None:
-        write(json_file, found.json())
-    sys.exit(1 if found.refuted else 0)
+    end_with(found, json_file)

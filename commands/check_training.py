@@ -1,12 +1,12 @@
 """`gaudit check-training`: one run of a private training, against its promise."""
 
-import sys
 from pathlib import Path
 
 import click
 
-from ..output_files import check_outputs, write
-from .terminal import clear_errors, console, counted
+from ..output_files import check_outputs
+from .claim_ending import end_with
+from .terminal import clear_errors, counted
 from .written_settings import read_pairs
 
 
@@ -42,7 +42,6 @@ def check_training_command(
     """
     from ..audit.claims.one_run import check_training
     from ..audit.planning.resolve import graph_of, target_of
-    from ..reports.console.claim_console import claim_table
 
     check_outputs([json_file])
     data = graph_of(dataset, False)
@@ -50,10 +49,4 @@ def check_training_command(
     with counted("training", 1) as step:
         found = check_training(made, data, canaries, guesses, seed, level=level)
         step(made.name)
-    screen = console()
-    screen.print(claim_table(found))
-    screen.print(found.guarantee.sentence())
-    screen.print(found.sentence())
-    if json_file is not None:
-        write(json_file, found.json())
-    sys.exit(1 if found.refuted else 0)
+    end_with(found, json_file)

@@ -18,6 +18,20 @@ class AuxiliarySettings(Settings):
     threshold: int = Field(2, ge=1, description="neighbours that two nodes must share before they are matched")
 
 
+class AuxiliaryMatching(IdentityAttack):
+    """Base of attacks that know another network of the same people, with a part of the edges."""
+
+    Settings = AuxiliarySettings
+    settings: AuxiliarySettings
+
+    @property
+    def knows(self) -> str:
+        return known_network(self.settings.overlap)
+
+    def learn(self, original: Original, rng: np.random.Generator) -> Facts:
+        return auxiliary(original, self.settings.overlap, rng)
+
+
 class SeededMatchingSettings(AuxiliarySettings):
     """Settings of `SeededMatching`."""
 
@@ -28,7 +42,7 @@ class SeededMatchingSettings(AuxiliarySettings):
     theta: float = Field(0.5, ge=0, description="eccentricity that propagation asks for")
 
 
-class SeededMatching(IdentityAttack):
+class SeededMatching(AuxiliaryMatching):
     """Graph matching from seeds: percolation, or propagation.
 
     The adversary has another network of the same people, with names and a part of the edges of the one that is
@@ -43,13 +57,6 @@ class SeededMatching(IdentityAttack):
     def __init__(self, **settings: Any) -> None:
         super().__init__(**settings)
         self.knows_people = self.settings.known
-
-    @property
-    def knows(self) -> str:
-        return known_network(self.settings.overlap)
-
-    def learn(self, original: Original, rng: np.random.Generator) -> Facts:
-        return auxiliary(original, self.settings.overlap, rng)
 
     def candidates(self, published: Network, facts: Facts, seeds: Ints, rng: np.random.Generator) -> Candidates:
         s, own, plain = self.settings, auxiliary_network(facts), published.plain()

@@ -5,10 +5,10 @@ from typing import ClassVar
 import numpy as np
 from pydantic import Field
 
-from ...graphs.network import Ints, Network, Original
+from ...graphs.network import Ints, Network
 from .graph_matching import percolation
-from .identity_attack import Candidates, Facts, IdentityAttack
-from .seeded_matching import AuxiliarySettings, auxiliary, auxiliary_network, known_network, matched
+from .identity_attack import Candidates, Facts
+from .seeded_matching import AuxiliaryMatching, AuxiliarySettings, auxiliary_network, matched
 
 
 class SeedlessMatchingSettings(AuxiliarySettings):
@@ -17,7 +17,7 @@ class SeedlessMatchingSettings(AuxiliarySettings):
     landmarks: int = Field(400, ge=2, description="nodes of highest degree to begin with")
 
 
-class SeedlessMatching(IdentityAttack):
+class SeedlessMatching(AuxiliaryMatching):
     """Graph matching without seeds: hubs first, then by the distances from these, then percolation.
 
     The adversary has another network of the same people, with names and a part of the edges of the one that is
@@ -28,13 +28,6 @@ class SeedlessMatching(IdentityAttack):
     name: ClassVar[str] = "seedless-matching"
     Settings = SeedlessMatchingSettings
     settings: SeedlessMatchingSettings
-
-    @property
-    def knows(self) -> str:
-        return known_network(self.settings.overlap)
-
-    def learn(self, original: Original, rng: np.random.Generator) -> Facts:
-        return auxiliary(original, self.settings.overlap, rng)
 
     def candidates(self, published: Network, facts: Facts, seeds: Ints, rng: np.random.Generator) -> Candidates:
         from .structural_seeds import structural_seeds

@@ -117,18 +117,10 @@ class EdgeChanges:
         return np.concatenate([old, np.array([node, *sorted(self.more[node])], dtype=np.int64)])
 
     def add(self, one: int, other: int) -> None:
-        for a, b in ((one, other), (other, one)):
-            if b in self.less[a]:
-                self.less[a].discard(b)
-            else:
-                self.more[a].add(b)
+        _note(one, other, self.more, self.less)
 
     def remove(self, one: int, other: int) -> None:
-        for a, b in ((one, other), (other, one)):
-            if b in self.more[a]:
-                self.more[a].discard(b)
-            else:
-                self.less[a].add(b)
+        _note(one, other, self.less, self.more)
 
     def added(self) -> Ints:
         """Codes of new edges, ascending."""
@@ -250,6 +242,15 @@ class _Halves:
             if done == most:
                 break
         return done
+
+
+def _note(one: int, other: int, done: dict[int, set[int]], undone: dict[int, set[int]]) -> None:
+    """Takes a pair off the changes of the other kind, or counts it among those of this kind, from both ends."""
+    for a, b in ((one, other), (other, one)):
+        if b in undone[a]:
+            undone[a].discard(b)
+        else:
+            done[a].add(b)
 
 
 def _drop(edges: EdgeChanges, need: Ints, rng: np.random.Generator) -> None:

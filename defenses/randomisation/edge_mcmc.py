@@ -27,20 +27,27 @@ class Chain(Protocol):
         """Undoes all changes since ``saved``. Random numbers are not drawn again."""
 
 
-class Switches:
-    """Switches of a connected graph's edges."""
+class _Changing:
+    """A graph that a compiled loop changes, and how far the random numbers of the loop are."""
 
-    def __init__(self, core: Network, turned: bool, triangles: bool, rng: np.random.Generator) -> None:
+    def __init__(self, core: Network, turned: bool, rng: np.random.Generator) -> None:
         from .dynamic_graph import living_graph
 
-        self._graph = living_graph(flat(core), core.nodes)
-        self._turned, self._triangles = turned, triangles
+        self._graph, self._turned = living_graph(flat(core), core.nodes), turned
         self._seed, self._drawn = np.uint64(rng.integers(2**63)), 0
 
     @property
     def ends(self) -> Ends:
         ends: Ends = self._graph.ends
         return ends
+
+
+class Switches(_Changing):
+    """Switches of a connected graph's edges."""
+
+    def __init__(self, core: Network, turned: bool, triangles: bool, rng: np.random.Generator) -> None:
+        super().__init__(core, turned, rng)
+        self._triangles = triangles
 
     def advance(self, vectors: Floats, rows: Floats, proposals: int, accepted: int) -> tuple[int, int]:
         from .constrained_kernels import run_constrained_switches
@@ -62,23 +69,15 @@ class Switches:
         self._graph = living_graph(saved, len(self._graph.first))
 
 
-class Edits:
+class Edits(_Changing):
     """Deletions of a connected graph's edges, each with an edge added that was not there at first."""
 
     def __init__(self, core: Network, turned: bool, rng: np.random.Generator) -> None:
         from ...graphs.edge_set import edge_set
-        from .dynamic_graph import living_graph
 
-        self._graph = living_graph(flat(core), core.nodes)
+        super().__init__(core, turned, rng)
         self._original = edge_set(flat(core), core.nodes)
         self._left, self._deleted = np.arange(core.size), 0  # numbers of edges; those at the end are deleted
-        self._turned = turned
-        self._seed, self._drawn = np.uint64(rng.integers(2**63)), 0
-
-    @property
-    def ends(self) -> Ends:
-        ends: Ends = self._graph.ends
-        return ends
 
     def advance(self, vectors: Floats, rows: Floats, proposals: int, accepted: int) -> tuple[int, int]:
         from .constrained_kernels import run_constrained_edits

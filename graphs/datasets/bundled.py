@@ -187,10 +187,8 @@ def planted(seed: int = 0) -> Data:
         seed: of everything.
     """
     rng = np.random.default_rng(seed)
-    nodes, words, classes, third = 450, 1600, 4, 150
-    x = np.zeros((nodes, words), dtype=np.float32)
-    for row in x:
-        row[rng.choice(words, 3, replace=False)] = 1
+    nodes, classes, third = 450, 4, 150
+    x = _three_words(nodes, 1600, rng)
     ends = rng.integers(0, nodes, (2, third // 2))
     place = rng.permutation(nodes)  # a third train, a third test nodes, 20 for validation, the others are nobody's
     data = Data(
@@ -227,10 +225,8 @@ def planted_links(seed: int = 0) -> Data:
         seed: of everything.
     """
     rng = np.random.default_rng(seed)
-    nodes, words, classes, size = 120, 1600, 4, 4
-    x = np.zeros((nodes, words), dtype=np.float32)
-    for row in x:
-        row[rng.choice(words, 3, replace=False)] = 1
+    nodes, classes, size = 120, 4, 4
+    x = _three_words(nodes, 1600, rng)
     clique = rng.permutation(nodes) // size
     linked = (clique[:, None] == clique) & ~np.eye(nodes, dtype=bool)
     place = rng.permutation(nodes)
@@ -243,3 +239,11 @@ def planted_links(seed: int = 0) -> Data:
         test_mask=torch.from_numpy(place >= 3 * nodes // 4),
     )
     return check_graph(data, "planted-links")
+
+
+def _three_words(nodes: int, words: int, rng: np.random.Generator) -> NDArray[np.float32]:
+    """Nearly orthogonal binary features, [nodes, words]: three random ones of each row are 1."""
+    x = np.zeros((nodes, words), dtype=np.float32)
+    for row in x:
+        row[rng.choice(words, 3, replace=False)] = 1
+    return x

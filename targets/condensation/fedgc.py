@@ -40,7 +40,7 @@ from .condensed import CondensedGraph
 from .evaluation import EvaluationSettings, UtilityEvaluator
 from .gradient_distance import condensed_size
 from .matching import ClassCells, MatchingServer, MatchingSettings, aggregated
-from .released import transferred, utilities
+from .released import check_checkpoints, transferred, utilities
 
 PUBLISHED_RATIO = {"cora": 0.026, "citeseer": 0.018}
 
@@ -70,8 +70,7 @@ class FedGCSettings(FeatureSettings, MatchingSettings):
 
     @model_validator(mode="after")
     def _rounds_fit(self) -> "FedGCSettings":
-        if any(c < 1 or c > self.rounds for c in self.checkpoints) or not self.checkpoints:
-            raise ValueError(f"checkpoints must lie between 1 and {self.rounds} rounds")
+        check_checkpoints(self.checkpoints, self.rounds)
         return self
 
 

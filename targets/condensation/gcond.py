@@ -13,6 +13,7 @@ from .condensed import CondensedGraph
 from .gradient_distance import Distance
 from .local import started_alone
 from .matching import ClassCells, MatchingSettings
+from .released import check_checkpoints
 
 QUICK = {"rounds": 60, "checkpoints": (30, 60), "lr_features": 1e-3, "lr_structure": 1e-3}
 
@@ -33,8 +34,7 @@ class GCondSettings(CentralSettings, MatchingSettings):
 
     @model_validator(mode="after")
     def _rounds_fit(self) -> "GCondSettings":
-        if any(c < 1 or c > self.rounds for c in self.checkpoints) or not self.checkpoints:
-            raise ValueError(f"checkpoints must lie between 1 and {self.rounds} rounds")
+        check_checkpoints(self.checkpoints, self.rounds)
         return self
 
 

@@ -14,6 +14,16 @@ from .condensed import CondensedGraph
 from .evaluation import EvaluationSettings, UtilityEvaluator
 
 
+def check_checkpoints(checkpoints: Sequence[int], rounds: int) -> None:
+    """Of settings: rounds that release must be there, and among the rounds.
+
+    Raises:
+        ValueError: they are not.
+    """
+    if any(c < 1 or c > rounds for c in checkpoints) or not checkpoints:
+        raise ValueError(f"checkpoints must lie between 1 and {rounds} rounds")
+
+
 def utilities(
     bench: UtilityEvaluator,
     releases: Sequence[tuple[int, CondensedGraph]],

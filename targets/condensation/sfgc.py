@@ -18,6 +18,7 @@ from .central import CentralCondensation, CentralSettings, OwnGraph
 from .condensed import CondensedGraph
 from .coresets import KCenter, logits
 from .gradient_distance import allocate_labels
+from .released import check_checkpoints
 from .trajectories import Trajectories, expert_trajectories, owners_task, with_term
 
 QUICK: dict[str, Any] = {"experts": 3, "expert_epochs": 300, "student_steps": 100, "lr_features": 1e-3}
@@ -51,8 +52,7 @@ class SFGCSettings(CentralSettings):
 
     @model_validator(mode="after")
     def _rounds_fit(self) -> "SFGCSettings":
-        if any(c < 1 or c > self.rounds for c in self.checkpoints) or not self.checkpoints:
-            raise ValueError(f"checkpoints must lie between 1 and {self.rounds} rounds")
+        check_checkpoints(self.checkpoints, self.rounds)
         return self
 
     def starts(self) -> range:

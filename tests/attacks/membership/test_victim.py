@@ -106,7 +106,7 @@ def test_every_upload_of_every_client_answers():
 
 
 def asked_tables(kind, neighbours):
-    """What the table of a query says of each node that is asked about, and the answer, with the other tables there."""
+    """What the table of a query says of each node that is asked about, and the answer; other tables are there."""
     sent = [table(f"{kind}-{name}", seed) for seed, name in enumerate(NAMES.values())]
     content = sent[list(NAMES).index(neighbours)].tensors
     (told,) = ask(*sent, neighbours=neighbours)

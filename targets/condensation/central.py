@@ -2,7 +2,7 @@
 
 from abc import abstractmethod
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from pydantic import Field
@@ -63,6 +63,8 @@ class CentralCondensation(Target):
     release_phrase = "the condensed graph"
     sends = (CONDENSED_KIND,)
     games = (LabelMembership.name,)
+    quick: ClassVar[dict[str, Any]] = {}
+    """Settings of the preset ``quick``, beside those that all have in it."""
     Settings = CentralSettings
     settings: CentralSettings
 
@@ -78,7 +80,7 @@ class CentralCondensation(Target):
             scaled = {"features": "row-shares"} if name in PUBLISHED_RATIO else {}
             return {"ratio": PUBLISHED_RATIO.get(name, 0.026), **scaled}
         if preset == "quick":
-            return {"test": {"epochs": 300, "models": 2}}
+            return {"test": {"epochs": 300, "models": 2}, **cls.quick}
         raise unknown_name("preset", preset, ("quick", "paper"))
 
     def why_not(self, defense: Defense) -> str | None:

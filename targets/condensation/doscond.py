@@ -1,6 +1,6 @@
 """DosCond: graph condensation by matching one step of gradients of untrained models (Jin et al. 2022a)."""
 
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 from pydantic import Field
 from torch_geometric.data import Data
@@ -10,7 +10,6 @@ from ..models.backbone import BackboneName
 from .gcond import GCond, GCondSettings
 from .gradient_distance import Distance
 
-QUICK = {"rounds": 300, "checkpoints": (100, 200, 300), "lr_features": 1e-2, "lr_structure": 1e-2}
 ROUNDS = {"cora": 5000, "citeseer": 3000, "pubmed": 2000}
 
 
@@ -36,13 +35,19 @@ class DosCond(GCond):
     """
 
     name = "doscond"
+    quick: ClassVar[dict[str, Any]] = {
+        "rounds": 300,
+        "checkpoints": (100, 200, 300),
+        "lr_features": 1e-2,
+        "lr_structure": 1e-2,
+    }
     Settings = DosCondSettings
     settings: DosCondSettings
 
     @classmethod
     def preset(cls, preset: str, data: Data) -> dict[str, Any]:
-        found = super(GCond, cls).preset(preset, data)
+        found = super().preset(preset, data)
         if preset == "quick":
-            return {**found, **QUICK}
+            return found
         rounds = ROUNDS.get(name_of(data), 2000)
         return {**found, "rounds": rounds, "checkpoints": tuple(range(rounds // 5, rounds + 1, rounds // 5))}

@@ -1,11 +1,10 @@
 """GCond: graph condensation by matching the gradients of a model in training (Jin et al. 2022b)."""
 
 from collections.abc import Iterator
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from pydantic import Field, model_validator
-from torch_geometric.data import Data
 
 from ..models.backbone import BACKBONES, BackboneName
 from .central import CentralCondensation, CentralSettings, OwnGraph
@@ -14,8 +13,6 @@ from .gradient_distance import Distance
 from .local import started_alone
 from .matching import ClassCells, MatchingSettings
 from .released import check_checkpoints
-
-QUICK = {"rounds": 60, "checkpoints": (30, 60), "lr_features": 1e-3, "lr_structure": 1e-3}
 
 
 class GCondSettings(CentralSettings, MatchingSettings):
@@ -50,13 +47,14 @@ class GCond(CentralCondensation):
 
     name = "gcond"
     matches_gradients = True
+    quick: ClassVar[dict[str, Any]] = {
+        "rounds": 60,
+        "checkpoints": (30, 60),
+        "lr_features": 1e-3,
+        "lr_structure": 1e-3,
+    }
     Settings = GCondSettings
     settings: GCondSettings
-
-    @classmethod
-    def preset(cls, preset: str, data: Data) -> dict[str, Any]:
-        found = super().preset(preset, data)
-        return found if preset == "paper" else {**found, **QUICK}
 
     def releases(self, graph: OwnGraph, seed: np.random.SeedSequence) -> Iterator[tuple[int, CondensedGraph]]:
         s, owner = self.settings, graph.owner

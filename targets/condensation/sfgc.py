@@ -1,14 +1,13 @@
 """SFGC: condensed nodes without links, by matching the training trajectories of experts (Zheng et al. 2023)."""
 
 from collections.abc import Iterator
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 import torch
 from pydantic import Field, model_validator
 from torch import Tensor
 from torch.nn import functional as F
-from torch_geometric.data import Data
 
 from ...errors import InputError
 from ...randomness import branch
@@ -20,9 +19,6 @@ from .coresets import KCenter, logits
 from .gradient_distance import allocate_labels
 from .released import check_checkpoints
 from .trajectories import Trajectories, expert_trajectories, owners_task, with_term
-
-QUICK: dict[str, Any] = {"experts": 3, "expert_epochs": 300, "student_steps": 100, "lr_features": 1e-3}
-QUICK |= {"rounds": 90, "checkpoints": (30, 60, 90)}
 
 
 class SFGCSettings(CentralSettings):
@@ -74,13 +70,16 @@ class SFGC(CentralCondensation):
     """
 
     name = "sfgc"
+    quick: ClassVar[dict[str, Any]] = {
+        "experts": 3,
+        "expert_epochs": 300,
+        "student_steps": 100,
+        "lr_features": 1e-3,
+        "rounds": 90,
+        "checkpoints": (30, 60, 90),
+    }
     Settings = SFGCSettings
     settings: SFGCSettings
-
-    @classmethod
-    def preset(cls, preset: str, data: Data) -> dict[str, Any]:
-        found = super().preset(preset, data)
-        return found if preset == "paper" else {**found, **QUICK}
 
     def releases(self, graph: OwnGraph, seed: np.random.SeedSequence) -> Iterator[tuple[int, CondensedGraph]]:
         s, rng = self.settings, np.random.default_rng(branch(seed, "students"))

@@ -5,6 +5,7 @@ import torch
 
 from gaudit.registry import find
 from gaudit.targets.condensation.condensed import CondensedGraph
+from gaudit.targets.condensation.coresets import RandomCoreset
 from gaudit.targets.condensation.gradient_distance import allocate_labels
 
 from .sixty_nodes import sixty_nodes
@@ -44,3 +45,15 @@ def check_start(run):
     assert set(secrets.subjects[copied & secrets.truth].tolist()) == started
     never = secrets.groups["members never copied"]
     assert set(secrets.subjects[never & secrets.truth]) == set(np.flatnonzero(data.train_mask)) - started
+
+
+def check_others_than_chance(kind):
+    """A coreset is the same for a seed, and not always the random one."""
+
+    def chosen(kind, seed):
+        run = run_on_sixty(kind(ratio=0.1, test={"hidden": 8, "epochs": 10}), seed)
+        return {tuple(row) for row in run.transcript.messages[0].tensors["x"].tolist()}
+
+    mine, random = ([chosen(one, seed) for seed in range(3)] for one in (kind, RandomCoreset))
+    assert mine[0] == chosen(kind, 0)
+    assert any(one != other for one, other in zip(mine, random, strict=True))

@@ -20,6 +20,15 @@ def karate():
     return Network.from_edges(34, *np.array(igraph.Graph.Famous("Zachary").get_edgelist()).T)
 
 
+def check_empty_stays(defense):
+    """Networks without edges are left as they are."""
+    for nodes in (0, 1, 5):
+        empty = Network.from_edges(nodes, [], [])
+        after = defense.on_graph(empty, np.random.SeedSequence(0))
+        assert (after.nodes, after.size) == (nodes, 0)
+        assert defense.verify(empty, after).holds
+
+
 def ends_at_nodes(network):
     """Degrees, counted from the edges alone."""
     return np.bincount(network.edges.ravel(), minlength=network.nodes).tolist()

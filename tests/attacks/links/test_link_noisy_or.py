@@ -15,7 +15,7 @@ from gaudit.errors import InputError
 from gaudit.graphs.network import Network
 from gaudit.graphs.pair_codes import codes
 from support import link_worlds
-from support.link_worlds import link_knowledge
+from support.link_worlds import check_chance, link_knowledge
 
 NODES = 70
 
@@ -86,21 +86,20 @@ def test_planted_links_in_numbers_of_edges_are_found_exactly():
 
 def test_null_unrelated_network_is_chance():
     """30 worlds: the mean AUC within 3.3 of its standard deviations (once in 1000)."""
-    areas, spread = [], []
+    judged = []
     for seed in range(30):
         rng = np.random.default_rng(seed)
         secret = random_pairs(0.06, rng, 40)
         x = torch.from_numpy(rng.standard_normal((40, 8)).astype(np.float32))
         knowledge, truth = world(secret, 0.3, x, 40, seed)
         told = network(40, random_pairs(0.06, rng, 40), random_pairs(0.03, rng, 40))
-        areas.append(auc(truth, scored(told, knowledge)))
-        spread.append((len(truth) + 1) / (12 * truth.sum() * (~truth).sum()))
-    assert abs(np.mean(areas) - 0.5) < 3.3 * np.sqrt(np.mean(spread) / len(areas))
+        judged.append((truth, scored(told, knowledge)))
+    check_chance(judged)
 
 
 def test_null_classes_of_unrelated_numbers_are_chance():
     """The same of numbers of edges between classes that were drawn at random."""
-    areas, spread = [], []
+    judged = []
     for seed in range(30):
         rng = np.random.default_rng(100 + seed)
         secret = random_pairs(0.06, rng, 40)
@@ -112,9 +111,8 @@ def test_null_classes_of_unrelated_numbers_are_chance():
         )
         counts = np.column_stack([*pairs, np.zeros(len(number), dtype=int), number])
         told = Network(40, np.empty((2, 0), dtype=np.int64), groups=groups, counts=counts)
-        areas.append(auc(truth, scored(told, knowledge)))
-        spread.append((len(truth) + 1) / (12 * truth.sum() * (~truth).sum()))
-    assert abs(np.mean(areas) - 0.5) < 3.3 * np.sqrt(np.mean(spread) / len(areas))
+        judged.append((truth, scored(told, knowledge)))
+    check_chance(judged)
 
 
 def test_types_rank_by_how_often_they_come_with_a_link():

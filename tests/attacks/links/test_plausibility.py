@@ -12,7 +12,7 @@ from gaudit.audit.statistics.metrics import auc
 from gaudit.graphs.network import Network
 from gaudit.graphs.pair_codes import codes
 from support import link_worlds
-from support.link_worlds import asked, random_network
+from support.link_worlds import asked, check_chance, random_network
 from support.snap import snap
 
 
@@ -98,24 +98,22 @@ def test_planted_links_are_found_exactly():
 
 def test_null_unrelated_network_is_chance():
     """30 worlds: the mean AUC within 3.3 of its standard deviations (once in 1000)."""
-    areas, spread = [], []
+    judged = []
     for seed in range(30):
         secret, told = random_network(30, 0.1, seed), random_network(30, 0.1, 1000 + seed)
         knowledge, truth = asked(30, secret)
-        areas.append(auc(truth, scored(told, knowledge)))
-        spread.append((len(truth) + 1) / (12 * truth.sum() * (~truth).sum()))
-    assert abs(np.mean(areas) - 0.5) < 3.3 * np.sqrt(np.mean(spread) / len(areas))
+        judged.append((truth, scored(told, knowledge)))
+    check_chance(judged)
 
 
 def test_null_true_and_added_edges_of_a_random_network_cannot_be_told_apart():
     """In a network without structure an added edge is as plausible as any: 20 networks, 3.3 deviations."""
-    areas, spread = [], []
+    judged = []
     for seed in range(20):
         network, rng = random_network(60, 0.1, seed), np.random.default_rng(seed)
         more, new = with_edges(network, rng.integers(60, size=(2, 40)))
-        areas.append(auc(~new, edge_plausibility(more)))
-        spread.append((len(new) + 1) / (12 * new.sum() * (~new).sum()))
-    assert abs(np.mean(areas) - 0.5) < 3.3 * np.sqrt(np.mean(spread) / len(areas))
+        judged.append((~new, edge_plausibility(more)))
+    check_chance(judged)
 
 
 def test_added_edges_stand_last_among_the_published_and_before_all_others():

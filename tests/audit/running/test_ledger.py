@@ -127,6 +127,17 @@ def ended(child: int) -> bool:
     return os.WIFEXITED(status) and os.WEXITSTATUS(status) == 0
 
 
+def write_and_be_killed(path: Path, trial: str) -> None:
+    """A child process notes a failed trial, which is then in the log of the ledger, and ends without a word."""
+
+    def work() -> None:
+        ledger = Ledger(path, write=True)
+        ledger.note_failure(trial, "noted before", 1.0)
+        os.kill(os.getpid(), signal.SIGKILL)
+
+    assert not ended(elsewhere(work))
+
+
 # --- what is noted comes back
 
 
@@ -362,12 +373,7 @@ def test_a_second_writer_is_refused_at_once(path):
 
 
 def test_a_killed_writer_locks_nobody_out(path):
-    def work() -> None:
-        ledger = Ledger(path, write=True)
-        ledger.note_failure("b" * 64, "noted before", 1.0)
-        os.kill(os.getpid(), signal.SIGKILL)
-
-    assert not ended(elsewhere(work))
+    write_and_be_killed(path, "b" * 64)
     with Ledger(path) as reader:
         assert reader.failed() == {"b" * 64}
     with Ledger(path, write=True) as writer:
@@ -488,12 +494,7 @@ def test_so_is_one_whose_log_could_not_be_put_away(readonly, plan):
 
 
 def test_one_with_a_part_in_its_log_is_read_whole_or_not_at_all(readonly):
-    def work() -> None:
-        ledger = Ledger(readonly, write=True)
-        ledger.note_failure("d" * 64, "of another plan, in the log", 1.0)
-        os.kill(os.getpid(), signal.SIGKILL)
-
-    assert not ended(elsewhere(work))
+    write_and_be_killed(readonly, "d" * 64)
     for lacking in ("", "-shm"):
         if lacking:
             readonly.with_name(readonly.name + lacking).unlink()

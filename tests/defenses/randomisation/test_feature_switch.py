@@ -120,9 +120,7 @@ def test_other_components_are_switched_among_themselves():
 
 
 def test_a_network_without_edges_stays():
-    for nodes in (0, 1, 5):
-        empty = Network.from_edges(nodes, [], [])
-        assert FeatureSwitch().on_graph(empty, seeded(0)).size == 0
+    small.check_empty_stays(FeatureSwitch())
 
 
 def test_real_networks_keep_their_features(gaudit_data):

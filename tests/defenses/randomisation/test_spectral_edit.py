@@ -100,9 +100,7 @@ def test_where_no_edit_will_do_it_says_so():
 
 
 def test_a_network_without_edges_stays():
-    for nodes in (0, 1, 5):
-        empty = Network.from_edges(nodes, [], [])
-        assert SpectralEdit().on_graph(empty, seeded(0)).size == 0
+    small.check_empty_stays(SpectralEdit())
 
 
 def test_real_networks_keep_their_spectrum(gaudit_data):

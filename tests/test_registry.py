@@ -4,9 +4,6 @@ That it passes the controls of its kind is checked in tests/registry, where they
 """
 
 import ast
-import os
-import re
-import subprocess
 import sys
 import tomllib
 from importlib import import_module
@@ -215,30 +212,6 @@ def test_a_module_that_cannot_be_imported_is_named(tmp_path, monkeypatch, text, 
 def test_a_name_that_names_no_module_is_refused(name):
     with pytest.raises(InputError, match="cannot import the attack"):
         find("attacks", name)
-
-
-def test_how_to_example_works_from_another_package(tmp_path):
-    text = (TESTS.parent / "docs" / "adding-an-attack.md").read_text()
-    module, test = re.findall(r"^```python\n(.*?)^```$", text, re.DOTALL | re.MULTILINE)
-    (table,) = re.findall(r"^```toml\n(.*?)^```$", text, re.DOTALL | re.MULTILINE)
-    points = tomllib.loads(table)["project"]["entry-points"]["gaudit.attacks"]
-    (tmp_path / "gaudit_closest.py").write_text(module)
-    (tmp_path / "test_closest.py").write_text(test)
-    metadata = tmp_path / "gaudit_closest-1.0.dist-info"
-    metadata.mkdir()
-    (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: gaudit-closest\nVersion: 1.0\n")
-    lines = [f"{name} = {value}\n" for name, value in points.items()]
-    (metadata / "entry_points.txt").write_text("".join(["[gaudit.attacks]\n", *lines]))
-    done = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", "test_closest.py"],
-        cwd=tmp_path,
-        env={name: value for name, value in os.environ.items() if not name.startswith("PYTEST")},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert "3 passed" in done.stdout
 
 
 def test_a_missing_test_is_found(tmp_path):

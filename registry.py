@@ -11,7 +11,6 @@ from functools import cache
 from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
 from importlib.util import find_spec
-from inspect import isabstract
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +25,11 @@ BASES = {
     "mechanisms": "mechanisms.mechanism.Mechanism",
 }
 """From which class those of a group are derived; by name, since nothing is imported before it is asked for."""
+DECLARED = {
+    "targets": ("name", "release", "release_phrase", "sends"),
+    "games": ("name", "unit", "words"),
+}
+"""What a class of a group declares; those of the others their name."""
 
 
 @cache
@@ -80,8 +84,9 @@ def _own(group: str, name: str) -> Any:
     base = f"{__name__.partition('.')[0]}.{BASES[group]}"
     if base not in (f"{kind.__module__}.{kind.__qualname__}" for kind in found.__mro__):
         raise InputError(f"'{name}' is no {group[:-1]}: derive it from {base}")
-    if isabstract(found) or not isinstance(getattr(found, "name", None), str):
-        missing = sorted(getattr(found, "__abstractmethods__", ())) or ["name"]
+    missing = sorted(getattr(found, "__abstractmethods__", ()))
+    missing += [part for part in DECLARED.get(group, ("name",)) if not hasattr(found, part)]
+    if missing or not isinstance(getattr(found, "name", None), str):
         raise InputError(f"the {group[:-1]} '{name}' is not finished: it lacks {', '.join(missing)}")
     return found
 

@@ -110,8 +110,8 @@ class Target(Configured, ABC):
     """Whether it fits a condensed graph to a client's gradients."""
     one_record: ClassVar[bool] = False
     """Whether it trains privately, and a node's label is one record: what noise hides a node hides its label."""
-    games: ClassVar[tuple[str, ...]]
-    """Games that its runs may offer, by name."""
+    games: ClassVar[tuple[str, ...]] = ()
+    """Games that its runs may offer, by name; a run that offers another is refused."""
     runs_elsewhere: ClassVar[bool] = False
     """Whether its runs took place elsewhere: the graph's own masks are the truth, so that none may be drawn for it,
     and messages are as they were recorded."""

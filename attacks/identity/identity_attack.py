@@ -14,7 +14,7 @@ from torch import Tensor
 from ...graphs.network import Ints, Network, Original
 from ...settings import Settings
 from ...targets.games.identities import Identity, PersonKnowledge, identity_pairs
-from ...targets.messages import PUBLISHED_GRAPH, PUBLISHED_KIND, Carrying
+from ...targets.messages import PUBLISHED_GRAPH, Carrying
 from ...targets.published import network_of
 from ...targets.transcript import View
 from ..attack import Attack
@@ -113,7 +113,7 @@ class IdentityAttack(Attack[PersonKnowledge]):
 
     def score(self, view: View, knowledge: PersonKnowledge) -> Tensor:
         background = knowledge.background
-        published = network_of(view.of_kind(PUBLISHED_KIND)[-1])
+        published = network_of(view.carrying(PUBLISHED_GRAPH)[-1])
         rng = np.random.default_rng(int(torch.randint(2**62, ())))
         found = self.candidates(published, background.facts, background.seeds, rng)
         coded = knowledge.subjects.cpu().numpy()

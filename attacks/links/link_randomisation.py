@@ -16,7 +16,7 @@ from ...graphs.network import Floats, Ints, Network
 from ...graphs.pair_codes import codes, listed
 from ...settings import Settings
 from ...targets.games.links import LinkKnowledge
-from ...targets.messages import PUBLISHED_GRAPH, PUBLISHED_KIND, Carrying
+from ...targets.messages import PUBLISHED_GRAPH, Carrying
 from ...targets.published import network_of
 from ...targets.transcript import View
 from .link_attack import LinkAttack, Part, cosine_of_pairs
@@ -37,7 +37,7 @@ class PublishedLinkAttack(LinkAttack):
 
     def why_not(self, view: View, knowledge: LinkKnowledge) -> str | None:
         reason = super().why_not(view, knowledge)
-        if reason is None and not network_of(view.of_kind(PUBLISHED_KIND)[-1]).size:
+        if reason is None and not network_of(view.carrying(PUBLISHED_GRAPH)[-1]).size:
             return "the published network tells no edges"
         return reason
 
@@ -60,7 +60,7 @@ def published_network(view: View, part: Part) -> Network:
     Raises:
         InputError: it is malformed, or lacks nodes.
     """
-    network = network_of(view.of_kind(PUBLISHED_KIND)[-1])
+    network = network_of(view.carrying(PUBLISHED_GRAPH)[-1])
     if network.nodes < len(part.nodes):
         raise InputError(
             f"the published network has {network.nodes} nodes and {part.sender} has {len(part.nodes)}: publish all"

@@ -14,7 +14,7 @@ from torch import Tensor
 
 from ...randomness import branch
 from ...targets.games.membership import NodeKnowledge
-from ...targets.messages import CONDENSED_KIND, RELEASED_GRAPH, Carries, Carrying
+from ...targets.messages import RELEASED_GRAPH, Carries, Carrying
 from ...targets.models.training_config import TrainingConfig
 from ...targets.models.training_task import Query
 from ...targets.transcript import View
@@ -116,7 +116,7 @@ class GBASE(ShadowModelAttack):
         wanted = self.settings.artefact
         if weights_in(view, wanted):
             return wanted
-        released = wanted in ("auto", "release", "releases") and view.of_kind(CONDENSED_KIND)
+        released = wanted in ("auto", "release", "releases") and view.carrying(RELEASED_GRAPH)
         return ("release" if wanted == "auto" else wanted) if released else None
 
     def _guessed(self, knowledge: NodeKnowledge, target: Ask, sources: tuple[str, ...]) -> np.ndarray:

@@ -12,7 +12,7 @@ from ...settings import Settings
 from ...targets.condensation.condensed import rows_of
 from ...targets.games.membership import NodeKnowledge
 from ...targets.messages import (
-    CONDENSED_KIND,
+    RELEASED_GRAPH,
     TRANSFORMATION,
     Carries,
     Carrying,
@@ -77,14 +77,14 @@ def _rows(view: View, features: int) -> Tensor:
     """All rows that others let out in a view; of a graph that is released again and again the last ones."""
     own = observer_members(view.observer)
     others = [m for m in view.messages if m.tensors and m.kind in kinds_of(TOLD) and m.sender not in own]
-    seen = [*view.of_kind(CONDENSED_KIND)[-1:], *others]
+    seen = [*view.carrying(RELEASED_GRAPH)[-1:], *others]
     if not seen:
         raise InputError(f"the observer '{view.observer}' sees no condensed nodes but its own: choose another one")
     return torch.cat([rows_of(message, features) for message in seen])
 
 
 def _changes(view: View, features: int) -> Tensor:
-    releases = view.of_kind(CONDENSED_KIND)
+    releases = view.carrying(RELEASED_GRAPH)
     if len(releases) < 2:
         raise InputError(f"changes need two releases, the observer '{view.observer}' sees {len(releases)}")
     first, last = (rows_of(message, features) for message in (releases[0], releases[-1]))

@@ -14,7 +14,6 @@ from ...targets.condensation.condensed import CondensedGraph
 from ...targets.game import GraphKnowledge
 from ...targets.messages import (
     ANSWERS,
-    CONDENSED_KIND,
     GLOBAL_KIND,
     MODEL_KIND,
     QUERY_NAMES,
@@ -149,8 +148,8 @@ def victim(
         return _table(view.last(posteriors_kind(query)), knowledge)
     if artefact in ("auto", "labels") and query and view.of_kind(labels_kind(query)):
         return _table(view.last(labels_kind(query)), knowledge)
-    if artefact in ("auto", "release", "releases") and view.of_kind(CONDENSED_KIND) and asks_itself:
-        seen = view.of_kind(CONDENSED_KIND)
+    if artefact in ("auto", "release", "releases") and view.carrying(RELEASED_GRAPH) and asks_itself:
+        seen = view.carrying(RELEASED_GRAPH)
         return _Release(seen if artefact == "releases" else seen[-1:], knowledge, settings, models)
     raise InputError(
         f"the observer '{view.observer}' sees nothing that answers ({artefact}) to queries with neighbours "

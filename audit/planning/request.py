@@ -110,8 +110,9 @@ def asked_graph(request: AttackRequest) -> Data:
     A recorded run was trained on somebody's split: one that is drawn here would make up the truth.
     """
     name = request.dataset if request.graph is None else request.graph
-    plain = find("targets", request.target).plain
-    return graph_of(name, request.graph is not None, draw_split=request.transcript is None, plain=plain)
+    kind: type[Target] = find("targets", request.target)
+    drawn = request.transcript is None and not kind.runs_elsewhere
+    return graph_of(name, request.graph is not None, drawn, kind.plain)
 
 
 def asked_target(request: AttackRequest, data: Data) -> Target:
@@ -134,8 +135,9 @@ def asked_defense(name: str, own: Mapping[str, Any], request: AttackRequest) -> 
     settings = {**kind.preset(request.preset), **own}
     if request.strength is not None and kind.strength is not None:
         if own.get(kind.strength, request.strength) != request.strength:
+            written = f"{name}:{kind.strength}={own[kind.strength]}"
             raise InputError(
-                f"--strength {request.strength:g}: --defense {name} gives another '{kind.strength}', leave out one"
+                f"--strength {request.strength:g}: --defense {written} gives another strength, leave out one"
             )
         settings[kind.strength] = request.strength
     return settings

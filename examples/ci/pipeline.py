@@ -64,6 +64,7 @@ class PatientModel(Target):
     release = posteriors_kind("full")
     sends = (posteriors_kind("full"),)
     release_phrase = "the service's answers"
+    games = (LabelMembership.name,)
     Settings = Settings
 
     @classmethod

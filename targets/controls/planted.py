@@ -22,6 +22,7 @@ from ..messages import (
     GLOBAL_KIND,
     MODEL_KIND,
     QUERY_NAMES,
+    RELEASED_GRAPH,
     STATISTICS_KIND,
     TABLE_KINDS,
     UPDATE_KIND,
@@ -75,7 +76,7 @@ class Planted(PlantedLeak):
     @classmethod
     def imitating(cls, other: type[Target]) -> dict[str, Any]:
         """Where a graph is released the graph alone, since attacks would rather read a model."""
-        return {"leaks": ("release",)} if other.release == CONDENSED_KIND else {}
+        return {"leaks": ("release",)} if RELEASED_GRAPH.covers(other.release) else {}
 
     def run(
         self,

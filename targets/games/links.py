@@ -15,7 +15,7 @@ from ...graphs.pair_codes import codes, distinct, ends, listed
 from ...graphs.pyg import is_plain
 from ...randomness import branch
 from ..game import Adversary, Game, Grant, GraphKnowledge, Words, as_it_is, in_thirds, without_ancestry
-from ..messages import PUBLISHED_KIND
+from ..messages import PUBLISHED_GRAPH
 from ..party import Client
 from ..published import network_of, tensors_of
 from ..transcript import Message, View
@@ -221,7 +221,7 @@ class LinkGrant(Grant):
         return replace(named, messages=tuple(self._named(message) for message in named.messages))
 
     def _named(self, message: Message) -> Message:
-        if self.image is None or message.kind != PUBLISHED_KIND:
+        if self.image is None or not PUBLISHED_GRAPH.covers(message.kind):
             return message
         network = network_of(message)
         published = np.empty(network.nodes, dtype=np.int64)

@@ -476,8 +476,10 @@ def _place(defenses: list[str]) -> str:
     made = [_quick(defense) for defense in defenses]
     for name in ours("targets"):
         kind: type[Target] = find("targets", name)
+        if issubclass(kind, PlantedLeak) or kind.runs_elsewhere:
+            continue
         target = kind(**cheap(kind.Settings))
-        if not issubclass(kind, PlantedLeak) and all(target.why_not(defense) is None for defense in made):
+        if all(target.why_not(defense) is None for defense in made):
             return name
     raise AssertionError(f"no target has a place for {' and '.join(defenses)}")
 

@@ -9,7 +9,7 @@ from gaudit.errors import InputError
 from gaudit.registry import find
 from gaudit.settings import Settings
 from gaudit.targets.channel import Channel
-from gaudit.targets.defense import Defense
+from gaudit.targets.defense import Defense, Watched
 from gaudit.targets.messages import Carries, Carrying
 from gaudit.targets.target import Run, Target, Utility
 from support.kinds import HELD, PING, TABLE
@@ -108,9 +108,10 @@ def test_what_a_target_sends_without_saying_so_is_refused(kept):
 
 def test_watching_leaves_the_defense_alone():
     defense = Doubling()
-    twin, called = defense.watched()
+    twin = Watched(defense)
     assert twin.on_message(np.random.SeedSequence(0)) is not None
-    assert called == {"on_message"}
+    assert twin.called == {"on_message"}
+    assert (twin.name, twin.acts_on, twin.settings) == (defense.name, defense.acts_on, defense.settings)
     assert vars(defense) == {"settings": defense.settings}
     assert Doubling.hooks() == ("on_message",)
     assert Defense.hooks() == ()

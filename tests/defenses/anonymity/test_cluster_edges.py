@@ -78,7 +78,7 @@ def test_completely_linked_classes_are_reported():
     low, high = np.meshgrid(np.arange(6), np.arange(6, 12))
     edges = np.hstack([[low.ravel(), high.ravel()], [[0], [1]]])
     before = typed(n, 0)
-    before = type(before).of(n, *edges, types=np.array([1] * 36 + [0]), groups=np.arange(n) // 6)
+    before = type(before).from_edges(n, *edges, types=np.array([1] * 36 + [0]), groups=np.arange(n) // 6)
     after = ClusterEdges(k=6, classes="groups").on_graph(before, SEED)
     assert (
         "36 links between groups that are linked completely are certain"
@@ -102,13 +102,13 @@ def test_degree_blocks_are_blocks_of_the_order_by_degree(degrees, k):
 def test_sensitive_edges_do_not_shape_the_classes():
     before = friends(0)
     star = np.stack([np.zeros(40, dtype=np.int64), np.arange(80, 120)])
-    more = type(before).of(
+    more = type(before).from_edges(
         before.nodes,
         *np.unique(np.hstack([before.edges[:, before.types == 0], star]), axis=1),
         types=None,
     )
     kept = only(before, before.types != 0)
-    mixed = type(before).of(
+    mixed = type(before).from_edges(
         before.nodes,
         *np.hstack([more.edges, kept.edges]),
         types=np.concatenate([np.zeros(more.size, dtype=np.int64), kept.types]),

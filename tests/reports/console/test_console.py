@@ -30,7 +30,7 @@ def printed(*ahead):
         replace(noisy, attacks=(attacked(a),), label=f"noise, scale {scale}") for scale, a in enumerate(ahead, 1)
     ]
     text = StringIO()
-    print_outcomes(Console(file=text, width=200), swept, "it")
+    print_outcomes(Console(file=text, width=200), swept, "it", ())
     return text.getvalue()
 
 

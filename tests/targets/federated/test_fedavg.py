@@ -430,7 +430,7 @@ def test_presets(graph):
     assert FedAvg.preset("paper", pubmed) == {"local_epochs": 2}
     with pytest.raises(InputError, match="preset"):
         FedAvg.preset("slow", graph)
-    assert FedAvg(clients=7).clients == 7
+    assert FedAvg(clients=7).offers.clients == 7
 
 
 def test_the_quick_preset_learns_citations():

@@ -14,19 +14,20 @@ if TYPE_CHECKING:  # for editors and type checkers; while running, `__getattr__`
     from .audit.checks.check_files import check_files
     from .audit.planning.plan import Plan
     from .audit.results.assemble import read_audit
+    from .audit.results.audit_result import Audit, AuditControl
     from .errors import InputError
     from .graphs.datasets.loading import load_dataset
     from .graphs.files.data_file import read_graph, write_graph
     from .graphs.files.network_file import read_network, write_network
-    from .graphs.network import Network
+    from .graphs.network import Network, Verified
     from .mechanisms.guarantee import Guarantee
     from .mechanisms.mechanism import Mechanism
-    from .randomness import branch
+    from .randomness import branch, seeded
     from .registry import find, registered
     from .settings import Settings
-    from .targets.channel import Channel
-    from .targets.defense import Defense
-    from .targets.game import Adversary, Game, Grant, Knowledge, Words
+    from .targets.channel import Channel, Retention
+    from .targets.defense import Defense, SharedModel
+    from .targets.game import Adversary, Game, Grant, Knowledge, Words, as_it_is, without_ancestry
     from .targets.games.identities import Identity, PersonKnowledge
     from .targets.games.links import EdgePresence, LinkKnowledge
     from .targets.games.lone_node import LoneNode, UploadKnowledge
@@ -34,7 +35,9 @@ if TYPE_CHECKING:  # for editors and type checkers; while running, `__getattr__`
     from .targets.messages import Carries, Carrying
     from .targets.messages import declare as declare_message
     from .targets.models.training_config import TrainingConfig
-    from .targets.target import Offers, Progress, Run, Target, Utility
+    from .targets.partition import Partition
+    from .targets.party import Client, clients_of
+    from .targets.target import Offers, Progress, Run, Target, Utility, no_progress
     from .targets.transcript import Message, Transcript, View
 
 __version__ = "0.1.0"
@@ -42,9 +45,12 @@ __version__ = "0.1.0"
 __all__ = [
     "Adversary",
     "Attack",
+    "Audit",
+    "AuditControl",
     "Carries",
     "Carrying",
     "Channel",
+    "Client",
     "Defense",
     "EdgePresence",
     "Game",
@@ -62,28 +68,37 @@ __all__ = [
     "NodeKnowledge",
     "NodePresence",
     "Offers",
+    "Partition",
     "PersonKnowledge",
     "Plan",
     "Progress",
+    "Retention",
     "Run",
     "Scores",
     "Settings",
+    "SharedModel",
     "Target",
     "TrainingConfig",
     "Transcript",
     "UploadKnowledge",
     "Utility",
+    "Verified",
     "View",
     "Words",
+    "as_it_is",
     "branch",
     "check_files",
+    "clients_of",
     "declare_message",
     "find",
     "load_dataset",
+    "no_progress",
     "read_audit",
     "read_graph",
     "read_network",
     "registered",
+    "seeded",
+    "without_ancestry",
     "write_graph",
     "write_network",
 ]
@@ -91,9 +106,12 @@ __all__ = [
 _PLACES = {
     "Adversary": "targets.game",
     "Attack": "attacks.attack",
+    "Audit": "audit.results.audit_result",
+    "AuditControl": "audit.results.audit_result",
     "Carries": "targets.messages",
     "Carrying": "targets.messages",
     "Channel": "targets.channel",
+    "Client": "targets.party",
     "Defense": "targets.defense",
     "EdgePresence": "targets.games.links",
     "Game": "targets.game",
@@ -111,28 +129,37 @@ _PLACES = {
     "NodeKnowledge": "targets.games.membership",
     "NodePresence": "targets.games.membership",
     "Offers": "targets.target",
+    "Partition": "targets.partition",
     "PersonKnowledge": "targets.games.identities",
     "Plan": "audit.planning.plan",
     "Progress": "targets.target",
+    "Retention": "targets.channel",
     "Run": "targets.target",
     "Scores": "attacks.attack",
     "Settings": "settings",
+    "SharedModel": "targets.defense",
     "Target": "targets.target",
     "TrainingConfig": "targets.models.training_config",
     "Transcript": "targets.transcript",
     "UploadKnowledge": "targets.games.lone_node",
     "Utility": "targets.target",
+    "Verified": "graphs.network",
     "View": "targets.transcript",
     "Words": "targets.game",
+    "as_it_is": "targets.game",
     "branch": "randomness",
     "check_files": "audit.checks.check_files",
+    "clients_of": "targets.party",
     "declare_message": "targets.messages:declare",
     "find": "registry",
     "load_dataset": "graphs.datasets.loading",
+    "no_progress": "targets.target",
     "read_audit": "audit.results.assemble",
     "read_graph": "graphs.files.data_file",
     "read_network": "graphs.files.network_file",
     "registered": "registry",
+    "seeded": "randomness",
+    "without_ancestry": "targets.game",
     "write_graph": "graphs.files.data_file",
     "write_network": "graphs.files.network_file",
 }

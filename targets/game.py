@@ -238,8 +238,11 @@ class Game(ABC):
         return self.name, self.subjects.tobytes(), self.truth.tobytes()
 
     def grant_key(self, adversary: Adversary) -> tuple[object, ...]:
-        """What else of a run knowledge depends on, so that adversaries who know the same share it."""
-        return ()
+        """What else of a run knowledge depends on; adversaries of whom it is the same share it, and shadow models.
+
+        By default each attack has knowledge of its own. A game that grants all the same thing returns ``()``.
+        """
+        return (adversary.identity,)
 
     @abstractmethod
     def grant(

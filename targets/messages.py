@@ -53,6 +53,8 @@ class Kind:
     since: str | None = None
 
 
+SENDERS, RECEIVERS = ("server", "client"), ("server", "client", "clients", "public")
+"""Between whom messages go; ``clients`` are all of them."""
 KINDS: dict[str, Kind] = {}
 """All declared kinds, by name."""
 
@@ -67,9 +69,19 @@ def declare(name: str, *carries: Carries, routes: Iterable[str], since: str | No
         since: see `Kind`; needed where it carries weights after local training.
 
     Raises:
-        ValueError: it holds nothing, is declared otherwise already, or is an update since nothing.
+        ValueError: it holds nothing, is declared otherwise already, is an update since nothing that is declared, or
+            a route is none.
     """
+    if isinstance(routes, str):
+        raise ValueError(f"the routes of the message kind '{name}' are a list, as in ['{routes}']")
     pairs = frozenset((a.strip(), b.strip()) for a, _, b in (route.partition(">") for route in routes))
+    unknown = sorted(f"{a} > {b}" for a, b in pairs if a not in SENDERS or b not in RECEIVERS)
+    if unknown:
+        raise ValueError(
+            f"the message kind '{name}' cannot go {', '.join(unknown)}: write it as in client > server"
+        )
+    if since is not None and since not in KINDS:
+        raise ValueError(f"the message kind '{name}' is an update since '{since}', which nobody declared")
     kind = Kind(name, frozenset(carries), pairs, since)
     if not carries or (Carries.UPDATE in kind.carries) != (since is not None):
         raise ValueError(f"the message kind '{name}' must say what it carries, and an update since which kind")

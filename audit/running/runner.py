@@ -230,7 +230,7 @@ def attempt(task: PlannedTrial, data: Data, audit: str, owner: int, report: Repo
     except InputError as error:
         reason = str(error)
     except Exception as error:  # a trial that fails does not stop the others
-        reason = f"{type(error).__name__}: {error}"
+        reason = f"{type(error).__name__}: {' '.join(str(error).split())}"  # one line, whatever it says
     return Done(task.key, None, reason, time.process_time() - start)
 
 

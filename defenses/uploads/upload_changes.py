@@ -55,7 +55,7 @@ def on_uploads(change: Callable[[Change, str], Change]) -> Mod:
                 common.clear()
             # a receiver may train what it got in place
             common[message.receiver] = {name: tensor.clone() for name, tensor in message.tensors.items()}
-        if not UPLOADS.covers(message.kind) or message.sender == "server":
+        if not UPLOADS.covers(message.kind) or message.receiver != "server":
             return message
         since = kind_of(message.kind).since
         if since is None:

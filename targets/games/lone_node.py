@@ -43,6 +43,10 @@ class LoneNode(Game):
 
     cells: int
 
+    def grant_key(self, adversary: Adversary) -> tuple[object, ...]:
+        """Everybody knows the same."""
+        return ()
+
     def grant(
         self, data: Data, adversary: Adversary, seed: np.random.SeedSequence
     ) -> tuple[Grant, Callable[[Game], Game]]:

@@ -74,6 +74,10 @@ class NodeKnowledge(GraphKnowledge):
 class NodeGame(Game):
     """Base of games whose subjects are nodes."""
 
+    def grant_key(self, adversary: Adversary) -> tuple[object, ...]:
+        """Who asks alike knows the same."""
+        return ()
+
     def grant(
         self, data: Data, adversary: Adversary, seed: np.random.SeedSequence
     ) -> tuple[Grant, Callable[[Game], Game]]:

@@ -165,7 +165,24 @@ def test_a_kind_is_declared_once():
         declare("empty", routes=["client > server"])
     with pytest.raises(ValueError, match="must say what it carries"):
         declare("orphan", Carries.UPDATE, routes=["client > server"])
-    assert not {"empty", "orphan"} & set(KINDS)
+    with pytest.raises(ValueError, match="are a list"):
+        declare("letters", Carries.GRADIENT, routes="client > server")
+    with pytest.raises(ValueError, match="cannot go clinet > server"):
+        declare("typo", Carries.GRADIENT, routes=["clinet > server"])
+    with pytest.raises(ValueError, match="since 'never', which nobody declared"):
+        declare("late", Carries.UPDATE, routes=["client > server"], since="never")
+    assert not {"empty", "orphan", "letters", "typo", "late"} & set(KINDS)
+
+
+def test_what_clients_send_each_other_is_no_upload():
+    kind = declare("gossip", Carries.GRADIENT, routes=["client > server", "client > client"])
+    try:
+        channel, seen = watching()
+        assert torch.equal(channel.send(kind, "client:0", "client:1", 0, weights(3))["w1"], weights(3)["w1"])
+        assert not seen
+        assert torch.equal(channel.send(kind, "client:0", "server", 0, weights(3))["w1"], weights(6)["w1"])
+    finally:
+        del KINDS["gossip"]
 
 
 def test_norms_are_of_all_tensors_together():

@@ -12,9 +12,9 @@ from collections.abc import Sequence
 
 import click
 import numpy as np
+from output_perturbation import OutputPerturbation, aggregated_rows, hard_case
 
 from gaudit.audit.statistics.epsilon import epsilon_lower_bound, one_run_epsilon
-from gaudit.benchmarks.output_perturbation import OutputPerturbation, aggregated_rows, hard_case
 
 
 def classic(epsilon: float, trials: int, repetitions: int) -> list[float]:

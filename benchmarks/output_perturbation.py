@@ -35,7 +35,7 @@ from scipy.special import expit
 from torch import Tensor
 from torch_geometric.data import Data
 
-from ..targets.models.propagation import sparse_operator
+from gaudit.targets.models.propagation import sparse_operator
 
 Floats: TypeAlias = NDArray[np.float64]
 

@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 import torch
+from output_perturbation import GRADIENT, OutputPerturbation, aggregated_rows, hard_case
 from scipy.stats import binom, gamma, kstest
 from sklearn.linear_model import LogisticRegression
 
 from gaudit.audit.statistics.epsilon import epsilon_lower_bound, one_run_epsilon
-from gaudit.benchmarks.output_perturbation import GRADIENT, OutputPerturbation, aggregated_rows, hard_case
 from gaudit.graphs.datasets.bundled import karate
 
 

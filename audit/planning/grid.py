@@ -153,7 +153,7 @@ def _trials(
             fitting.append((name, settings))
         else:
             refused[name] = reason
-    for index in range(plan.seeds):
+    for index in range(1 if target.runs_elsewhere else plan.seeds):  # a record read again is no repetition
         for name, settings in fitting:
             own = target.settings.model_dump()
             yield TrialPlan(planned.name, own, name, settings, attacks, plan.seed, index, plan.timeline)

@@ -16,7 +16,7 @@ from ...targets.target import Target
 from ...targets.transcript import observer_members
 from .grid import Grid
 from .plan import Plan, PlannedAttack, PlannedDefense, PlannedTarget
-from .resolve import graph_of, merged, target_of
+from .resolve import graph_of, target_of
 
 SEEDS = {"quick": 1, "paper": 5}
 RECORDED = "recorded"
@@ -227,7 +227,7 @@ def _check_nothing_runs(request: AttackRequest, target: Target) -> None:
 
 
 def _recorded(request: AttackRequest, target: Target) -> dict[str, Any]:
-    settings = merged(target.settings.model_dump(mode="json"), {})
+    settings = target.settings.model_dump(mode="json")
     return {"transcript": request.transcript, "of": request.target, "settings": settings, "device": request.device}
 
 

@@ -108,9 +108,9 @@ def run_attack(request: AttackRequest, report: Report) -> AttackAudit:
     grid = recording(grid, request.save_transcripts)
     workers = request.workers if request.device == "cpu" else 1
     with TemporaryDirectory() as folder, Ledger(Path(folder) / "attack.db", write=True) as ledger:
-        run_audit(plan, grid, ledger, lambda task, done: None, workers, report=report)
+        run_audit(plan, grid, ledger, lambda task, done: None, workers, report=report, here=True)
         audit = assemble(ledger.content())
-    outcomes = _outcomes(audit)
+    outcomes = _outcomes(audit, {task.title for task in grid.tasks if task.cell >= 0})
     recorded = request.transcript is not None
     settings = (
         Recorded(**plan.target[0].settings).assumed() if recorded else target.settings.model_dump(mode="json")
@@ -125,10 +125,14 @@ def run_attack(request: AttackRequest, report: Report) -> AttackAudit:
     )
 
 
-def _outcomes(audit: Audit) -> tuple[DefenseOutcome, ...]:
-    """Those of the one target. A failed trial, and a table without a result, are refused: they read as safety."""
+def _outcomes(audit: Audit, trials: set[str]) -> tuple[DefenseOutcome, ...]:
+    """Those of the one target. A failed trial, and a table without a result, are refused: they read as safety.
+
+    A planted leak that could not be tried is a control that failed.
+    """
     for failure in audit.failures:
-        raise InputError(failure.reason)
+        if failure.trial in trials:
+            raise InputError(failure.reason)
     (section,) = audit.sections
     if not any(outcome.attacks for outcome in section.outcomes):
         reasons = {name: why for outcome in section.outcomes for name, why in outcome.refused.items()}

@@ -65,6 +65,7 @@ def run_audit(
     retry: bool = False,
     only: Iterable[str] | None = None,
     report: Report | None = None,
+    here: bool = False,
 ) -> None:
     """Runs what is missing.
 
@@ -79,6 +80,8 @@ def run_audit(
         only: keys of the trials to run, of a plan that is only tried; all by default.
         report: called in this process as trials here get on, with the trial's title, the stage, steps done and in
             all.
+        here: run a plan's only trial in this process, with its shadow models side by side. Nobody outlives a trial
+            that is killed there: for ledgers that are not kept.
 
     Raises:
         InputError: the ledger cannot be written, or Ray is not installed.
@@ -97,8 +100,8 @@ def run_audit(
         noted(todo.pop(done.key), done)
 
     cores = os.cpu_count() or 1
-    if workers is None and executor == "local" and sum(task.cell >= 0 for task in todo.values()) == 1:
-        with parallel_config(n_jobs=cores):  # shadow models side by side, not trials
+    if here and workers is None and sum(task.cell >= 0 for task in todo.values()) == 1:
+        with parallel_config(n_jobs=cores):
             for task in list(todo.values()):
                 note(attempt(task, grid.graphs[task.dataset], grid.fingerprint, os.getpid(), report))
         return

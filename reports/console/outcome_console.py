@@ -256,7 +256,9 @@ def _null_control(attacks: Sequence[AttackOutcome]) -> str:
 def _found_leaks(controls: Sequence[AuditControl]) -> list[str]:
     """Which attacks found the leaks that were planted for them."""
     found = dict.fromkeys(c.about for c in controls if c.name == PLANTED and c.passed)
-    return [f"Attacks checked: planted leaks are found by {'; '.join(found)}."] if found else []
+    return (
+        [f"Attacks checked: these found the leaks that were planted for them: {'; '.join(found)}."] if found else []
+    )
 
 
 def exposure_table(rows: Sequence[Exposure]) -> Table:

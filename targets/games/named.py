@@ -12,5 +12,5 @@ def game_of(name: str) -> type[Game]:
     except InputError:
         plain = name.replace("-", " ")
         words = Words(plain, plain, f"those in question ({plain})")
-        return type("UnknownGame", (Game,), {"name": name, "unit": plain, "words": words})
+        return type("UnknownGame", (Game,), {"name": name, "unit": plain, "words": words, "metrics": ()})
     return found

@@ -173,6 +173,14 @@ def test_a_lost_worker_costs_no_trial_but_the_one_that_kills_it(own):
     assert audit.sections[0].seeds == (0,)
 
 
+def test_a_last_trial_that_kills_its_worker_leaves_the_audit_alive(own):
+    path = own / "audit.db"
+    run(path, _with("Deadly"), workers=2)
+    assert len(run(path, _with("Deadly"), retry=True)) == 1
+    (failure,) = read_audit(path).failures
+    assert "worker process was killed" in failure.reason
+
+
 def test_a_failing_trial_stops_no_other_and_runs_again_when_asked_to(own):
     path = own / "audit.db"
     run(path, _with("Failing"), workers=1)

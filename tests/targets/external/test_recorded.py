@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from gaudit import InputError, find
+from gaudit import InputError, Plan, find
+from gaudit.audit.planning.grid import laid_out
 from gaudit.audit.planning.trial_plan import AttackPlan, TrialPlan
 from gaudit.audit.running.trial import attacks_on
 from gaudit.targets.condensation.fedgc import FedGC
@@ -77,3 +78,13 @@ def test_a_record_without_a_release_is_refused(live, tmp_path):
         run_of(Recorded(transcript=str(tmp_path / "empty.safetensors"), settings=SETTINGS))
     with pytest.raises(InputError, match="cannot read the transcript"):
         run_of(Recorded(transcript=str(tmp_path / "none.safetensors"), settings=SETTINGS))
+
+
+def test_a_record_is_no_repetition_of_itself(tmp_path):
+    target = {
+        "name": "recorded",
+        "settings": {"transcript": str(tmp_path / "run.safetensors"), "settings": SETTINGS},
+    }
+    content = {"target": [target], "attack": [{"name": "loss"}], "datasets": ["karate"], "seeds": 3}
+    trials = [task for task in laid_out(Plan.of(content, "plan")).tasks if task.cell >= 0]
+    assert [trial.plan.index for trial in trials] == [0]

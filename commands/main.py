@@ -139,10 +139,10 @@ def attack(**options: Any) -> None:
     with progress() as report:
         audit = run_attack(request, report)
     from ..reports.console.outcome_console import print_outcomes
-    from ..reports.text.sentences import last_line
+    from ..reports.text.sentences import conclusion
 
     if json_file is not None:
-        write(json_file, audit.to_json(last_line(audit.outcomes, audit.release_phrase)))
+        write(json_file, audit.to_json(conclusion(audit.outcomes, audit.release_phrase, audit.valid)))
     if per_node is not None:
         write(per_node, audit.per_node())
     screen.print(audit.headline(), highlight=False, soft_wrap=True, markup=False)

@@ -13,7 +13,7 @@ from ...audit.statistics.identity_metrics import ALONE, CROWDS, NAMED
 from ...registry import find
 from ...targets.transcript import Exposure
 from ..text.explanations import APART
-from ..text.sentences import asks_with, blind_warning, last_line
+from ..text.sentences import asks_with, blind_warning, conclusion
 from ..text.words import gain, readable_bytes, words
 
 MAY_BE_EMPTY = ("asks with", "epsilon (indicative)")
@@ -42,13 +42,10 @@ def print_outcomes(
         console.print(_transfer_table(outcomes))
     for line in _remarks(outcomes, controls):
         console.print(line, style="yellow", highlight=False, soft_wrap=True, markup=False)
-    broken = [f"{c.name}: {c.about}: {c.detail}" for c in controls if not c.passed]
-    if broken:
-        for line in broken:
-            console.print(f"FAILED {line}", style="bold red", highlight=False, soft_wrap=True, markup=False)
-        said = "INVALID: a control of the audit failed. Trust no number here."
-    else:
-        said = last_line(outcomes, release)
+    broken = [f"FAILED {c.name}: {c.about}: {c.detail}" for c in controls if not c.passed]
+    for line in broken:
+        console.print(line, style="bold red", highlight=False, soft_wrap=True, markup=False)
+    said = conclusion(outcomes, release, valid=not broken)
     console.print(said, highlight=False, soft_wrap=True, style="bold", markup=False)
 
 

@@ -43,6 +43,14 @@ def asks_with(attack: AttackOutcome) -> str:
     return ASKED_WITH[attack.plan.neighbours] if words(attack.game).asks else ""
 
 
+INVALID = "INVALID: a control of the audit failed. Trust no number here."
+
+
+def conclusion(outcomes: Sequence[DefenseOutcome], release: str, valid: bool) -> str:
+    """What to take away; of an audit of which a control failed, that its numbers mean nothing."""
+    return last_line(outcomes, release) if valid else INVALID
+
+
 def last_line(outcomes: Sequence[DefenseOutcome], release: str) -> str:
     """The one sentence that a data owner should take away, per attack.
 

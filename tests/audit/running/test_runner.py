@@ -57,7 +57,7 @@ class Failing(Classifier):
 
     def run(self, data, defense, seed, retain, progress=lambda *a: None):
         if seed.spawn_key[0] == 1:
-            raise RuntimeError("out of luck")
+            raise RuntimeError("out of\\nluck")
         return super().run(data, defense, seed, retain, progress)
 '''
 

@@ -19,8 +19,10 @@ from gaudit.reports.text.sentences import last_line
 from gaudit.reports.text.words import words
 from gaudit.settings import Settings
 from gaudit.targets.channel import Channel
+from gaudit.targets.games.membership import LabelMembership
 from gaudit.targets.messages import Carries, Carrying, labels_kind
 from gaudit.targets.target import Run, Target, Utility, no_progress
+from support.adversaries import adversary
 from support.odd_degree import HeadCount, OddDegree
 
 TOLD = labels_kind("full")
@@ -158,3 +160,12 @@ def test_without_public_columns_there_are_no_baselines(graph):
 def test_without_the_line_nobody_knows_it():
     with pytest.raises(InputError, match="unknown game 'odd-degree'"):
         registry.find("games", OddDegree.name)
+
+
+def test_attacks_share_knowledge_only_where_a_game_says_that_they_may():
+    subjects, truth = np.arange(4), np.arange(4) < 2
+    one, other = adversary(identity=("one",)), adversary(identity=("other",))
+    alike = LabelMembership(subjects=subjects, truth=truth)
+    assert alike.grant_key(one) == alike.grant_key(other)
+    own = OddDegree(subjects=subjects, truth=truth)
+    assert own.grant_key(one) != own.grant_key(other)

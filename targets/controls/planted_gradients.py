@@ -49,8 +49,7 @@ class PlantedGradients(PlantedLeak):
     @property
     def offers(self) -> Offers:
         """What its settings say of clients."""
-        s = self.settings
-        return Offers(s.clients)
+        return Offers(self.settings.clients)
 
     def run(
         self,

@@ -53,8 +53,7 @@ class PlantedNetwork(PlantedLeak):
     @property
     def offers(self) -> Offers:
         """What its settings say of parties."""
-        s = self.settings
-        return Offers(s.clients)
+        return Offers(self.settings.clients)
 
     def run(
         self,

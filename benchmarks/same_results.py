@@ -221,6 +221,13 @@ def commands() -> dict[str, list[list[str]]]:
                 *("--set", 'publish=["posteriors"]', "--set", "split=dataset", "--save-transcripts", "kept"),
             )
         ],
+        "paper": [
+            attack(
+                *("fedavg", "--preset", "paper", "--seeds", "1", "--attack", "graphmi", "--attack", "lira"),
+                *("--defense", "ib-subgraph", "--set", "clients=2", "--set", "rounds=2", "--observer", "server"),
+            ),
+            attack("fedgc", "--preset", "paper", "--seeds", "1", "--attack", "nearest", *CONDENSING),
+        ],
         "publish": [
             [
                 *("attack", "--target", "publish", "--dataset", "karate", "--json", "out.json"),

@@ -9,6 +9,7 @@ from ..audit.planning.request import AttackRequest, asked_defense, asked_graph, 
 from ..audit.running.trial import use_one_thread
 from ..randomness import branch
 from ..registry import find
+from ..targets.defense import Defense
 from ..targets.transcript import Exposure, Transcript, observer_members
 
 
@@ -28,7 +29,8 @@ def run_inspection(options: dict[str, Any], report: Callable[[str, str, int, int
     data = asked_graph(request)
     target = asked_target(request, data)
     name, own = (request.defenses or ((target.published_defense, {}),))[0]
-    defense = find("defenses", name)(**asked_defense(name, own, request))
+    kind: type[Defense] = find("defenses", name)
+    defense = kind(**{**kind.preset(request.preset), **asked_defense(name, own, request)})
     use_one_thread()
     run = target(
         data,

@@ -92,6 +92,7 @@ def _plan(
 ) -> Plan:
     content = {
         "name": request.target,
+        "preset": request.preset,
         "datasets": (request.dataset if request.graph is None else request.graph,),
         "seeds": 1 if request.transcript is not None else request.repetitions,
         "seed": request.seed,
@@ -130,9 +131,9 @@ def asked_target(request: AttackRequest, data: Data) -> Target:
 
 
 def asked_defense(name: str, own: Mapping[str, Any], request: AttackRequest) -> dict[str, Any]:
-    """Its preset, its own settings, and the strength that was asked for if it has one."""
+    """Its own settings, and the strength that was asked for if it has one; without its preset."""
     kind: type[Defense] = find("defenses", name)
-    settings = {**kind.preset(request.preset), **own}
+    settings = dict(own)
     if request.strength is not None and kind.strength is not None:
         if own.get(kind.strength, request.strength) != request.strength:
             written = f"{name}:{kind.strength}={own[kind.strength]}"
@@ -183,10 +184,9 @@ def _attacks(request: AttackRequest) -> Iterator[PlannedAttack]:
     for name in names:
         kind: type[Attack[Any]] = find("attacks", name)
         own = {key: value for key, value in given.items() if key in kind.Settings.model_fields}
-        settings = {**kind.preset(request.preset), **own}
-        kind(**settings)
+        kind(**{**kind.preset(request.preset), **own})
         yield PlannedAttack(
-            name=name, observers=(request.observer or kind.observer,), neighbours=asked, settings=settings
+            name=name, observers=(request.observer or kind.observer,), neighbours=asked, settings=own
         )
 
 

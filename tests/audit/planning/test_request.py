@@ -1,0 +1,60 @@
+"""A request of the command line becomes the trials that it asks for."""
+
+import pytest
+
+from gaudit import find, load_dataset, registered
+from gaudit.audit.planning.grid import laid_out
+from gaudit.audit.planning.request import AttackRequest, plan_of
+
+LINKS = AttackRequest(target="fedavg", attacks=("graphmi",), dataset="karate", settings={"clients": 1}, seeds=1)
+
+
+def trials(**asked):
+    """The trials of a request, without controls, by defense."""
+    request = AttackRequest(**{**vars(LINKS), **asked})
+    plan, data, _ = plan_of(request)
+    return [task.plan for task in laid_out(plan, dict.fromkeys(plan.datasets, data)).tasks if task.cell >= 0]
+
+
+def resolved(group, name, preset, **more):
+    kind = find(group, name)
+    return kind(**{**kind.preset(preset), **more}).settings
+
+
+@pytest.mark.parametrize("preset", ["quick", "paper"])
+@pytest.mark.parametrize("name", [n for n, p in registered("attacks").items() if p.value.startswith("gaudit.")])
+def test_an_attack_runs_with_the_preset_that_was_asked_for(name, preset):
+    (none, *_) = trials(attacks=(name,), preset=preset)
+    assert none.attacks[0].make().settings == resolved("attacks", name, preset)
+
+
+@pytest.mark.parametrize("preset", ["quick", "paper"])
+@pytest.mark.parametrize("name", ["ib-subgraph", "fewer-edges", "ldp"])
+def test_a_defense_runs_with_the_preset_that_was_asked_for(name, preset):
+    none, defended = trials(defenses=((name, {}),), preset=preset)
+    assert (none.defense, defended.defense) == ("none", name)
+    assert defended.make_defense().settings == resolved("defenses", name, preset)
+
+
+def test_what_is_written_goes_before_the_preset():
+    given = (("ib-subgraph", {"epochs": 7}),)
+    _, defended = trials(defenses=given, attack_settings={"iterations": 3}, strength=0.4)
+    assert defended.make_defense().settings == resolved("defenses", "ib-subgraph", "quick", epochs=7, rho=0.4)
+    assert defended.attacks[0].settings["iterations"] == 3
+
+
+def test_a_target_runs_with_the_preset_that_was_asked_for():
+    data = load_dataset("karate")
+    for preset in ("quick", "paper"):
+        kind = find("targets", "fedavg")
+        assert (
+            trials(preset=preset)[0].make_target().settings
+            == kind(**{**kind.preset(preset, data), "clients": 1}).settings
+        )
+
+
+def test_a_sweep_runs_at_each_strength_that_the_graph_allows():
+    published = {"target": "publish", "attacks": ("refinement",), "settings": {}}
+    swept = trials(**published, defenses=(("k-degree", {}),), sweep=True)
+    assert [t.defense_settings.get("k") for t in swept] == [None, 2, 5, 10]  # groups of 20 need 40 nodes to be two
+    assert len(trials(**published, defenses=(("k-degree", {"k": 3}),), sweep=True)) == 2

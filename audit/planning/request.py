@@ -74,7 +74,7 @@ def plan_of(request: AttackRequest) -> tuple[Plan, Data, Target]:
     data = asked_graph(request)
     target = asked_target(request, data)
     if request.beside:
-        attacks += tuple(PlannedAttack(name=name) for name in cheap_beside(request, target))
+        attacks += tuple(_cheap_beside(request, target))
     if not attacks:
         raise InputError(
             f"no attack that costs next to nothing fits the target '{request.target}': name one, for example "
@@ -200,21 +200,21 @@ def _attacks(request: AttackRequest) -> Iterator[PlannedAttack]:
         )
 
 
-def cheap_beside(request: AttackRequest, target: Target) -> tuple[str, ...]:
+def _cheap_beside(request: AttackRequest, target: Target) -> Iterator[PlannedAttack]:
     """Attacks that nobody named, and that cost next to nothing on what a target releases.
 
     A dear attack is not always the stronger one, and who reads its number alone may think a release safe that a
     comparison of rows gives away.
     """
     games = {target.offers.game} if target.offers.game is not None else set(target.games)
-    found = []
+    if request.attacks and "all" not in request.attacks:
+        games &= {game for name in request.attacks for game in find("attacks", name).games}
     for name in registered("attacks"):
         kind: type[Attack[Any]] = find("attacks", name)
-        named = {name, kind.ranks_as} & set(request.attacks)
+        named = {name, kind.ranks_as, "all"} & set(request.attacks)
         fits = games & set(kind.games) and target.sent() & set(kinds_of(kind.cheap))
         if fits and not named and request.observer in (None, kind.observer):
-            found.append(name)
-    return tuple(found)
+            yield PlannedAttack(name=name, observers=(kind.observer,))
 
 
 def _check_observers(attacks: tuple[PlannedAttack, ...], target: Target) -> None:

@@ -19,9 +19,9 @@ from gaudit.audit.lint.claim_accounts import (
     renyi_of_coupled,
     renyi_of_training,
     spent,
-    together,
     unsampled_epsilon,
 )
+from gaudit.audit.lint.claim_composition import together
 from gaudit.audit.lint.claim_sensitivity import clips_needed
 from gaudit.audit.lint.claim_statement import Statement
 from gaudit.mechanisms.gaussian import epsilon_of

@@ -13,8 +13,10 @@ FAR = 1e-13
 """Probability that is left outside the window of a composition, on either side."""
 SLACK = 1e-10
 """More than what the window and the rounding of Fourier transforms can add to a delta."""
-CELLS, MOST_TOGETHER = 2**20, 2**16
-"""Cells of the window, and releases beyond which a composition leaves the rest out."""
+FEW, MOST_TOGETHER = 100, 2**16
+"""Releases up to which a coarse grid will do, and beyond which a composition leaves the rest out."""
+COARSE, FINE = 2**17, 2**20
+"""Cells of the grids."""
 TILTS = np.geomspace(1e-3, 1e3, 31)
 
 
@@ -50,7 +52,7 @@ class Pair:
         here, there = self.here[possible], self.there[possible]
         order = np.argsort(there - here, kind="stable")
         inside, outside = (np.logaddexp.accumulate(law[order]) for law in (here, there))
-        kept = np.exp(inside) > delta
+        kept = np.exp(inside) > delta * (1 + 1e-9)  # sums are rounded
         if not kept.any():
             return 0.0
         left = inside[kept] + (np.log1p(-delta * np.exp(-inside[kept])) if delta else 0.0)
@@ -117,15 +119,16 @@ def _least(pairs: Sequence[Pair], delta: float) -> float:
         never = float(np.exp(pair.here[np.isneginf(pair.there)]).sum())
         finite += pair.times * math.log1p(-min(never, 1 - 1e-12))
     low, high = _window(pairs, losses)
-    step = (high - low) / (CELLS - 2 * times)
+    size = COARSE if times <= FEW else FINE
+    step = (high - low) / (size - 2 * times)
     first = math.floor(low / step) - times
-    spectrum = np.ones(CELLS // 2 + 1, dtype=complex)
+    spectrum = np.ones(size // 2 + 1, dtype=complex)
     for pair, (values, chances) in zip(pairs, losses, strict=True):
-        cells = np.floor(values / step).astype(np.int64) % CELLS
-        spectrum *= np.fft.rfft(np.bincount(cells, np.exp(chances), CELLS)) ** pair.times
-    masses = np.asarray(np.roll(np.fft.irfft(spectrum, CELLS), -(first % CELLS)), dtype=np.float64)
-    reached = step * np.arange(first, first + CELLS, dtype=np.float64)
-    infinite = -math.expm1(finite)
+        cells = np.floor(values / step).astype(np.int64) % size
+        spectrum *= np.fft.rfft(np.bincount(cells, np.exp(chances), size)) ** pair.times
+    masses = np.asarray(np.roll(np.fft.irfft(spectrum, size), -(first % size)), dtype=np.float64)
+    reached = step * np.arange(first, first + size, dtype=np.float64)
+    masses, reached, infinite = masses[reached > 0], reached[reached > 0], -math.expm1(finite)
 
     def told(epsilon: float) -> float:
         above = reached > epsilon

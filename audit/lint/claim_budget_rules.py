@@ -6,6 +6,7 @@ from .claim_accounts import Spent, delta_of, needs_delta, spent
 from .claim_composition import least_together, together
 from .claim_remark import ROUNDING, Remark
 from .claim_statement import Noise, Release, Statement
+from .sampled_noise import account_of
 
 BASIC = "Dwork and Roth 2014, section 3.5"
 
@@ -50,7 +51,10 @@ def _too_much(statement: Statement, found: list[Spent]) -> Iterator[Remark]:
 
 def deltas(statement: Statement) -> Iterator[Remark]:
     """Deltas add up too, and Gaussian noise needs one."""
-    claim, total = statement.claim, sum(r.times * (r.delta or 0.0) for r in statement.releases)
+    claim, total = (
+        statement.claim,
+        sum(r.times * (r.delta or 0.0) for r in statement.releases if _uses(r, statement)),
+    )
     needy = [release.name for release in statement.releases if needs_delta(release)]
     if needy and not claim.delta:
         kinds = ", ".join(dict.fromkeys(_kind(release) for release in statement.releases if needs_delta(release)))
@@ -65,6 +69,14 @@ def deltas(statement: Statement) -> Iterator[Remark]:
         says = f"cannot be judged: releases that state a delta leave nothing of it for others ({', '.join(needy)})"
         do = "say the delta of each release, and claim their sum"
         yield Remark("delta", "doubt", "[claim]", says, do, "Dwork and Roth 2014, Theorem 3.16")
+
+
+def _uses(release: Release, statement: Statement) -> bool:
+    """Whether a delta that is stated is needed: noise that keeps its epsilon with delta 0 does without."""
+    if not isinstance(release, Noise) or needs_delta(release):
+        return True
+    kept, epsilon = account_of(release, statement.claim.adjacency), statement.claimed_of(release)
+    return kept is None or epsilon is None or kept.sound(0.0) > epsilon * (1 + ROUNDING)
 
 
 def _kind(release: Release) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from ...mechanisms.gaussian import epsilon_of
 from .claim_accounts import delta_of, group, needs_delta, scale_needed
 from .claim_remark import ROUNDING, Remark, where
-from .claim_statement import Noise, Statement
+from .claim_statement import SAMPLED, Noise, Statement
 from .noise_accounts import Account, failure_of_test, fits_whole_numbers, steps_of
 from .sampled_noise import account_of, is_sampled, relations
 
@@ -72,7 +72,7 @@ def _unproven(noise: Noise, kept: Account, epsilon: float, delta: float) -> Rema
     how, source = AMPLIFIED if is_sampled(noise) else SCALES[noise.mechanism]
     sound = kept.sound(delta)
     proven = "no epsilon is proven for it" if math.isinf(sound) else f"epsilon {sound:.4g} is proven ({how})"
-    says = f"epsilon {epsilon:g} is not shown to be too small, and not proven either: {proven}"
+    says = f"these facts neither prove nor refute epsilon {epsilon:g}: {proven}"
     do = f"claim {sound:.4g}, or show how it was computed"
     if is_sampled(noise):
         do = 'say sensitivity_for = "both" if the sensitivity holds for units that go and for replaced ones'
@@ -231,12 +231,12 @@ def local_sensitivity(statement: Statement) -> Iterator[Remark]:
     """Noise whose size is read off the data tells what it was read off."""
     for noise in statement.noise:
         smooth = noise.mechanism == "smooth-sensitivity"
-        if noise.calibrated_to == "local":
+        if noise.calibrated_to == "local" and (smooth or noise.mechanism in SAMPLED):
             says = (
                 "the noise is for the sensitivity of these data; a neighbour's may be another, and its size tells"
             )
             do = "take the largest sensitivity of any data, or a smooth bound of the local one (smooth-sensitivity)"
-        elif noise.calibrated_to == "smooth" and not smooth and noise.mechanism != "other":
+        elif noise.calibrated_to == "smooth" and noise.mechanism in SAMPLED:
             says = (
                 "noise in proportion to a smooth bound has another scale on a neighbour; this formula leaves it out"
             )
@@ -246,7 +246,7 @@ def local_sensitivity(statement: Statement) -> Iterator[Remark]:
         yield Remark("local-sensitivity", "wrong", where(noise), says, do, SCALES["smooth-sensitivity"][1])
 
 
-def tests_that_fail(statement: Statement) -> Iterator[Remark]:
+def failing_tests(statement: Statement) -> Iterator[Remark]:
     """A test of the sensitivity needs noise, and fails with some probability: the delta."""
     for noise in statement.noise:
         failure, delta = failure_of_test(noise), _delta(noise, statement)

@@ -15,12 +15,12 @@ from .claim_design_rules import (
 )
 from .claim_noise_rules import (
     broken_sparse_vector,
+    failing_tests,
     local_sensitivity,
     noise_scale,
     norm_of_sensitivity,
     off_the_grid,
     sampling_relation,
-    tests_that_fail,
 )
 from .claim_remark import Lint, Remark
 from .claim_statement import Statement
@@ -51,7 +51,7 @@ RULES: tuple[Rule, ...] = (
     off_the_grid,
     sampling_relation,
     local_sensitivity,
-    tests_that_fail,
+    failing_tests,
     broken_sparse_vector,
     budget,
     deltas,

@@ -10,8 +10,8 @@ from scipy.special import log_ndtr
 from ...graphs.network import Floats
 from ...mechanisms.privacy_loss import Pair, log_cells
 
-CELLS = 20_001
-SCALES, SHIFTS = np.linspace(-1.0, 1.0, 5), (1.0, 0.75, 0.5, 0.0)
+CELLS = 6001
+SCALES, SHIFTS = np.linspace(-1.0, 1.0, 5), (1.0, 0.5, 0.0)
 """Parts of the largest ratio of two bounds (in its logarithm), and of the largest difference, that are tried."""
 
 

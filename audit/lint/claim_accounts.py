@@ -1,14 +1,14 @@
-"""Epsilon recomputed from what a statement says of its noise: one release, and all of them together."""
+"""Epsilon recomputed from what a statement says of its noise: one release, with all its repetitions."""
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
 
 from ...graphs.network import Floats
-from ...mechanisms.gaussian import distance_of, epsilon_of
+from ...mechanisms.gaussian import distance_of
+from ...mechanisms.guarantee import Adjacency
 from ...mechanisms.renyi import (
     ORDERS,
     epsilon_of_renyi,
@@ -20,6 +20,8 @@ from ...mechanisms.renyi import (
 )
 from .claim_sensitivity import couples
 from .claim_statement import Claim, Noise, Release, Statement, Training
+from .noise_accounts import exact_gaussian
+from .sampled_noise import account_of, is_sampled, relations, renyi_drawn
 
 PRV_ERROR = 0.01
 """By how much Opacus' PRV accountant rounds up, at most, in both directions of its interval."""
@@ -29,6 +31,8 @@ SMALLEST_DELTA, LONGEST = 1e-30, 2000.0
 
 MOST_TERMS = 10**5
 """Changed terms in a batch up to which their law is summed."""
+
+GAUSSIAN = frozenset({"gaussian", "discrete-gaussian"})
 
 
 @dataclass(frozen=True)
@@ -59,14 +63,14 @@ def renyi_of_training(training: Training, claim: Claim) -> Floats | None:
         return None
     if training.accountant != "hypergeometric":
         return None if rate is None else steps * renyi_of_sampled(rate, multiplier)
-    terms = _terms(training, claim)
+    terms = changed_terms(training, claim)
     examples, batch, clips = training.examples, training.batch_size, training.sensitivity
     if terms is None or examples is None or batch is None or clips is None or min(terms, batch) > MOST_TERMS:
         return None
     return steps * renyi_of_coupled(examples, terms, batch, multiplier * clips)
 
 
-def _terms(training: Training, claim: Claim) -> int | None:
+def changed_terms(training: Training, claim: Claim) -> int | None:
     """How many terms one node, or one record of its own, changes; None where that is not known, as for an edge."""
     unit = training.unit or claim.unit
     if not couples(training, unit):
@@ -92,7 +96,7 @@ def prv_epsilon(training: Training, delta: float) -> float | None:
     if rate is None or steps is None or multiplier is None or training.accountant == "hypergeometric":
         return None
     if rate == 1:
-        return exact_epsilon(math.sqrt(steps) / multiplier, delta)
+        return exact_gaussian(math.sqrt(steps) / multiplier, delta)
     about = epsilon_of_renyi(steps * renyi_of_sampled(rate, multiplier), delta)
     if delta < SMALLEST_DELTA or about * math.sqrt(steps) > LONGEST:
         return None
@@ -108,12 +112,31 @@ def prv_epsilon(training: Training, delta: float) -> float | None:
 
 
 def unsampled_epsilon(training: Training, delta: float) -> float | None:
-    """Epsilon that holds however batches were drawn: every step, or epoch of disjoint batches, counts in full."""
+    """Epsilon that holds however batches were drawn: every step, or epoch of disjoint batches, counts in full.
+
+    In a batch of fixed size another term takes the place of one that is gone, two clips away.
+    """
     steps, multiplier, rate = training.steps, training.noise_multiplier, rate_of(training)
     if steps is None or multiplier is None or rate is None or not delta:
         return None
     epochs = math.ceil(steps * rate - 1e-9) if training.sampling == "shuffled" else steps
-    return exact_epsilon(math.sqrt(epochs) / multiplier, delta)
+    moved = max(1.0, 2 / (training.sensitivity or 1.0)) if training.sampling == "fixed-size" else 1.0
+    return exact_gaussian(moved * math.sqrt(epochs) / multiplier, delta)
+
+
+def fixed_size_epsilon(training: Training, delta: float) -> float | None:
+    """Epsilon of batches of fixed size, where each unit has one term: it is drawn, and moves the sum by two clips.
+
+    By joint convexity, as for several terms (Daigavane et al. 2021, Theorem 1).
+    """
+    steps, multiplier, rate = training.steps, training.noise_multiplier, rate_of(training)
+    if training.sampling != "fixed-size" or steps is None or multiplier is None or rate is None or not delta:
+        return None
+    if training.batch_size is not None and training.examples is not None:
+        rate = min(1.0, max(rate, training.batch_size / training.examples))
+    with np.errstate(divide="ignore"):
+        chances = np.log([1 - rate, rate])
+    return epsilon_of_renyi(steps * renyi_of_terms(chances, multiplier * (training.sensitivity or 1.0)), delta)
 
 
 def group(release: Release, claim: Claim) -> int | None:
@@ -142,39 +165,71 @@ def spent(release: Release, statement: Statement) -> Spent | None:
     if isinstance(release, Training):
         return _spent_training(release, claim, share) if many == 1 else None
     assert isinstance(release, Noise)
-    if release.mechanism in {"gaussian", "discrete-gaussian"}:
-        return _spent_gaussian(release, share, many)
-    return _spent_pure(release, many)
+    if release.mechanism == "other":
+        return _spent_as_stated(release, many)
+    if release.mechanism in GAUSSIAN or needs_delta(release):
+        return _spent_with_delta(release, claim, share, many)
+    return _spent_pure(release, claim, many)
 
 
-def _spent_pure(release: Noise, many: int) -> Spent | None:
-    """Pure epsilons, and stated ones with a delta, of which nothing but basic composition is known."""
-    pure = release.epsilon if release.epsilon is not None else noise_epsilon(release, 0.0)
-    delta = release.times * (release.delta or 0.0) if release.mechanism == "other" else 0.0
-    if pure is None or (delta and many > 1):
+def _spent_as_stated(release: Noise, many: int) -> Spent | None:
+    """Only an epsilon is known, and a delta."""
+    delta = release.times * (release.delta or 0.0)
+    if release.epsilon is None or (delta and many > 1):
         return None
-    total = release.times * many * pure
+    total = release.times * many * release.epsilon
     if delta:
         return Spent(release.name, total, delta, None)
-    one = renyi_of_pure(many * pure)
+    one = many * release.epsilon
+    return Spent(release.name, total, 0.0, release.times * renyi_of_pure(one), rho=release.times * one**2 / 2)
+
+
+def _spent_pure(release: Noise, claim: Claim, many: int) -> Spent | None:
+    """Noise that needs no delta."""
+    kept = account_of(release, claim.adjacency, many)
+    one = many * release.epsilon if release.epsilon is not None else kept.sound(0.0) if kept else math.inf
+    if math.isinf(one):
+        return None
+    renyi = renyi_of_pure(one)
     if release.mechanism == "laplace" and release.scale is not None and release.sensitivity is not None:
-        one = renyi_of_laplace(release.scale / (many * release.sensitivity))
-    return Spent(release.name, total, 0.0, release.times * one, rho=release.times * (many * pure) ** 2 / 2)
+        renyi = np.minimum(renyi, _renyi_of_laplace(release, claim.adjacency, many, one))
+    return Spent(release.name, release.times * one, 0.0, release.times * renyi, rho=release.times * one**2 / 2)
 
 
-def _spent_gaussian(release: Noise, share: float, many: int) -> Spent | None:
-    if release.sensitivity is None or release.scale is None:
+def _renyi_of_laplace(release: Noise, adjacency: Adjacency, many: int, pure: float) -> Floats:
+    """Of Laplace noise, or of the bound for any noise where a sample or a group leaves no other."""
+    assert release.scale is not None
+    assert release.sensitivity is not None
+    if not is_sampled(release):
+        return renyi_of_laplace(release.scale / (many * release.sensitivity))
+    proven = relations(release, adjacency)[0]
+    if proven is None or many > 1:
+        return renyi_of_pure(pure)
+    whole = renyi_of_laplace(release.scale / (proven.many * release.sensitivity))
+    found = renyi_drawn(release, adjacency, whole, pure)
+    return renyi_of_pure(pure) if found is None else found
+
+
+def _spent_with_delta(release: Noise, claim: Claim, share: float, many: int) -> Spent | None:
+    """Gaussian noise, and other noise that promises nothing at delta 0."""
+    kept = account_of(release, claim.adjacency, many)
+    one = release.epsilon if release.epsilon is not None and many == 1 else kept.sound(share) if kept else math.inf
+    plain = release.mechanism in GAUSSIAN and release.scale is not None and release.sensitivity is not None
+    if math.isinf(one) and not (plain and kept):
         return None
-    distance = many * release.sensitivity / release.scale
-    if release.epsilon is not None and many == 1:
-        one = release.epsilon
-    elif share > 0:
-        one = exact_epsilon(distance, share)
-    else:
-        return None
-    total = math.sqrt(release.times) * distance
-    rho = total**2 / 2
-    return Spent(release.name, release.times * one, release.times * share, ORDERS * rho, total, rho)
+    total, delta = release.times * one, release.times * share
+    if not plain or kept is None:
+        return Spent(release.name, total, delta, None)
+    distance = many * (release.sensitivity or 0.0) / (release.scale or 1.0)
+    if is_sampled(release):
+        proven = relations(release, claim.adjacency)[0]
+        if proven is None or many > 1:
+            return Spent(release.name, total, delta, None)
+        renyi = renyi_drawn(release, claim.adjacency, ORDERS * (proven.many * distance) ** 2 / 2, math.inf)
+        return Spent(release.name, total, delta, None if renyi is None else release.times * renyi)
+    rho = release.times * distance**2 / 2
+    exact = math.sqrt(release.times) * distance if release.mechanism == "gaussian" else None
+    return Spent(release.name, total, delta, ORDERS * rho, exact, rho)
 
 
 def _spent_training(release: Training, claim: Claim, share: float) -> Spent | None:
@@ -198,83 +253,23 @@ def delta_of(release: Release, statement: Statement) -> float:
 
 def needs_delta(release: Release) -> bool:
     """Whether its noise promises nothing at delta 0."""
-    return isinstance(release, Training) or (
-        isinstance(release, Noise) and release.mechanism in {"gaussian", "discrete-gaussian"}
-    )
+    if not isinstance(release, Noise):
+        return True
+    smooth = release.mechanism == "smooth-sensitivity" and release.law in {"laplace", "gaussian"}
+    return smooth or release.mechanism in {*GAUSSIAN, "propose-test-release"}
 
 
-def noise_epsilon(noise: Noise, delta: float) -> float | None:
-    """Epsilon that follows from sensitivity and noise, once; None where the statement does not tell.
-
-    Laplace: sensitivity / scale (Dwork et al. 2006). Gaussian: exactly (Balle and Wang 2018, Theorem 8), also for
-    the discrete one. Randomised response: ln(p / (1 - p)) for each bit.
-    """
+def scale_needed(noise: Noise, epsilon: float, delta: float, many: int) -> float | None:
+    """The least scale of plain noise for an epsilon; for answers the largest probability of a true one."""
     if noise.sensitivity is None:
         return None
-    if noise.mechanism == "randomised-response" and noise.truthful is not None:
-        return noise.sensitivity * math.log(noise.truthful / (1 - noise.truthful))
-    if noise.scale is None or noise.mechanism == "other":
-        return None
+    sensitivity = many * noise.sensitivity
+    if noise.mechanism in {"randomised-response", "k-ary-response"}:
+        others = (noise.choices or 2) - 1 if noise.mechanism == "k-ary-response" else 1
+        return 1 / (1 + others * math.exp(-epsilon / sensitivity))
     if noise.mechanism in {"laplace", "discrete-laplace"}:
-        return noise.sensitivity / noise.scale
-    return exact_epsilon(noise.sensitivity / noise.scale, delta) if delta else None
-
-
-def noise_needed(noise: Noise, epsilon: float, delta: float) -> float | None:
-    """The least scale for an epsilon; for randomised response the largest probability of a true answer."""
-    if noise.sensitivity is None:
-        return None
-    if noise.mechanism == "randomised-response":
-        return 1 / (1 + math.exp(-epsilon / noise.sensitivity))
-    if noise.mechanism in {"laplace", "discrete-laplace"}:
-        return noise.sensitivity / epsilon
-    if noise.mechanism == "other" or not delta:
-        return None
-    return noise.sensitivity / distance_of(epsilon, delta)
-
-
-def together(parts: list[Spent], delta: float) -> dict[str, float]:
-    """Epsilon of all releases at the claim's delta, by every composition that applies.
-
-    Basic: sums (Dwork and Roth 2014, section 3.5). zCDP: Bun and Steinke 2016, Propositions 1.3 and 1.4. Renyi:
-    Mironov 2017, Proposition 1. Gaussian: exact, if nothing else is there (Dong, Roth and Su 2022, Corollary 3.3).
-    """
-    ways: dict[str, Callable[[], float | None]] = {
-        "basic": lambda: sum(part.epsilon for part in parts),
-        "zcdp": lambda: _zcdp(parts, delta),
-        "rdp": lambda: _renyi(parts, delta),
-        "gaussian": lambda: _gaussian(parts, delta),
-    }
-    found = {name: way() for name, way in ways.items()}
-    return {name: epsilon for name, epsilon in found.items() if epsilon is not None and math.isfinite(epsilon)}
-
-
-def _renyi(parts: list[Spent], delta: float) -> float | None:
-    known = [part.renyi for part in parts if part.renyi is not None]
-    if not delta or len(known) < len(parts):
-        return None
-    return epsilon_of_renyi(np.sum(known, axis=0), delta)
-
-
-def _zcdp(parts: list[Spent], delta: float) -> float | None:
-    """Of plain Gaussian noise and pure guarantees; sampled training has no such number."""
-    known = [part.rho for part in parts if part.rho is not None]
-    if not delta or len(known) < len(parts):
-        return None
-    rho = sum(known)
-    return rho + 2 * math.sqrt(rho * math.log(1 / delta))
-
-
-def _gaussian(parts: list[Spent], delta: float) -> float | None:
-    distances = [part.distance for part in parts if part.distance is not None]
-    if not delta or len(distances) < len(parts):
-        return None
-    return exact_epsilon(math.hypot(*distances), delta)
-
-
-def exact_epsilon(distance: float, delta: float) -> float:
-    """Epsilon of Gaussian noise; beyond any that can be claimed, as much as 10,000 deviations have."""
-    return epsilon_of(min(distance, 1e4), delta)
+        return sensitivity / epsilon
+    return sensitivity / distance_of(epsilon, delta) if noise.mechanism == "gaussian" and delta else None
 
 
 @cache

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from ...settings import Settings
 from .claim_accounts import rate_of
+from .claim_noise_rules import whole_numbers
 from .claim_remark import Remark, lacking, where
 from .claim_sensitivity import couples, owns_many
 from .claim_statement import Bound, Claim, Noise, Release, Statement, Training, Unit
@@ -34,6 +35,10 @@ HARMLESS: dict[str, frozenset[Unit]] = {
     "degree": frozenset({"node-label"}),
 }
 """What is public under a unit of which it says nothing."""
+
+
+CHOICES = frozenset({"randomised-response", "k-ary-response", "exponential", "permute-and-flip"})
+"""Mechanisms that tell one of a few answers, and no number with noise on it."""
 
 
 def unit_told(statement: Statement) -> Iterator[Remark]:
@@ -128,7 +133,7 @@ def seeds(statement: Statement) -> Iterator[Remark]:
 def float_noise(statement: Statement) -> Iterator[Remark]:
     """Floating-point noise has gaps, which tell what it was added to."""
     for release in statement.releases:
-        if release.sampler == "float" and getattr(release, "mechanism", None) != "randomised-response":
+        if release.sampler == "float" and getattr(release, "mechanism", None) not in CHOICES:
             says = "noise in floating point has gaps that can give away what it was added to; no proof covers it"
             do = "use discrete noise (gaudit.mechanisms.exact_noise), or Opacus with secure_mode=True"
             yield Remark("float-noise", "note", where(release), says, do, "Mironov 2012")
@@ -165,14 +170,30 @@ def _of_claim(claim: Claim) -> list[str]:
     return lacking(claim, "told", *(["units"] if claim.delta else []))
 
 
+NEEDED: dict[str, tuple[str, ...]] = {
+    "randomised-response": ("sensitivity", "truthful"),
+    "k-ary-response": ("sensitivity", "truthful", "choices"),
+    "exponential": ("sensitivity", "scale"),
+    "permute-and-flip": ("sensitivity", "scale"),
+    "sparse-vector": ("sensitivity", "threshold_scale", "query_scale", "positives", "answers"),
+    "propose-test-release": ("sensitivity", "scale", "test_scale", "threshold"),
+    "smooth-sensitivity": ("norm", "scale", "law", "beta"),
+    "other": ("epsilon",),
+}
+"""Facts that a mechanism's account needs; of other noise sensitivity, norm and scale."""
+
+
 def _of_noise(noise: Noise) -> list[str]:
-    common: list[str] = lacking(noise, "seed", "sampler")
-    if noise.mechanism == "other":
-        return lacking(noise, "epsilon") + common
-    if noise.mechanism == "randomised-response":
-        return lacking(noise, "sensitivity", "truthful") + common
-    apart = ["tensors", "clip"] if noise.clipping == "per-tensor" else []
-    return lacking(noise, "sensitivity", "norm", "scale", *apart) + common
+    names = [*NEEDED.get(noise.mechanism, ("sensitivity", "norm", "scale"))]
+    if noise.clipping == "per-tensor":
+        names += ["tensors", "clip"]
+    if noise.sampling not in (None, "none") or noise.sample_rate is not None:
+        names += ["sampling", "sample_rate"]
+    if noise.answers == "new value":
+        names.append("value_scale")
+    if noise.mechanism in {"discrete-laplace", "discrete-gaussian"} and not whole_numbers(noise):
+        names.append("grid")
+    return lacking(noise, *names, "seed", "sampler")
 
 
 def _of_training(training: Training, claim: Claim) -> list[str]:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable
 
-from .claim_budget_rules import budget, deltas, noise_scale, norm_of_sensitivity, selection
+from .claim_budget_rules import budget, deltas, selection
 from .claim_design_rules import (
     data_dependent_bound,
     float_noise,
@@ -12,6 +12,15 @@ from .claim_design_rules import (
     seeds,
     unit_of_example,
     unit_told,
+)
+from .claim_noise_rules import (
+    broken_sparse_vector,
+    failing_tests,
+    local_sensitivity,
+    noise_scale,
+    norm_of_sensitivity,
+    off_the_grid,
+    sampling_relation,
 )
 from .claim_remark import Lint, Remark
 from .claim_statement import Statement
@@ -39,6 +48,11 @@ RULES: tuple[Rule, ...] = (
     training_epsilon,
     noise_scale,
     norm_of_sensitivity,
+    off_the_grid,
+    sampling_relation,
+    local_sensitivity,
+    failing_tests,
+    broken_sparse_vector,
     budget,
     deltas,
     selection,

@@ -52,6 +52,8 @@ def clips_needed(training: Training, claim: Claim) -> float | None:
             return parts * 4 * terms_of(training.neighbour_bound, training.layers - 1)
         spared = 1 if gone == 1 and training.sampling in {"poisson", "full batch"} else 0
         return parts * (2 * terms_of(training.neighbour_bound, training.layers) - spared)
+    if training.sampling == "fixed-size" and training.sample_rate != 1:
+        gone = 2  # another term is in the batch for one that is gone
     if owns_many(training, unit):
         return None if training.examples_per_unit is None else parts * gone * training.examples_per_unit
     return parts * gone

@@ -18,6 +18,23 @@ TINY, HUGE, MANY = 1e-12, 1e12, 10**9
 Unit = Literal["edge", "node", "node-label", "client", "graph"]
 Composition = Literal["basic", "zcdp", "rdp", "gaussian", "prv"]
 
+Mechanism = Literal[
+    "laplace",
+    "discrete-laplace",
+    "gaussian",
+    "discrete-gaussian",
+    "randomised-response",
+    "k-ary-response",
+    "exponential",
+    "permute-and-flip",
+    "sparse-vector",
+    "propose-test-release",
+    "smooth-sensitivity",
+    "other",
+]
+SAMPLED = ("laplace", "discrete-laplace", "gaussian", "discrete-gaussian")
+"""Mechanisms for which a sample of the units is accounted for."""
+
 
 class Claim(Settings):
     """What is promised."""
@@ -70,9 +87,7 @@ class Release(Settings):
 class Noise(Release):
     """Numbers with noise on them, or answers that are true with some probability."""
 
-    mechanism: Literal[
-        "laplace", "discrete-laplace", "gaussian", "discrete-gaussian", "randomised-response", "other"
-    ] = Field(description="what the noise is; other: its epsilon is taken as stated")
+    mechanism: Mechanism = Field(description="what the noise is; other: its epsilon is taken as stated")
     sensitivity: float | None = Field(
         None,
         ge=TINY,
@@ -83,10 +98,69 @@ class Noise(Release):
         None, description="in which norm that is; any, if it is one number"
     )
     scale: float | None = Field(
-        None, ge=TINY, le=HUGE, description="of Laplace noise; the deviation of Gaussian noise"
+        None,
+        ge=TINY,
+        le=HUGE,
+        description="of Laplace noise; the deviation of Gaussian noise; in smooth bounds for smooth-sensitivity; "
+        "the fall of a score by which its chance falls e-fold, for a choice",
+    )
+    grid: float | None = Field(
+        None, ge=TINY, le=HUGE, description="discrete noise: the step of its values, 1 for whole numbers"
+    )
+    calibrated_to: Literal["global", "local", "smooth"] | None = Field(
+        None,
+        description="for which sensitivity the noise is: the most of any data (global), of these data (local), or "
+        "a smooth bound of that",
+    )
+    law: Literal["laplace", "gaussian", "cauchy"] | None = Field(
+        None, description="smooth-sensitivity: what the noise is, cauchy with density 1 / (pi (1 + z^2))"
+    )
+    beta: float | None = Field(
+        None, gt=0, le=HUGE, description="smooth-sensitivity: the bound changes by e^beta at most for one unit"
+    )
+    sampling: Literal["poisson", "without-replacement", "none"] | None = Field(
+        None,
+        description="how units are drawn for Laplace or Gaussian noise: each alone (poisson), so many of them "
+        "(without-replacement), or all (none)",
+    )
+    sample_rate: float | None = Field(None, gt=0, le=1, description="the chance of a unit to be drawn")
+    sensitivity_for: Literal["add/remove", "replace", "both"] | None = Field(
+        None, description="with sampling: for which change of a unit the sensitivity is, if not the claim's"
     )
     truthful: float | None = Field(
-        None, ge=0.5, lt=1, description="randomised response: probability that a bit is told as it is"
+        None, gt=0, lt=1, description="randomised response: probability that an answer is told as it is"
+    )
+    choices: int | None = Field(
+        None, ge=2, le=MANY, description="k-ary-response: possible answers; false ones are all as likely"
+    )
+    monotone: bool = Field(
+        False, description="a choice or sparse-vector: one unit can only raise all scores, or only lower all"
+    )
+    test_scale: float | None = Field(
+        None, ge=0, le=HUGE, description="propose-test-release: scale of Laplace noise on the distance; 0: none"
+    )
+    threshold: float | None = Field(
+        None, ge=0, le=HUGE, description="propose-test-release: noisy distance above which there is a release"
+    )
+    threshold_scale: float | None = Field(
+        None, ge=0, le=HUGE, description="sparse-vector: scale of Laplace noise on the threshold; 0: none"
+    )
+    query_scale: float | None = Field(
+        None, ge=0, le=HUGE, description="sparse-vector: scale of Laplace noise on each query; 0: none"
+    )
+    positives: int | Literal["unlimited"] | None = Field(
+        None, description="sparse-vector: answers above the threshold after which it stops, or unlimited"
+    )
+    refreshed: bool = Field(
+        False, description="sparse-vector: the threshold's noise is drawn anew after each answer above"
+    )
+    answers: Literal["above or below", "tested value", "new value"] | None = Field(
+        None,
+        description="sparse-vector: what is told of a query above: that it is, the noisy value that was tested, or "
+        "one with new noise",
+    )
+    value_scale: float | None = Field(
+        None, ge=TINY, le=HUGE, description="sparse-vector: scale of Laplace noise on new values"
     )
     clip: float | None = Field(
         None,
@@ -94,6 +168,21 @@ class Noise(Release):
         le=HUGE,
         description="norm that one unit's part of what is released is clipped to, where it is clipped",
     )
+
+    @model_validator(mode="after")
+    def _is_possible(self) -> "Noise":
+        counted = self.mechanism in {"randomised-response", "k-ary-response"} and self.sensitivity is not None
+        if counted and self.sensitivity % 1:  # type: ignore[operator]
+            raise ValueError("sensitivity counts the answers that one unit changes: expected a whole number")
+        if self.mechanism == "randomised-response" and (self.choices or 2) > 2:
+            raise ValueError("randomised-response has 2 choices: for more say mechanism = 'k-ary-response'")
+        if self.mechanism == "randomised-response" and (self.truthful or 0.5) < 0.5:
+            raise ValueError("truthful is below 0.5: count the other answer as the true one")
+        if isinstance(self.positives, int) and not 1 <= self.positives <= MANY:
+            raise ValueError(f"positives is {self.positives}: expected a number from 1, or 'unlimited'")
+        if self.sampling not in (None, "none") and self.mechanism not in SAMPLED:
+            raise ValueError(f"sampling is known for {', '.join(SAMPLED)} noise, and this is {self.mechanism}")
+        return self
 
 
 class Training(Release):

@@ -19,9 +19,9 @@ from gaudit.audit.lint.claim_accounts import (
     renyi_of_coupled,
     renyi_of_training,
     spent,
-    together,
     unsampled_epsilon,
 )
+from gaudit.audit.lint.claim_composition import together
 from gaudit.audit.lint.claim_sensitivity import clips_needed
 from gaudit.audit.lint.claim_statement import Statement
 from gaudit.mechanisms.gaussian import epsilon_of
@@ -197,4 +197,4 @@ def test_shuffled_epochs_count_once_each():
     shuffled = statement("mlp", training__sampling="shuffled").training[0]  # 1000 steps at 0.01: 10 epochs
     assert unsampled_epsilon(shuffled, 1e-5) == epsilon_of(math.sqrt(10) / 1.1, 1e-5)
     fixed = statement("mlp", training__sampling="fixed-size").training[0]
-    assert unsampled_epsilon(fixed, 1e-5) == epsilon_of(math.sqrt(1000) / 1.1, 1e-5)
+    assert unsampled_epsilon(fixed, 1e-5) == epsilon_of(2 * math.sqrt(1000) / 1.1, 1e-5)  # two clips a step

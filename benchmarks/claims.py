@@ -3,25 +3,36 @@
     python benchmarks/claims.py bounds --runs 20000
     python benchmarks/claims.py bounds degree-sequence triangles --epsilon 1
     python benchmarks/claims.py broken
+    python benchmarks/claims.py found --epsilon 1 --epsilon 4
+    python benchmarks/claims.py sound --seeds 20
 
 `bounds` prints the epsilon that each registered mechanism is shown to give away, with 99 % confidence, and its
 share of what it promises: how much of an error of its noise would stay unseen. `broken` prints how many of some
 seeds refute each mechanism of tests/support/broken, and accuse each right one: no more than one in a hundred
-should.
+should. `found` prints what a check with `search` and default effort says of each wrong mechanism of
+tests/support/broken/families, whose own inputs need not show the error; every other one, by name, was held out
+while the search was made. `sound` prints how many of some seeds accuse the odd but sound ones beside them.
 """
 
+import sys
+from importlib import import_module
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 
 import click
 
 from gaudit.audit.claims.claim_check import check_claim
+from gaudit.errors import InputError
 from gaudit.mechanisms.mechanism import Mechanism
 from gaudit.registry import find, registered
 
 EPSILONS = (0.5, 1.0, 2.0, 4.0)
 LEVEL = 0.99
-BROKEN = Path(__file__).parents[1] / "tests" / "support" / "broken"
+TESTS = Path(__file__).parents[1] / "tests"
+BROKEN = TESTS / "support" / "broken"
+FAMILIES = ("counts", "tables", "responses", "selections", "networks", "uploads")
+STRICT = 0.999
+"""The level of the command."""
 
 
 @click.group()
@@ -67,6 +78,73 @@ def broken(epsilon: float, runs: int, seeds: int) -> None:
         seconds = sum(check.seconds for check in checks)
         shown = f"{min(found):.2f} to {max(found):.2f}"
         click.echo(row([kind.name, verdict, f"{refuted} of {seeds}", shown, f"{seconds:.1f}"]))
+
+
+@main.command()
+@click.argument("names", nargs=-1)
+@click.option("--epsilon", "epsilons", type=float, multiple=True, default=(1.0, 4.0), show_default=True)
+@click.option("--search/--no-search", default=True, show_default=True)
+@click.option("--runs", type=int, help="As `gaudit check-claim` by default.")
+@click.option("--seed", default=0, show_default=True)
+def found(names: tuple[str, ...], epsilons: tuple[float, ...], search: bool, runs: int | None, seed: int) -> None:
+    """Which of the wrong mechanisms are found, at default effort."""
+    titles = ["mechanism", "held out", *(f"epsilon {epsilon:g}" for epsilon in epsilons), "CPU s"]
+    click.echo(f"{100 * STRICT:g} % confidence, seed {seed}, {'with' if search else 'without'} search\n")
+    click.echo(row(titles) + "\n" + row(["---"] * len(titles)))
+    hits = dict.fromkeys(epsilons, 0)
+    wrong = [kind for name in FAMILIES for kind in defined_in(f"support.broken.families.{name}")]
+    for place, kind in enumerate(sorted(wrong, key=lambda kind: kind.name)):
+        if names and kind.name not in names:
+            continue
+        cells, seconds = [], 0.0
+        for epsilon in epsilons:
+            shown, refuted, cost = one_check(kind(epsilon=epsilon), runs, seed, search)
+            cells.append(shown)
+            hits[epsilon] += refuted
+            seconds += cost
+        click.echo(row([kind.name, "yes" if place % 2 else "no", *cells, f"{seconds:.1f}"]))
+    counts = ", ".join(f"{hit} at epsilon {epsilon:g}" for epsilon, hit in hits.items())
+    click.echo(f"\nfound: {counts}, of {len(names) or len(wrong)}")
+
+
+@main.command()
+@click.option("--epsilon", "epsilons", type=float, multiple=True, default=(1.0, 4.0), show_default=True)
+@click.option("--search/--no-search", default=True, show_default=True)
+@click.option("--runs", type=int, help="As `gaudit check-claim` by default.")
+@click.option("--seeds", default=20, show_default=True)
+def sound(epsilons: tuple[float, ...], search: bool, runs: int | None, seeds: int) -> None:
+    """How often odd but sound mechanisms are accused, and the largest bound."""
+    titles = ["mechanism", *(f"epsilon {epsilon:g}" for epsilon in epsilons), "CPU s"]
+    click.echo(f"{100 * STRICT:g} % confidence, {seeds} seeds, {'with' if search else 'without'} search\n")
+    click.echo(row(titles) + "\n" + row(["---"] * len(titles)))
+    for kind in defined_in("support.sound_mechanisms"):
+        cells, seconds = [], 0.0
+        for epsilon in epsilons:
+            mechanism = kind(epsilon=epsilon)
+            checks = [check_claim(mechanism, runs, seed, level=STRICT, search=search) for seed in range(seeds)]
+            accused, most = sum(check.refuted for check in checks), max(check.measured.low for check in checks)
+            cells.append(f"{accused} accuse, at most {most:.2f}")
+            seconds += sum(check.seconds for check in checks)
+        click.echo(row([kind.name, *cells, f"{seconds:.1f}"]))
+
+
+def one_check(mechanism: Mechanism, runs: int | None, seed: int, search: bool) -> tuple[str, bool, float]:
+    """What a check says, whether it refutes, and its CPU seconds."""
+    try:
+        check = check_claim(mechanism, runs, seed, level=STRICT, search=search)
+    except InputError as error:
+        return str(error), False, 0.0
+    return f"{'found' if check.refuted else 'missed'}, {check.measured.low:.2f}", check.refuted, check.seconds
+
+
+def defined_in(module: str) -> list[type[Mechanism]]:
+    """The mechanisms with a name of their own that a module of the tests defines."""
+    sys.path.insert(0, str(TESTS))
+    try:
+        found = vars(import_module(module)).values()
+    finally:
+        sys.path.remove(str(TESTS))
+    return [kind for kind in found if isinstance(kind, type) and kind.__module__ == module and "name" in vars(kind)]
 
 
 def wrong_one(path: Path) -> type[Mechanism]:

@@ -1,6 +1,7 @@
 """What Gaussian noise promises, exactly (Balle and Wang 2018; Dong, Roth and Su 2022; Canonne et al. 2020)."""
 
 import math
+from functools import lru_cache
 
 import numpy as np
 from scipy.optimize import brentq
@@ -42,6 +43,7 @@ def epsilon_of(distance: float, delta: float) -> float:
     return float(brentq(lambda epsilon: delta_of(distance, epsilon) - delta, 0.0, most, xtol=1e-12))
 
 
+@lru_cache(maxsize=1024)  # mechanisms ask for it in every run
 def distance_of(epsilon: float, delta: float) -> float:
     """The largest distance, in deviations of the noise, that (epsilon, delta) allows.
 

@@ -1,7 +1,8 @@
 """What a claim of privacy is checked on: a mechanism with its promise, and the two inputs that it must hide."""
 
+import copy
 from abc import ABC, abstractmethod
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from pydantic import Field
@@ -23,7 +24,8 @@ class Mechanism(Configured, ABC):
         differ_in: the unit in which its two inputs differ; a promise for another unit is not compared with what is
             measured on them.
         differ_by: whether one of the inputs lacks the unit, has a blank in its place, or another one.
-        gaussian: whether scores of both inputs are normal with one variance, which allows a sharper bound.
+        gaussian: whether scores of both inputs are normal with one variance, which allows a sharper bound. It is
+            tested: scores that do not look so are judged like all others.
     """
 
     kind = "mechanism"
@@ -46,6 +48,16 @@ class Mechanism(Configured, ABC):
     def release(self, data: Any, rng: np.random.Generator) -> Any:
         """Runs it once on an input."""
 
-    @abstractmethod
     def score(self, released: Any) -> float:
-        """The higher, the likelier the unit was there; nothing else than what is released may go into it."""
+        """The higher, the likelier the unit was there; nothing else than what is released may go into it.
+
+        One number. A mechanism without a score of its own is judged by one that is learned from its releases.
+        """
+        raise NotImplementedError(f"'{self.name}' has no score of its own")
+
+    def another(self) -> Self:
+        """A new one with the same settings, which remembers nothing of earlier runs."""
+        try:
+            return type(self)(**self.settings.model_dump())
+        except TypeError:  # made of something else than settings
+            return copy.deepcopy(self)

@@ -4,11 +4,12 @@ All parts of what is released are Gaussian around what the adversary can compute
 ratio is a sum of inner products, and normal under both.
 """
 
+import copy
 import math
 from abc import abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import torch
@@ -63,6 +64,11 @@ class GaussianClaim(Mechanism):
         """Deviation of all noise, in what one unit changes."""
         return accounting.least_noise(self.settings.epsilon, self.settings.delta, self.divergence)
 
+    def another(self) -> Self:
+        """It keeps nothing but its noise, which takes long to compute and follows from the settings."""
+        assert self.noise > 0
+        return copy.copy(self)
+
     @abstractmethod
     def divergence(self, noise: float) -> Floats:
         """Of all that is released."""
@@ -91,6 +97,10 @@ class NoisyTraining(GaussianClaim):
         """What the second input's gradients have more than the first's."""
         without, inside = self.inputs()
         return _expected(inside) - _expected(without)
+
+    def another(self) -> Self:
+        assert self.moved.any()
+        return super().another()
 
     def release(self, data: Records, rng: np.random.Generator) -> float:
         """Trains, and adds up how much each noisy gradient is like what the node would have added."""

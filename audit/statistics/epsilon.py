@@ -29,6 +29,8 @@ from .metrics import Floats, ScoredSubjects, checked
 Validity: TypeAlias = Literal["valid", "heuristic", "indicative"]
 METRIC = "epsilon"
 STEPS = 50  # of a bisection
+NEVER = 2**50  # trials that nobody makes
+ENOUGH_FOR_SHAPE, DOUBT = 300, 1e-3  # trials that show whether scores are normal, and the tests' level
 CHOICE = 0.9999  # confidence at which rules are compared: at 0.95 the best of many owes too much to luck
 NOT_PROVEN = "not independent runs with randomised inclusion: no proof"
 
@@ -62,11 +64,13 @@ def epsilon_lower_bound(
         seed: of the split.
 
     Raises:
-        ValueError: scores are missing or NaN, or a setting is out of its range.
+        ValueError: scores are missing or NaN, or several for a trial, or a setting is out of its range.
 
     Source: Jagielski, Ullman and Oprea (NeurIPS 2020); Nasr et al. (S&P 2021).
     """
-    parts = [np.asarray(part, dtype=float).ravel() for part in (inside, outside)]
+    parts = [np.asarray(part, dtype=float) for part in (inside, outside)]
+    if any(part.ndim != 1 for part in parts):
+        raise ValueError("one score a trial is needed: several numbers of one trial are no independent trials")
     truth, score = checked(np.repeat([True, False], [len(part) for part in parts]), np.concatenate(parts))
     pool = ScoredSubjects(np.arange(len(truth)), score, truth)
     runs = len(truth) if validity == "valid" else 1
@@ -132,6 +136,24 @@ def epsilon_of_counts(
         ratios = [np.log(np.maximum(up - delta, 0)) - np.log(down) for up, down in ((tpr, fpr), (1 - fpr, 1 - tpr))]
     bounds: Floats = np.maximum(0.0, np.maximum(*ratios))
     return bounds
+
+
+def ceiling_of_counts(members: int, non_members: int, delta: float, level: float) -> float:
+    """The epsilon that so many trials show if every one is told apart: more than that they cannot refute."""
+    return float(epsilon_of_counts(members, members, 0, non_members, delta=delta, level=level))
+
+
+def trials_needed(epsilon: float, delta: float, level: float) -> int:
+    """Trials, with the unit and without it each, whose ceiling lies above an epsilon; `NEVER` where none does."""
+    low, high = 1, 2
+    while ceiling_of_counts(high, high, delta, level) <= epsilon:
+        low, high = high, 2 * high
+        if high > NEVER:
+            return NEVER
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if ceiling_of_counts(middle, middle, delta, level) > epsilon else (middle, high)
+    return high
 
 
 def one_run_epsilon(
@@ -282,6 +304,37 @@ def _note(validity: Validity, text: str) -> str:
 
 FARTHEST = 100.0
 """Distances beyond this count as this: its epsilon is above 5,000."""
+
+
+def not_normal(inside: ArrayLike, outside: ArrayLike) -> str | None:
+    """Why these scores may not be taken as two normals of one variance, in a few words; None if nothing shows.
+
+    Skewness and kurtosis of what is left without the means (D'Agostino and Pearson 1973), its distance from the
+    normal law (Lilliefors 1967), the ratio of the variances, and whether scores repeat. The level is such that
+    normal scores are doubted once in some hundred times, which costs sharpness and never correctness.
+    """
+    from scipy.stats import f, kstest, normaltest
+
+    one, other = (np.asarray(part, dtype=float) for part in (inside, outside))
+    if min(len(one), len(other)) < ENOUGH_FOR_SHAPE:
+        return f"fewer than {ENOUGH_FOR_SHAPE} trials cannot show that scores are normal"
+    if not (np.isfinite(one).all() and np.isfinite(other).all()) or min(one.std(), other.std()) == 0:
+        return "scores do not vary, or are infinite"
+    if any(len(np.unique(part)) < 0.99 * len(part) for part in (one, other)):
+        return "scores repeat"
+    ratio = one.var(ddof=1) / other.var(ddof=1)
+    if 2 * min(f.cdf(ratio, len(one) - 1, len(other) - 1), f.sf(ratio, len(one) - 1, len(other) - 1)) < DOUBT:
+        return "the scores' variance depends on the input"
+    for part in (
+        one,
+        other,
+        np.concatenate([(one - one.mean()) / one.std(), (other - other.mean()) / other.std()]),
+    ):
+        rest = (part - part.mean()) / part.std(ddof=1)
+        lilliefors = kstest(rest, "norm").statistic * (np.sqrt(len(rest)) - 0.01 + 0.85 / np.sqrt(len(rest)))
+        if normaltest(rest).pvalue < DOUBT or lilliefors > 1.25:
+            return "scores are not normal"
+    return None
 
 
 def gaussian_epsilon(inside: ArrayLike, outside: ArrayLike, delta: float, level: float = 0.95) -> Finding:

@@ -93,6 +93,23 @@ def test_a_plain_network_has_each_linked_pair_once_and_nothing_else(network):
     assert plain.groups is network.groups
 
 
+@given(networks(), st.sets(st.sampled_from(["weights", "types"])))
+def test_telling_keeps_what_is_named_and_sums_the_weights_of_a_pair(network, keep):
+    told = network.telling(keep)
+    assert linked(told) == linked(network)
+    assert (told.weights is None, told.types is None) == (
+        network.weights is None or "weights" not in keep,
+        network.types is None or "types" not in keep,
+    )
+    if told.types is None:
+        assert told.size == len(linked(network))
+    if told.weights is not None:
+        for low, high in linked(network):
+            there = [(n.edges[0] == low) & (n.edges[1] == high) for n in (network, told)]
+            assert told.weights[there[1]].sum() == network.weights[there[0]].sum()
+    assert (told.nodes, told.groups) == (network.nodes, network.groups)
+
+
 @given(networks())
 def test_adjacency_is_symmetric_and_one_where_there_is_an_edge(network):
     dense = np.zeros((network.nodes, network.nodes))
@@ -151,7 +168,7 @@ def rewired(draw):
 def test_with_edges_links_exactly_the_pairs_and_keeps_what_is_known_of_old_ones(case, seed):
     network, nodes, pairs = case
     ends = np.array(pairs, dtype=np.int64).reshape(-1, 2).T
-    other = network.with_edges(rng(seed).permutation(codes(*ends, nodes)), rng(seed), nodes)
+    other = network.with_edges(rng(seed).permutation(codes(*ends, nodes)), rng(seed), nodes, hidden=False)
     assert other.nodes == nodes
     assert linked(other) == set(pairs)
     old = {row for row in rows_of(network) if row[:2] in set(pairs)}
@@ -159,8 +176,23 @@ def test_with_edges_links_exactly_the_pairs_and_keeps_what_is_known_of_old_ones(
     for u, v, weight, kind in rows_of(other) - old:  # new edges are like some old one
         assert (u, v) not in linked(network)
         assert (weight, kind) in {row[2:] for row in rows_of(network)}
-    same = network.with_edges(codes(*ends, nodes), rng(seed), nodes)
+    same = network.with_edges(codes(*ends, nodes), rng(seed), nodes, hidden=False)
     assert rows_of(same) == rows_of(other)
+
+
+@given(rewired(), st.integers(0, 3))
+def test_hidden_weights_are_weights_of_old_edges_and_types_stay(case, seed):
+    network, nodes, pairs = case
+    ends = np.array(pairs, dtype=np.int64).reshape(-1, 2).T
+    other = network.with_edges(codes(*ends, nodes), rng(seed), nodes)
+    assert linked(other) == set(pairs)
+    assert {(u, v, t) for u, v, _, t in rows_of(network) if (u, v) in set(pairs)} <= {
+        (u, v, t) for u, v, _, t in rows_of(other)
+    }
+    if network.weights is not None:
+        assert set(other.weights) <= set(network.weights)
+        if set(pairs) <= linked(network):  # nothing is new
+            assert rows_of(other) <= rows_of(network)
 
 
 def test_with_edges_draws_from_all_edges_alike():

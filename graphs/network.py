@@ -1,6 +1,7 @@
 """A graph as it is published: nodes and undirected edges, and what is known of the edges."""
 
 import hashlib
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self
@@ -105,9 +106,20 @@ class Network:
 
     def plain(self) -> "Network":
         """The same without weights and types: one edge wherever there is any."""
-        if self.types is None:
-            return self if self.weights is None else replace(self, weights=None)
-        return Network(self.nodes, np.stack(ends(distinct(self.codes), self.nodes)), groups=self.groups)
+        return self.telling(())
+
+    def telling(self, keep: Collection[str]) -> "Network":
+        """The same with weights and types only where ``keep`` names them ("weights", "types").
+
+        Where types go, several edges of a pair become one, and weights that stay are their sums.
+        """
+        weights = self.weights if "weights" in keep else None
+        if self.types is None or "types" in keep:
+            return self if weights is self.weights else replace(self, weights=None)
+        pairs, sums = distinct(self.codes), None
+        if weights is not None:
+            sums = np.bincount(np.searchsorted(pairs, self.codes), weights, minlength=len(pairs))
+        return Network(self.nodes, np.stack(ends(pairs, self.nodes)), sums, groups=self.groups)
 
     def igraph(self) -> Any:
         """An ``igraph.Graph`` of the plain network."""

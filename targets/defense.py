@@ -59,6 +59,7 @@ class Defense(Configured):
         node_wise: whether what it makes of a node follows from that node alone, by coins of its own: a private
             training on the result keeps its promise then.
         acts_on: the messages that it changes, by what they carry; None where it acts elsewhere.
+        publishes: what it tells of edges besides their ends, as its guarantee is about that: "weights", "types".
     """
 
     kind = "defense"
@@ -72,6 +73,7 @@ class Defense(Configured):
     guarantee: ClassVar[str | None] = None
     node_wise: ClassVar[bool] = False
     acts_on: ClassVar[Carrying | None] = None
+    publishes: ClassVar[tuple[str, ...]] = ()
 
     @classmethod
     def preset(cls, preset: str) -> dict[str, Any]:
@@ -140,7 +142,7 @@ class Watched(Defense):
         self._defense, self.settings = defense, defense.settings
         self.called, self.graphs_changed = set[str](), False
         # what targets ask of a defense besides its hooks
-        asked = ("name", "phrase", "guarantee", "needs_shared_model", "node_wise", "acts_on")
+        asked = ("name", "phrase", "guarantee", "needs_shared_model", "node_wise", "acts_on", "publishes")
         vars(self).update({name: getattr(defense, name) for name in asked})
 
     def promise(self) -> "Guarantee | None":

@@ -44,6 +44,7 @@ class ClusterEdges(Defense):
     phrase = "with edges counted between classes"
     strength = "k"
     sweep = (5, 10, 20, 50)
+    publishes = ("types",)
     alternative = "random-edit"
     guarantee = (
         "every class has at least k nodes, no edge of the sensitive type is counted, and of the others only "

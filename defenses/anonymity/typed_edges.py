@@ -29,6 +29,7 @@ class IntactEdges(Defense):
 
     name = "intact-edges"
     phrase = "without the sensitive edges"
+    publishes = ("types",)
     alternative = "random-edit"
     guarantee = "no edge of the sensitive type is published; what the others tell of them they still tell"
     Settings = IntactEdgesSettings
@@ -64,6 +65,7 @@ class PartialEdges(Defense):
     phrase = "without the sensitive edges and a part of the others"
     strength = "share"
     sweep = (0.25, 0.5, 0.75)
+    publishes = ("types",)
     alternative = "random-edit"
     guarantee = (
         "no edge of the sensitive type is published, and of each other type the stated share is missing; what the "

@@ -93,6 +93,23 @@ def test_a_plain_network_has_each_linked_pair_once_and_nothing_else(network):
     assert plain.groups is network.groups
 
 
+@given(networks(), st.sets(st.sampled_from(["weights", "types"])))
+def test_telling_keeps_what_is_named_and_sums_the_weights_of_a_pair(network, keep):
+    told = network.telling(keep)
+    assert linked(told) == linked(network)
+    assert (told.weights is None, told.types is None) == (
+        network.weights is None or "weights" not in keep,
+        network.types is None or "types" not in keep,
+    )
+    if told.types is None:
+        assert told.size == len(linked(network))
+    if told.weights is not None:
+        for low, high in linked(network):
+            there = [(n.edges[0] == low) & (n.edges[1] == high) for n in (network, told)]
+            assert told.weights[there[1]].sum() == network.weights[there[0]].sum()
+    assert (told.nodes, told.groups) == (network.nodes, network.groups)
+
+
 @given(networks())
 def test_adjacency_is_symmetric_and_one_where_there_is_an_edge(network):
     dense = np.zeros((network.nodes, network.nodes))

@@ -123,7 +123,7 @@ def test_accounts_of_one_attack_change_nothing_for_the_others(defense):
     alone = run_trial(TrialPlan("publish", FEW, *defense, others, 0, 0), graph)
     beside = (AttackPlan("active-walk"), *others)
     joined = run_trial(TrialPlan("publish", {**FEW, "accounts": 10}, *defense, beside, 0, 0), graph)
-    assert not alone.refused and not joined.refused
+    assert not {**alone.refused, **joined.refused}
     assert (alone.kept, alone.utility.test) == (joined.kept, joined.utility.test)
     for one, two in zip(alone.attacked, joined.attacked[1:], strict=True):
         assert one.judged.subjects.tobytes() == two.judged.subjects.tobytes()
@@ -132,12 +132,15 @@ def test_accounts_of_one_attack_change_nothing_for_the_others(defense):
 
 
 def test_planted_accounts_find_their_targets_beside_other_attacks():
+    """All who are linked to an account are in question; alone with its accounts is each target, and few others."""
     plans = (AttackPlan("refinement"), AttackPlan("active-walk"))
-    settings = {**FEW, "accounts": 10, "account_targets": 5}
+    settings = {**FEW, "accounts": 10, "account_targets": 20}
     graph = data_of(uneven_network(500, 2500, 0))
     (_, walk) = run_trial(TrialPlan("publish", settings, "none", {}, plans, 0, 0), graph).attacked
     assert "of its own accounts" in walk.knowledge
-    assert np.median(walk.judged.score[walk.judged.truth]) == 1
+    own = walk.judged.score[walk.judged.truth]
+    assert (own > 0).all()
+    assert (own == 1).sum() >= 20
 
 
 def test_structure_is_the_utility_of_a_network_without_labels():

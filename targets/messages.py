@@ -31,6 +31,7 @@ class Carries(StrEnum):
     IDS = "ids of nodes"
     CONDENSED = "a condensed graph"
     GRAPH = "a graph"
+    GRAPH_WITH_ACCOUNTS = "a graph with accounts that an adversary opened"
     TRANSFORMATION = "a transformation of features"
 
 
@@ -237,6 +238,8 @@ ENCODER_KIND = declare("ib-encoder", Carries.TRANSFORMATION, routes=[])
 
 PUBLISHED_KIND = declare("published-graph", Carries.GRAPH, routes=_OUT)
 """A network under published names."""
+ACCOUNTS_KIND = declare("published-graph-with-accounts", Carries.GRAPH_WITH_ACCOUNTS, routes=_OUT)
+"""The same network as it would have been published had an adversary opened accounts in it before."""
 
 RELEASED_GRAPH = Carrying.any_of(Carries.CONDENSED, to="public")
 """What an outsider holds of a condensation."""
@@ -244,3 +247,5 @@ TRANSFORMATION = Carrying.any_of(Carries.TRANSFORMATION)
 """How features become what a pipeline sees."""
 PUBLISHED_GRAPH = Carrying.any_of(Carries.GRAPH)
 """A network that was published."""
+GRAPH_WITH_ACCOUNTS = Carrying.any_of(Carries.GRAPH_WITH_ACCOUNTS)
+"""A network that was published with an adversary's accounts in it."""

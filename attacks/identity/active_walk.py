@@ -9,6 +9,7 @@ from pydantic import Field
 from ...errors import InputError
 from ...graphs.network import Ints, Network, Original
 from ...settings import Settings
+from ...targets.messages import GRAPH_WITH_ACCOUNTS
 from .identity_attack import Candidates, Facts, IdentityAttack, shared
 from .walk_recovery import BUDGET, Found, Pattern, find, marked, marks
 
@@ -34,6 +35,8 @@ class ActiveWalk(IdentityAttack):
     """
 
     name: ClassVar[str] = "active-walk"
+    needs = (GRAPH_WITH_ACCOUNTS,)
+    opens_accounts = True
     Settings = RecoverySettings
     settings: RecoverySettings
 

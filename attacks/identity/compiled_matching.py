@@ -9,8 +9,11 @@ matched neighbours whenever it is asked for, in scratch space as large as the ot
 
 import math
 
+import numpy as np
 from numba import njit
 
+SAME = 1e-9
+"""Relative difference up to which two candidates fit equally well."""
 compiled = njit(nogil=True, cache=True)
 
 
@@ -93,6 +96,108 @@ def percolation_round(threshold, one, other, image, preimage, stale, weight, sco
             waken(node, one, stale)
             matched += 1
     return matched
+
+
+@compiled
+def marks_of(node, one, other, image, score, touched):
+    """As `evidence`, but of all nodes of the other graph, matched ones too, and each neighbour counts 1."""
+    start, ends = one
+    start_other, ends_other = other
+    count = 0
+    for place in range(start[node], start[node + 1]):
+        known = image[ends[place]]
+        if known < 0:
+            continue
+        for far in range(start_other[known], start_other[known + 1]):
+            candidate = ends_other[far]
+            if score[candidate] == 0:
+                touched[count] = candidate
+                count += 1
+            score[candidate] += 1
+    return count
+
+
+@compiled
+def likeness(marks, node, one, candidate, other, density):
+    """How well a candidate fits: the square of its marks, times the ratio of the two degrees, the smaller first.
+
+    ``density`` is by how much degrees of the other graph are larger as a whole. With the product of the degrees in
+    place of their ratio it would be the squared cosine of neighbourhoods, which prefers nodes that are too small.
+    """
+    mine = density * (one[0][node + 1] - one[0][node])
+    theirs = other[0][candidate + 1] - other[0][candidate]
+    return marks * marks * min(mine, theirs) / max(mine, theirs)
+
+
+@compiled
+def favourites(one, other, image, density, stale, score, touched, found):
+    """Writes for each node of which there is news the candidate that fits best into ``found``, -1 where none does.
+
+    Candidates are matched nodes as well: the match so far is put to the test. Two that fit equally well are none.
+    """
+    for node in range(len(image)):
+        if not stale[node]:
+            continue
+        stale[node] = False
+        count = marks_of(node, one, other, image, score, touched)
+        best, first, second = -1, 0.0, 0.0
+        for t in range(count):
+            candidate = touched[t]
+            value = likeness(score[candidate], node, one, candidate, other, density)
+            score[candidate] = 0
+            if value > first:
+                best, first, second = candidate, value, first
+            elif value > second:
+                second = value
+        found[node] = best if first > second * (1 + SAME) else -1
+
+
+@compiled
+def news(before, after, side, stale):
+    """Marks the neighbours of all nodes whose match has changed."""
+    for node in range(len(before)):
+        if before[node] != after[node]:
+            waken(node, side, stale)
+
+
+@compiled
+def best_fitting(node, one, other, image, preimage, density, score, touched):
+    """How many of ``touched`` fit best of the nodes that nobody is matched to, which come first there then."""
+    count = marks_of(node, one, other, image, score, touched)
+    most, kept = 0.0, 0
+    for t in range(count):
+        candidate = touched[t]
+        value = likeness(score[candidate], node, one, candidate, other, density)
+        score[candidate] = 0
+        if preimage[candidate] >= 0 or value < most * (1 - SAME):
+            continue
+        if value > most * (1 + SAME):
+            most, kept = value, 0
+        touched[kept] = candidate
+        kept += 1
+    return kept
+
+
+@compiled
+def crowds(nodes, one, other, image, preimage, density, score, touched, salt):
+    """Of each of some nodes how many fit best, and the sum of their ``salt``, which tells the set from others."""
+    sizes, sums = np.zeros(len(nodes), np.int64), np.zeros(len(nodes), np.int64)
+    for place in range(len(nodes)):
+        sizes[place] = best_fitting(nodes[place], one, other, image, preimage, density, score, touched)
+        for t in range(sizes[place]):
+            sums[place] += salt[touched[t]]
+    return sizes, sums
+
+
+@compiled
+def listed_crowds(nodes, sizes, one, other, image, preimage, density, score, touched):
+    """The sets that `crowds` counts, one after another."""
+    found, begin = np.empty(sizes.sum(), np.int64), 0
+    for place in range(len(nodes)):
+        best_fitting(nodes[place], one, other, image, preimage, density, score, touched)
+        found[begin : begin + sizes[place]] = np.sort(touched[: sizes[place]])
+        begin += sizes[place]
+    return found
 
 
 @compiled

@@ -14,7 +14,7 @@ from torch import Tensor
 from ...graphs.network import Ints, Network, Original
 from ...settings import Settings
 from ...targets.games.identities import Identity, PersonKnowledge, identity_pairs
-from ...targets.messages import PUBLISHED_GRAPH, Carrying
+from ...targets.messages import GRAPH_WITH_ACCOUNTS, PUBLISHED_GRAPH, Carrying
 from ...targets.published import network_of
 from ...targets.transcript import View
 from ..attack import Attack
@@ -79,6 +79,8 @@ class IdentityAttack(Attack[PersonKnowledge]):
     Attributes:
         knows: what `learn` returns, as the report says it ("the degrees of each person's neighbours").
         knows_people: share of the persons whose published node it knows beforehand (seeds), in [0, 1).
+        opens_accounts: whether it opens accounts in the network before the release: what it reads then is a release
+            of its own (``needs = (GRAPH_WITH_ACCOUNTS,)``), so that other attacks of a run do not see them.
         of: the network that it learns facts of: the original, or what a defense made of it. The latter is what
             guarantees of anonymity speak of, and what an adversary knows who watches the relations that changed.
     """
@@ -88,6 +90,7 @@ class IdentityAttack(Attack[PersonKnowledge]):
     observer: ClassVar[str] = "public"
     planted: ClassVar[str] = "planted-network"
     knows_people: float = 0.0
+    opens_accounts: bool = False
 
     @property
     def of(self) -> Of:
@@ -113,7 +116,8 @@ class IdentityAttack(Attack[PersonKnowledge]):
 
     def score(self, view: View, knowledge: PersonKnowledge) -> Tensor:
         background = knowledge.background
-        published = network_of(view.carrying(PUBLISHED_GRAPH)[-1])
+        read = GRAPH_WITH_ACCOUNTS if self.opens_accounts else PUBLISHED_GRAPH
+        published = network_of(view.carrying(read)[-1])
         rng = np.random.default_rng(int(torch.randint(2**62, ())))
         found = self.candidates(published, background.facts, background.seeds, rng)
         coded = knowledge.subjects.cpu().numpy()

@@ -7,7 +7,7 @@ from pydantic import Field
 
 from ...graphs.network import Ints, Network, Original
 from ...settings import Settings
-from .graph_matching import percolation, propagation
+from .graph_matching import expansion, propagation, unmatched_candidates
 from .identity_attack import Candidates, Facts, IdentityAttack, shared
 
 
@@ -16,10 +16,19 @@ class AuxiliarySettings(Settings):
 
     overlap: float = Field(0.9, gt=0, le=1, description="share of the original's edges that it has")
     threshold: int = Field(2, ge=1, description="neighbours that two nodes must share before they are matched")
+    landmarks: int = Field(
+        400, ge=0, description="nodes of highest degree by which it finds seeds of its own; 0: it looks for none"
+    )
 
 
 class AuxiliaryMatching(IdentityAttack):
-    """Base of attacks that know another network of the same people, with a part of the edges."""
+    """Base of attacks that know another network of the same people, with a part of the edges.
+
+    They begin with pairs that are known, and with others that they find by structure (`structural_seeds`),
+    percolate from there, guess where they are stuck and take guesses back that prove wrong (`expansion`). Persons
+    who are matched have one candidate. All others have those nodes that nobody is matched to and that fit best:
+    which share most matched neighbours with the person, with a degree like its own, or have that degree alone.
+    """
 
     Settings = AuxiliarySettings
     settings: AuxiliarySettings
@@ -31,12 +40,26 @@ class AuxiliaryMatching(IdentityAttack):
     def learn(self, original: Original, rng: np.random.Generator) -> Facts:
         return auxiliary(original, self.settings.overlap, rng)
 
+    def candidates(self, published: Network, facts: Facts, seeds: Ints, rng: np.random.Generator) -> Candidates:
+        own, plain = auxiliary_network(facts), published.plain()
+        return matched(own, plain, self.match(own, plain, seeds, rng), rng)
+
+    def match(self, own: Network, published: Network, seeds: Ints, rng: np.random.Generator) -> Ints:
+        """The published node of each person [p], -1 where it is not told."""
+        from .structural_seeds import structural_seeds
+
+        s = self.settings
+        guessed = structural_seeds(own, published, s.landmarks) if s.landmarks else seeds[:, :0]
+        return expansion(own, published, seeds, guessed, s.threshold)
+
 
 class SeededMatchingSettings(AuxiliarySettings):
     """Settings of `SeededMatching`."""
 
     method: Literal["percolation", "propagation"] = Field(
-        "percolation", description="Yartseva and Grossglauser 2013, or Narayanan and Shmatikov 2009"
+        "percolation",
+        description="after Yartseva and Grossglauser 2013, with guesses; or Narayanan and Shmatikov 2009, from the "
+        "known persons alone",
     )
     known: float = Field(0.05, ge=0, lt=1, description="share of the persons whose node it knows beforehand")
     theta: float = Field(0.5, ge=0, description="eccentricity that propagation asks for")
@@ -46,8 +69,7 @@ class SeededMatching(AuxiliaryMatching):
     """Graph matching from seeds: percolation, or propagation.
 
     The adversary has another network of the same people, with names and a part of the edges of the one that is
-    published, and knows some people in both. Persons whom it matches have one candidate, all others every
-    published node that is not matched.
+    published, and knows some people in both. It goes on from these as `AuxiliaryMatching` says.
     """
 
     name: ClassVar[str] = "seeded-matching"
@@ -58,13 +80,10 @@ class SeededMatching(AuxiliaryMatching):
         super().__init__(**settings)
         self.knows_people = self.settings.known
 
-    def candidates(self, published: Network, facts: Facts, seeds: Ints, rng: np.random.Generator) -> Candidates:
-        s, own, plain = self.settings, auxiliary_network(facts), published.plain()
-        if s.method == "percolation":
-            image = percolation(own, plain, seeds, s.threshold)
-        else:
-            image = propagation(own, plain, seeds, rng, s.theta)
-        return matched(image, published.nodes)
+    def match(self, own: Network, published: Network, seeds: Ints, rng: np.random.Generator) -> Ints:
+        if self.settings.method == "percolation":
+            return super().match(own, published, seeds, rng)
+        return propagation(own, published, seeds, rng, self.settings.theta)
 
 
 def known_network(overlap: float) -> str:
@@ -85,10 +104,9 @@ def auxiliary_network(facts: Facts) -> Network:
     return Network.from_edges(int(facts["people"][0]), *facts["auxiliary"])
 
 
-def matched(image: Ints, nodes: int) -> Candidates:
-    """Candidates of persons by the published node that each is matched to, -1 for none, [p]."""
-    free = np.setdiff1d(np.arange(nodes), image)
-    everybody = free if len(free) else np.arange(nodes)
-    own, found = np.zeros(len(image), dtype=np.int64), np.flatnonzero(image >= 0)
-    own[found] = np.arange(1, len(found) + 1)
-    return shared([everybody, *image[found, None]], own)
+def matched(own: Network, published: Network, image: Ints, rng: np.random.Generator) -> Candidates:
+    """Candidates of persons [p] by the published node that each is matched to, -1 for none."""
+    sets, place = unmatched_candidates(own, published, image, rng)
+    found = np.flatnonzero(image >= 0)
+    place[found] = len(sets) + np.arange(len(found))
+    return shared([*sets, *image[found, None]], place)

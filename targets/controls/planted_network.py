@@ -14,7 +14,7 @@ from ..channel import Channel, Retention
 from ..defense import Defense
 from ..games.identities import Identity, identities
 from ..games.links import EdgePresence, edge_presence
-from ..messages import PUBLISHED_KIND
+from ..messages import ACCOUNTS_KIND, PUBLISHED_KIND
 from ..published import tensors_of
 from ..publishing.planted_accounts import plant
 from ..publishing.publish import OWNER, sensitive_links
@@ -43,7 +43,7 @@ class PlantedNetwork(PlantedLeak):
     name = "planted-network"
     release = PUBLISHED_KIND
     release_phrase = "what was planted"
-    sends = (PUBLISHED_KIND,)
+    sends = (PUBLISHED_KIND, ACCOUNTS_KIND)
     dataset = "planted-network"
     plain = True
     games = (Identity.name, EdgePresence.name)
@@ -68,7 +68,8 @@ class PlantedNetwork(PlantedLeak):
         new = rng.permutation(joined.nodes)
         published = replace(joined, types=np.ones(joined.size, dtype=np.int64))
         channel = Channel(retain=retain)
-        channel.send(PUBLISHED_KIND, OWNER, "public", 1, tensors_of(published.renamed(new)))
+        for kind in self.sends:
+            channel.send(kind, OWNER, "public", 1, tensors_of(published.renamed(new)))
         who = identities(new[: network.nodes], joined.nodes, branch(seed, "others"))
         owner = sensitive_links(data, network, None)
         links = edge_presence([] if owner is None else [owner], network.nodes, branch(seed, "links"))

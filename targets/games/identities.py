@@ -73,6 +73,7 @@ class LearnsOfPeople(Protocol):
 
     name: str
     knows_people: float
+    opens_accounts: bool
 
     @property
     def of(self) -> Literal["original", "published"]:
@@ -100,6 +101,8 @@ class Identity(Game):
         image: the published node of each person, and behind them the nodes that stand for nobody, [n'].
         original: the network before it was published, of which adversaries know single facts; None in games that
             nobody is granted knowledge for.
+        with_accounts: the same game about the release with an adversary's accounts, for attacks that open some;
+            None where there is no such release of its own.
     """
 
     name = "identity"
@@ -117,6 +120,7 @@ class Identity(Game):
     people: int
     image: np.ndarray
     original: Original | None = None
+    with_accounts: "Identity | None" = None
 
     @property
     def pairs_of(self) -> int | None:
@@ -125,6 +129,8 @@ class Identity(Game):
 
     def grant_key(self, adversary: Adversary) -> tuple[object, ...]:
         """Ids, what each attack knows of persons, and what a defense made of a network that it watches."""
+        if self._apart(adversary) is not self:
+            return self._apart(adversary).grant_key(adversary)
         attack, published = adversary.attack, None if self.original is None else self.original.published
         watches = isinstance(attack, LearnsOfPeople) and attack.of == "published"
         watched = published.digest if watches and published is not None else None
@@ -136,8 +142,11 @@ class Identity(Game):
         """What the attack says that its adversary knows of each person, and the game about those in question.
 
         Facts are learned under new ids of the persons; an attack that needs seeds is told the published nodes of as
-        many persons. In question are the others of whom it knows anything.
+        many persons. In question are the others of whom it knows anything. An attack that opens accounts plays the
+        game about the release that has them.
         """
+        if self._apart(adversary) is not self:
+            return self._apart(adversary).grant(data, adversary, seed)
         attack, original = adversary.attack, self.original
         if not isinstance(attack, LearnsOfPeople):
             raise InputError(f"the attack '{attack.name}' plays {self.name}: derive it from IdentityAttack")
@@ -176,6 +185,12 @@ class Identity(Game):
     def called(cls, subject: int | str, pairs_of: int | None) -> int | str:
         """A member is a person with its own node: it is called by the person's id."""
         return int(subject) // int(pairs_of or 1)
+
+    def _apart(self, adversary: Adversary) -> "Identity":
+        """The game that an adversary plays: another one than this where it opened accounts for it."""
+        attack, other = adversary.attack, self.with_accounts
+        opens = isinstance(attack, LearnsOfPeople) and attack.opens_accounts
+        return self if other is None or not opens else other
 
     def _in_question(
         self, asked: np.ndarray | None, ours: np.ndarray, known: int, seed: np.random.SeedSequence

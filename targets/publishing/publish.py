@@ -1,11 +1,11 @@
 """The oldest way to give a graph away: publish it with the names removed."""
 
 from dataclasses import replace
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 import torch
-from pydantic import Field
+from pydantic import BeforeValidator, Field
 from torch_geometric.data import Data
 
 from ...errors import InputError
@@ -20,7 +20,7 @@ from ..device import Device
 from ..game import Game
 from ..games.identities import OTHERS, Identity, identities
 from ..games.links import NON_EDGES, EdgePresence, edge_presence
-from ..messages import PUBLISHED_KIND
+from ..messages import ACCOUNTS_KIND, PUBLISHED_KIND
 from ..models.model_ensemble import ask_models, train_models
 from ..models.training_config import TrainingConfig
 from ..models.training_task import Query, TrainingTask
@@ -32,6 +32,11 @@ from .planted_accounts import plant
 OWNER = "client:0"
 
 
+def _listed(value: object) -> object:
+    """Names apart by commas, as a command line has them."""
+    return tuple(part.strip() for part in value.split(",") if part.strip()) if isinstance(value, str) else value
+
+
 class PublishSettings(Settings):
     """Settings of `Publish`."""
 
@@ -40,7 +45,12 @@ class PublishSettings(Settings):
     )
     measures: tuple[str, ...] | None = Field(None, description="measures of structure by name; all by default")
     sensitive: int | None = Field(None, ge=0, description="type of edge that is secret; all edges by default")
-    accounts: int = Field(0, ge=0, description="accounts that an active adversary opens before the release")
+    keep: Annotated[tuple[Literal["weights", "types"], ...], BeforeValidator(_listed)] = Field(
+        (), description="what is published of edges beside their ends: weights, types, or both (weights,types)"
+    )
+    accounts: int = Field(
+        0, ge=0, description="accounts that an active adversary opens before a release of its own, beside the other"
+    )
     account_targets: int = Field(20, ge=1, description="persons that these accounts link to")
     non_edges: int = Field(NON_EDGES, ge=100, description="pairs without an edge in question")
     others: int = Field(OTHERS, ge=100, description="pairs of a person and another's node in question")
@@ -50,9 +60,15 @@ class PublishSettings(Settings):
 class Publish(Target):
     """Publishes a graph with the names removed, after an anonymising defense.
 
-    One message to everybody: the edges under random ids (and weights, types, groups and counts where the network
-    has them). Features and labels are not published. Secret are the identities (which published node is this
-    person?) and the links, or those of one type (``sensitive``), of whom an adversary knows who is who.
+    One message to everybody: the edges under random ids, and groups and counts where a defense tells these. Weights
+    and types of edges are dropped before the defense, unless ``keep`` names them or the defense publishes them by
+    design (`Defense.publishes`): the sum of its weights alone tells most nodes of a weighted network from all
+    others. Features and labels are not published. Secret are the identities (which published node is this person?)
+    and the links, or those of one type (``sensitive``), of whom an adversary knows who is who.
+
+    With ``accounts`` there is a second message: what would have been published had an active adversary opened
+    accounts in the network before. Attacks that open accounts read that one, and all others the first, so that
+    nothing that they find depends on it.
 
     Utility: the mean of what the published network keeps of the original's structure (`network_utility`), or, where
     nodes have labels, the test accuracy of a GCN on the published edges with the owner's features.
@@ -61,7 +77,7 @@ class Publish(Target):
     name = "publish"
     release = PUBLISHED_KIND
     release_phrase = "the published graph"
-    sends = (PUBLISHED_KIND,)
+    sends = (PUBLISHED_KIND, ACCOUNTS_KIND)
     plain = True
     games = (Identity.name, EdgePresence.name)
     Settings = PublishSettings
@@ -89,20 +105,19 @@ class Publish(Target):
         retain: Retention,
         progress: Progress = no_progress,
     ) -> Run:
-        s, network = self.settings, network_of_data(data)
-        original = self._joined(network, branch(seed, "accounts"))
-        changed = defense.on_graph(original.network, branch(seed, "defense"))
+        s, network, channel = self.settings, network_of_data(data), Channel(retain=retain)
+        changed, who, notes = self._released(channel, PUBLISHED_KIND, Original(network), defense, seed)
         progress("publishing", 1, 3)
-        new = np.random.default_rng(branch(seed, "names")).permutation(changed.nodes)
-        channel = Channel(retain=retain)
-        channel.send(PUBLISHED_KIND, OWNER, "public", 1, tensors_of(changed.renamed(new)))
-        image = new[: network.nodes]
-        who = identities(image, changed.nodes, branch(seed, "others"), s.others)
-        secrets: list[Game] = [replace(who, original=replace(original, published=changed))]
+        if s.accounts:
+            own = branch(seed, "accounts")
+            _, apart, about = self._released(channel, ACCOUNTS_KIND, self._joined(network, own), defense, own)
+            first = f"an adversary's {s.accounts} accounts are in a release of their own, and in no other"
+            who, notes = replace(who, with_accounts=apart), (*notes, "; ".join([first, *about]))
+        secrets: list[Game] = [who]
         linked = sensitive_links(data, network, s.sensitive)
         if linked is not None:
             found = edge_presence([linked], network.nodes, branch(seed, "links"), s.non_edges)
-            secrets.append(replace(found, image=image))
+            secrets.append(replace(found, image=who.image[: network.nodes]))
         progress("publishing", 2, 3)
         accurate = self._asks_accuracy(data)
         kept = self._kept(network, changed, branch(seed, "structure"))
@@ -118,16 +133,31 @@ class Publish(Target):
             {secret.name: secret for secret in secrets},
             (Utility(1, float("nan"), utility, utility),),
             0,
-            _notes(original.network, changed, defense),
+            notes,
             kept=kept,
             tested=None if accurate else 0,
         )
 
+    def _released(
+        self, channel: Channel, kind: str, original: Original, defense: Defense, seed: np.random.SeedSequence
+    ) -> tuple[Network, Identity, tuple[str, ...]]:
+        """Sends what a defense makes of a network under random names.
+
+        Returns:
+            The same under our names, who is who in it, and what a reader must know of it.
+        """
+        told = original.network.telling({*self.settings.keep, *defense.publishes})
+        made = defense.on_graph(told, branch(seed, "defense"))
+        new = np.random.default_rng(branch(seed, "names")).permutation(made.nodes)
+        channel.send(kind, OWNER, "public", 1, tensors_of(made.renamed(new)))
+        image = new[: original.people]
+        who = identities(image, made.nodes, branch(seed, "others"), self.settings.others)
+        notes = (*_notes(told, made, defense), *_dropped(original.network, made))
+        return made, replace(who, original=replace(original, published=made)), notes
+
     def _joined(self, network: Network, seed: np.random.SeedSequence) -> Original:
-        """The network with an adversary's own accounts in it, if it opened any."""
+        """The network with an adversary's own accounts in it."""
         s = self.settings
-        if not s.accounts:
-            return Original(network)
         targets = min(s.account_targets, network.nodes)
         return Original(plant(network, s.accounts, targets, np.random.default_rng(seed)), s.accounts)
 
@@ -191,6 +221,14 @@ def _notes(before: Network, after: Network, defense: Defense) -> tuple[str, ...]
         holds = "verified on the output" if verified.holds else "THE GUARANTEE DOES NOT HOLD ON THE OUTPUT"
         told.append(f"{holds}: {verified.guarantee} ({verified.detail})")
     return tuple(told)
+
+
+def _dropped(original: Network, published: Network) -> tuple[str, ...]:
+    """What of the original's edges is not published, and how it would be; nothing where nothing is missing."""
+    names = [n for n in ("weights", "types") if getattr(original, n) is not None and getattr(published, n) is None]
+    if not names or published.counts is not None:
+        return ()
+    return (f"{' and '.join(names)} of edges are not published (`--set keep={','.join(names)}` publishes them)",)
 
 
 def gnn_accuracy(data: Data, published: Network, seed: np.random.SeedSequence) -> float:

@@ -39,12 +39,12 @@ def test_planted_most_are_identified_with_nine_tenths_of_the_edges():
     assert right(found, image) > 0.99 * (found.sizes == 1).sum()
 
 
-@pytest.mark.parametrize(("name", "share"), [("wiki-Vote", 0.55), ("ca-HepTh", 0.38), ("email-Enron", 0.33)])
+@pytest.mark.parametrize(("name", "share"), [("wiki-Vote", 0.70), ("ca-HepTh", 0.57), ("email-Enron", 0.40)])
 def test_planted_in_real_networks_many_are_identified_and_few_by_mistake(gaudit_data, name, share):
     # undefended and without a seed: figures of the benchmark less a margin
     found, image = mounted(SeedlessMatching(), snap(gaudit_data, name))
     assert right(found, image) > share * len(image)
-    assert right(found, image) > 0.98 * (found.sizes == 1).sum()
+    assert right(found, image) > 0.95 * (found.sizes == 1).sum()
 
 
 def test_null_an_auxiliary_network_of_shuffled_names_is_chance():

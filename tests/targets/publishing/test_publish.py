@@ -5,6 +5,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from gaudit.audit.planning.trial_plan import AttackPlan, TrialPlan
+from gaudit.audit.running.trial import run_trial
 from gaudit.errors import InputError
 from gaudit.graphs.datasets.loading import load_dataset
 from gaudit.graphs.network import Network, Verified
@@ -13,9 +15,10 @@ from gaudit.graphs.pyg import data_of, network_of_data
 from gaudit.registry import find
 from gaudit.targets.defense import Defense
 from gaudit.targets.federated.fedavg import FedAvg
-from gaudit.targets.messages import PUBLISHED_KIND
+from gaudit.targets.messages import ACCOUNTS_KIND, PUBLISHED_KIND
 from gaudit.targets.published import network_of
 from gaudit.targets.publishing.publish import Publish
+from support.random_networks import uneven_network
 
 FEW = {"measures": ("degree-distribution",)}
 
@@ -81,7 +84,7 @@ def test_one_type_of_edge_may_be_the_secret():
     plain = network_of_data(load_dataset("planted-network"))
     types = np.arange(plain.size) % 3
     graph = data_of(replace(plain, types=types))
-    run, network = published(graph, sensitive=2)
+    run, network = published(graph, sensitive=2, keep=("types",))
     secrets = run.secrets["edge-presence"]
     assert secrets.truth.sum() == (types == 2).sum()
     assert np.array_equal(np.bincount(network.types), np.bincount(types))
@@ -98,14 +101,46 @@ def test_what_a_defense_did_is_told_and_its_guarantee_checked():
     assert "DOES NOT HOLD" in published(graph, Twist(holds=False))[0].notes[1]
 
 
-def test_accounts_of_an_adversary_join_before_the_release():
+def test_accounts_of_an_adversary_join_before_a_release_of_their_own():
     graph = load_dataset("planted-network")
     run, network = published(graph, accounts=8)
-    original = run.secrets["identity"].original
-    assert (original.people, original.accounts, network.nodes) == (120, 8, 128)
+    (message,) = run.transcript.seen_by("public").of_kind(ACCOUNTS_KIND)
+    who, apart = run.secrets["identity"], run.secrets["identity"].with_accounts
+    assert (who.original.accounts, network.nodes) == (0, 120)
+    original = apart.original
+    assert (original.people, original.accounts, network_of(message).nodes) == (120, 8, 128)
     inside = original.network.edges[:, original.network.edges[0] >= 120]
     assert inside.shape[1] >= 7  # the path among the accounts
-    assert len(image_of(run)) == 120
+    assert np.array_equal(network_of(message).degrees[apart.image[:120]], original.network.degrees[:120])
+    assert "8 accounts are in a release of their own" in run.notes[-1]
+
+
+@pytest.mark.parametrize("defense", [("none", {}), ("k-degree", {"k": 5}), ("random-edit", {})])
+def test_accounts_of_one_attack_change_nothing_for_the_others(defense):
+    """With and without the active attack in the plan the others' guesses are the same numbers to the last bit."""
+    names = ("refinement", "hub-fingerprint", "passive-coalition", "seedless-matching", "link-randomisation")
+    others, graph = tuple(AttackPlan(name) for name in names), load_dataset("planted-network")
+    alone = run_trial(TrialPlan("publish", FEW, *defense, others, 0, 0), graph)
+    beside = (AttackPlan("active-walk"), *others)
+    joined = run_trial(TrialPlan("publish", {**FEW, "accounts": 10}, *defense, beside, 0, 0), graph)
+    assert not {**alone.refused, **joined.refused}
+    assert (alone.kept, alone.utility.test) == (joined.kept, joined.utility.test)
+    for one, two in zip(alone.attacked, joined.attacked[1:], strict=True):
+        assert one.judged.subjects.tobytes() == two.judged.subjects.tobytes()
+        assert one.judged.score.tobytes() == two.judged.score.tobytes()
+        assert (one.knowledge, one.blind.score.tobytes()) == (two.knowledge, two.blind.score.tobytes())
+
+
+def test_planted_accounts_find_their_targets_beside_other_attacks():
+    """All who are linked to an account are in question; alone with its accounts is each target, and few others."""
+    plans = (AttackPlan("refinement"), AttackPlan("active-walk"))
+    settings = {**FEW, "accounts": 10, "account_targets": 20}
+    graph = data_of(uneven_network(500, 2500, 0))
+    (_, walk) = run_trial(TrialPlan("publish", settings, "none", {}, plans, 0, 0), graph).attacked
+    assert "of its own accounts" in walk.knowledge
+    own = walk.judged.score[walk.judged.truth]
+    assert (own > 0).all()
+    assert (own == 1).sum() >= 20
 
 
 def test_structure_is_the_utility_of_a_network_without_labels():

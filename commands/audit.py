@@ -37,13 +37,19 @@ if TYPE_CHECKING:
     help="Where trials run: processes here, or a Ray cluster (pip install 'graph-gaudit[ray]').",
 )
 @click.option("--retry", is_flag=True, help="Run trials again that failed before.")
+@click.option(
+    "--timeout",
+    type=click.FloatRange(0, min_open=True),
+    metavar="SECONDS",
+    help="Give a trial up that takes longer; it is noted as failed. Default: trials may take as long as they do.",
+)
 @click.option("--yes", is_flag=True, help="Do not ask before a very large plan.")
 @clear_errors
 def audit_command(plan_file: Path, ledger_file: Path, dry_run: bool, yes: bool, **how: Any) -> None:
     """Run a plan: targets, graphs, defenses with strengths, attacks, observers and seeds.
 
     Exit codes: 0 all done; 1 a trial failed; 2 something in the plan or ledger is wrong; 4 a control of the audit
-    failed, so that its numbers mean nothing; 130 interrupted (start it again: nothing is lost).
+    failed, so that its numbers mean nothing; 130 interrupted, 143 terminated (start it again: nothing is lost).
 
     Example: gaudit audit examples/quick.toml --ledger audit.db
     """
@@ -57,15 +63,21 @@ def audit_command(plan_file: Path, ledger_file: Path, dry_run: bool, yes: bool, 
     from ..audit.planning.grid import laid_out
     from ..audit.running.ledger import Ledger
 
-    try:
-        grid = laid_out(plan)
-        with Ledger(ledger_file, write=True) as ledger:
+    grid = laid_out(plan)
+    with Ledger(ledger_file, write=True) as ledger:
+        try:
             _run(plan, grid, ledger, dry_run, how)
             if not dry_run:
                 _close(ledger, ledger_file)
-    except KeyboardInterrupt:
-        click.echo(f"gaudit: interrupted; start it again to go on, {ledger_file} keeps what is done", err=True)
-        sys.exit(130)
+        except KeyboardInterrupt as stop:
+            raise type(stop)(_left(grid, ledger, ledger_file)) from stop
+
+
+def _left(grid: "Grid", ledger: "Ledger", file: Path) -> str:
+    """What an interrupted audit leaves behind."""
+    wanted = {task.key for task in grid.tasks}
+    kept = len(wanted & (ledger.done() | ledger.failed()))
+    return f"{kept} of {len(wanted)} trials are in {file}. Start the same command again to run the rest."
 
 
 def _run(plan: "Plan", grid: "Grid", ledger: "Ledger", dry_run: bool, how: dict[str, Any]) -> None:
@@ -89,10 +101,11 @@ def _first_of_each(grid: "Grid") -> set[str]:
 
 def _close(ledger: "Ledger", file: Path) -> None:
     from ..audit.results.assemble import assemble
-    from ..reports.console.audit_console import print_audit
+    from ..reports.console.audit_console import in_words, print_audit
 
     audit = assemble(ledger.content())
     print_audit(console(), audit)
+    click.echo(f"CPU time of all trials: {in_words(audit.seconds)}.", err=True)
     click.echo(f"All of it is in {file}: gaudit report {file} -o report.html", err=True)
     if not audit.valid:
         sys.exit(4)

@@ -1,10 +1,8 @@
 """`gaudit check` and `gaudit baseline`: the side of gaudit that a build server sees."""
 
 import sys
-from collections.abc import Callable
-from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -14,7 +12,7 @@ from .terminal import clear_errors, console
 if TYPE_CHECKING:
     from ..audit.checks.gate_report import GateReport
 
-INTERRUPTED, UNUSABLE = 130, 4
+UNUSABLE = 4
 
 _ledger = click.argument("ledger", required=False, type=click.Path(path_type=Path))
 _policy = click.option(
@@ -33,20 +31,6 @@ _baseline = click.option(
 )
 
 
-def _interruptible(command: Callable[..., None]) -> Callable[..., None]:
-    """Exit code 130, where click would exit with 1, which means a regression here."""
-
-    @wraps(command)
-    def wrapped(*args: Any, **kwargs: Any) -> None:
-        try:
-            command(*args, **kwargs)
-        except KeyboardInterrupt:
-            click.echo("gaudit: interrupted", err=True)
-            sys.exit(INTERRUPTED)
-
-    return wrapped
-
-
 @click.command(name="check")
 @_ledger
 @_policy
@@ -55,7 +39,6 @@ def _interruptible(command: Callable[..., None]) -> Callable[..., None]:
 @click.option("--junit", type=click.Path(path_type=Path), metavar="FILE", help="Write JUnit XML.")
 @click.option("--sarif", type=click.Path(path_type=Path), metavar="FILE", help="Write SARIF 2.1.0.")
 @click.option("--summary", type=click.Path(path_type=Path), metavar="FILE", help="Append a Markdown summary.")
-@_interruptible
 @clear_errors
 def check_command(
     ledger: Path | None,
@@ -108,7 +91,6 @@ def baseline_group() -> None:
 @_policy
 @_baseline
 @click.option("--reason", required=True, metavar="TEXT", help="Why these numbers are acceptable.")
-@_interruptible
 @clear_errors
 def update(ledger: Path | None, policy: Path, baseline: Path | None, reason: str) -> None:
     """Accept what an audit found: the only command that writes a baseline. Commit what it writes.

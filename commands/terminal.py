@@ -9,18 +9,20 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ..errors import InputError
+from .interrupts import interruptible
 
 if TYPE_CHECKING:
     from rich.console import Console
 
 
 def clear_errors(command: Callable[..., None]) -> Callable[..., None]:
-    """One line and exit code 2 for what the user can mend."""
+    """One line and exit code 2 for what the user can mend; one line for whoever stops the command."""
 
     @wraps(command)
     def wrapped(*args: Any, **kwargs: Any) -> None:
         try:
-            command(*args, **kwargs)
+            with interruptible():
+                command(*args, **kwargs)
         except InputError as error:
             click.echo(f"gaudit: error: {error}", err=True)
             sys.exit(2)

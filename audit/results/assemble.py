@@ -11,7 +11,7 @@ from ..running.ledger import Content, Ledger
 from ..running.trial import TrialResult
 from ..statistics.finding import Finding
 from ..statistics.severity import Scale
-from .audit_result import Audit, AuditControl, Failure, Point, Section
+from .audit_result import Audit, AuditControl, Failure, Point, Section, Timing
 from .outcome import AttackOutcome, DefenseOutcome
 from .outcomes import differing, outcomes
 from .verdict import Verdict, verdict
@@ -50,8 +50,11 @@ def assemble(content: Content) -> Audit:
     tasks = {t.key: t for t in grid.tasks}.values()  # cells may share trials
     failed = tuple(Failure(t.title, failures[t.key]) for t in tasks if t.key in failures)
     missing = sum(t.key not in results and t.key not in failures for t in tasks)
+    timings = tuple(
+        Timing(t.title, t.key in failures, content.seconds[t.key]) for t in tasks if t.key in content.seconds
+    )
     return Audit(
-        plan, grid.fingerprint, tuple(sections), tuple(controls), failed, missing, content.versions, content.seconds
+        plan, grid.fingerprint, tuple(sections), tuple(controls), failed, missing, content.versions, timings
     )
 
 

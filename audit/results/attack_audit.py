@@ -108,7 +108,13 @@ def run_attack(request: AttackRequest, report: Report) -> AttackAudit:
     grid = recording(grid, request.save_transcripts)
     workers = request.workers if request.device == "cpu" else 1
     with TemporaryDirectory() as folder, Ledger(Path(folder) / "attack.db", write=True) as ledger:
-        run_audit(plan, grid, ledger, lambda task, done: None, workers, report=report, here=True)
+        try:
+            run_audit(plan, grid, ledger, lambda task, done: None, workers, report=report, here=True)
+        except KeyboardInterrupt as stop:
+            ran, trials = len(ledger.done()), len({task.key for task in grid.tasks})
+            raise type(stop)(
+                f"{ran} of {trials} trials had run. No result is kept: only 'gaudit audit' keeps them."
+            ) from stop
         audit = assemble(ledger.content())
     outcomes = _outcomes(audit, {task.title for task in grid.tasks if task.cell >= 0})
     recorded = request.transcript is not None

@@ -36,6 +36,15 @@ class Failure:
 
 
 @dataclass(frozen=True)
+class Timing:
+    """How long a trial took, in CPU seconds, whether it has a result or failed."""
+
+    trial: str
+    failed: bool
+    seconds: float
+
+
+@dataclass(frozen=True)
 class Section:
     """One target on one graph: every defense over all seeds.
 
@@ -79,7 +88,8 @@ class Audit:
         failures: trials that could not be run.
         missing: trials that have not run yet.
         versions: of gaudit and what it stands on, when the trials ran.
-        seconds: CPU seconds of all trials.
+        timings: what each trial that ran took: they differ between two runs of one plan, and no result depends on
+            them, so that they stand in an export of their own.
     """
 
     plan: Plan
@@ -89,7 +99,12 @@ class Audit:
     failures: tuple[Failure, ...]
     missing: int
     versions: dict[str, str]
-    seconds: float
+    timings: tuple["Timing", ...]
+
+    @property
+    def seconds(self) -> float:
+        """CPU seconds of all trials."""
+        return sum(timing.seconds for timing in self.timings)
 
     @property
     def valid(self) -> bool:

@@ -7,18 +7,19 @@ what is there is not run again, and a plan that grows keeps what it has.
 import fcntl
 import os
 import sqlite3
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import Self, overload
 
 from ...errors import InputError
 from ..planning.grid import Grid
 from ..planning.plan import Plan
 from .serialization import dumps_plan, loads, loads_plan
-from .trial import TrialResult
+from .trial import Attacked, TrialResult
 
 APPLICATION = 0x67617564
 """Marks a SQLite file as ours ('gaud')."""
@@ -47,10 +48,10 @@ class Content:
     Attributes:
         plan: the plan.
         grid: its trials.
-        results: of trials by key.
+        results: of trials by key. Their attacks lie in the ledger until they are gone through (`StoredAttacks`).
         failures: reasons why trials could not be run, by key.
         versions: of the code that ran them.
-        seconds: CPU seconds that it took.
+        seconds: CPU seconds that each trial took, by key.
     """
 
     plan: Plan
@@ -58,7 +59,28 @@ class Content:
     results: Mapping[str, TrialResult]
     failures: Mapping[str, str]
     versions: dict[str, str]
-    seconds: float
+    seconds: Mapping[str, float]
+
+
+class StoredAttacks(Sequence[Attacked]):
+    """The attacks of a trial, read from the ledger each time that they are gone through, and kept nowhere."""
+
+    def __init__(self, number: int, read: Callable[[], Sequence[Attacked]]) -> None:
+        self.number = number
+        self.read = read
+
+    def __len__(self) -> int:
+        return self.number
+
+    def __iter__(self) -> Iterator[Attacked]:
+        return iter(self.read())
+
+    @overload
+    def __getitem__(self, place: int) -> Attacked: ...
+    @overload
+    def __getitem__(self, place: slice) -> Sequence[Attacked]: ...
+    def __getitem__(self, place: int | slice) -> Attacked | Sequence[Attacked]:
+        return self.read()[place]
 
 
 class Ledger:
@@ -147,7 +169,7 @@ class Ledger:
         self._note(key, None, reason, seconds)
 
     def content(self) -> Content:
-        """The plan that was noted last, and what has run of it so far.
+        """The plan that was noted last, and what has run of it so far, for as long as the ledger is open.
 
         Raises:
             InputError: there is no plan yet, or the file is damaged.
@@ -160,21 +182,30 @@ class Ledger:
             plan, grid, versions = loads_plan(row[0])
         except InputError as error:
             raise InputError(f"the ledger {self.path} is damaged: {error}") from error
-        with self._clearly():  # all at once: while rows are read, nobody can begin to write
-            rows = self._db.execute("SELECT key, result, reason, seconds FROM trials").fetchall()
         wanted = {task.key for task in grid.tasks}
         results: dict[str, TrialResult] = {}
         failures: dict[str, str] = {}
-        seconds = 0.0
-        for key, content, reason, took in rows:
-            if key not in wanted:
-                continue
-            seconds += took
-            if reason is not None:
-                failures[key] = reason
-            else:
-                results[key] = self._read(key, content)
+        seconds: dict[str, float] = {}
+        with self._clearly():  # row by row: all results together may be too many for memory
+            for key, content, reason, took in self._db.execute("SELECT key, result, reason, seconds FROM trials"):
+                if key not in wanted:
+                    continue
+                seconds[key] = took
+                if reason is not None:
+                    failures[key] = reason
+                else:
+                    results[key] = self._without_attacks(key, content)
         return Content(plan, grid, results, failures, versions, seconds)
+
+    def _without_attacks(self, key: str, content: bytes) -> TrialResult:
+        """A result whose attacks are left in the file until they are asked for."""
+        result = self._read(key, content)
+        return replace(result, attacked=StoredAttacks(len(result.attacked), partial(self._attacks, key)))
+
+    def _attacks(self, key: str) -> Sequence[Attacked]:
+        with self._clearly():
+            (content,) = self._db.execute("SELECT result FROM trials WHERE key = ?", (key,)).fetchone()
+        return self._read(key, content).attacked
 
     def _read(self, key: str, content: bytes) -> TrialResult:
         try:

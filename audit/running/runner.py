@@ -4,55 +4,29 @@ Numbers depend neither on the number of workers nor on who runs what: a trial's 
 models that trials share come out the same wherever they are trained.
 """
 
-import logging
 import os
+import signal
 import threading
-import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager, nullcontext
-from dataclasses import dataclass
+from contextlib import contextmanager, nullcontext, suppress
 from itertools import zip_longest
-from multiprocessing import Manager
+from multiprocessing import parent_process
+from multiprocessing.managers import SyncManager
 from queue import Queue
 from typing import Any, Literal
 
 from joblib import Parallel, delayed, parallel_config
-from joblib.externals.loky import process_executor
-from joblib.parallel import get_active_backend
-from torch_geometric.data import Data
+from joblib.externals.loky import get_reusable_executor, process_executor
 
-from ...errors import InputError
-from ...targets.target import Progress, no_progress
-from ..games.knowledge_cache import KnowledgeCache
 from ..planning.grid import Grid, PlannedTrial
 from ..planning.plan import Plan
+from .attempt import LOST, Done, Report, attempt
 from .ledger import Ledger
-from .serialization import dumps
-from .trial import run_trial, use_one_thread
 
 Executor = Literal["local", "ray"]
-Report = Callable[[str, str, int, int], None]
-"""Called with a trial's title, the name of a stage, steps done and steps in all."""
-Noted = Callable[[PlannedTrial, "Done"], None]
+Noted = Callable[[PlannedTrial, Done], None]
 CRASHES = 2
 """Lost workers in a row without a trial finished before trials run one by one, to find the one that is to blame."""
-ELSEWHERE = 0
-"""In the place of a process on another machine."""
-MOST_GROWTH = 4 * 2**30
-"""Bytes by which a worker may grow before loky starts it anew: its shadow models would be lost."""
-WAVE = 4
-"""Trials per worker in a wave."""
-LOST = "its worker process was killed, perhaps for memory: give the machine more, or use fewer workers"
-
-
-@dataclass(frozen=True)
-class Done:
-    """What came of a trial: a result or a reason why there is none, and the CPU seconds it took."""
-
-    key: str
-    result: bytes | None
-    reason: str | None
-    seconds: float
 
 
 def run_audit(
@@ -63,6 +37,7 @@ def run_audit(
     workers: int | None = None,
     executor: Executor = "local",
     retry: bool = False,
+    timeout: float | None = None,
     only: Iterable[str] | None = None,
     report: Report | None = None,
     here: bool = False,
@@ -75,8 +50,9 @@ def run_audit(
         ledger: open for writing.
         noted: called in this process after each trial was noted.
         workers: processes, one thread each; as many as cores by default.
-        executor: ``local``, or ``ray`` for the Ray cluster that this process is connected to (or starts).
+        executor: ``local``, or ``ray`` for a Ray cluster (`run_on_ray`).
         retry: run trials again that failed before.
+        timeout: seconds that a trial may take before it is noted as failed; without end by default.
         only: keys of the trials to run, of a plan that is only tried; all by default.
         report: called in this process as trials here get on, with the trial's title, the stage, steps done and in
             all.
@@ -84,7 +60,7 @@ def run_audit(
             that is killed there: for ledgers that are not kept.
 
     Raises:
-        InputError: the ledger cannot be written, or Ray is not installed.
+        InputError: the ledger cannot be written, or there is no Ray.
     """
     if only is None:
         ledger.begin(plan, grid)
@@ -103,72 +79,75 @@ def run_audit(
     if here and workers is None and sum(task.cell >= 0 for task in todo.values()) == 1:
         with parallel_config(n_jobs=cores):
             for task in list(todo.values()):
-                note(attempt(task, grid.graphs[task.dataset], grid.fingerprint, os.getpid(), report))
+                note(attempt(task, grid.graphs[task.dataset], grid.fingerprint, os.getpid(), timeout, report))
         return
     workers = workers or cores
-    with _executing(executor, workers) as (lost, room), _events(report if executor == "local" else None) as events:
-        _run_all(todo, grid, lambda: min(workers, room()), note, lost, events)
+    if executor == "ray":
+        from .on_ray import run_on_ray
+
+        run_on_ray(_interleaved(list(todo.values()), workers), grid, workers, timeout, note)
+        return
+    with parallel_config(backend="loky"), _events(report) as events, _ended_workers():
+        _run_all(todo, grid, workers, timeout, note, events)
 
 
 def _run_all(
     todo: dict[str, PlannedTrial],
     grid: Grid,
-    room: Callable[[], int],
+    workers: int,
+    limit: float | None,
     note: Callable[[Done], None],
-    lost: tuple[type[Exception], ...],
     events: Report | None,
 ) -> None:
-    """Until nothing is left: what a killed worker had in hand runs again, in as many new ones as there is room."""
+    """Until nothing is left: what a killed worker had in hand runs again."""
     crashes = 0
     while todo:
-        before, workers = len(todo), room()
+        before = len(todo)
+        order = _interleaved(list(todo.values()), workers)
         try:
             side_by_side = min(workers, max(2, len(todo)))  # a single worker would be this very process
-            for done in _dispatched(_interleaved(list(todo.values()), workers), grid, side_by_side, events):
+            for done in _dispatched(order, grid, side_by_side, limit, events):
                 note(done)
-        except lost:
+        except process_executor.BrokenProcessPool:
             crashes = crashes + 1 if len(todo) == before else 1
         if crashes == CRASHES:
-            _one_by_one(list(todo.values())[: 2 * workers], grid, note, lost)
+            _one_by_one([task for task in order if task.key in todo][: 2 * workers], grid, limit, note)
             crashes = 0
 
 
 def _one_by_one(
-    suspects: list[PlannedTrial], grid: Grid, note: Callable[[Done], None], lost: tuple[type[Exception], ...]
+    suspects: list[PlannedTrial], grid: Grid, limit: float | None, note: Callable[[Done], None]
 ) -> None:
     """Trials that may have killed their worker, each in a worker of its own: who is to blame is noted as failed."""
     for task in suspects:
         try:
-            for done in _dispatched([task], grid, 2, None):  # one worker would be this very process
+            for done in _dispatched([task], grid, 2, limit, None):  # one worker would be this very process
                 note(done)
-        except ShrunkError:
-            return  # nobody's fault: what is left runs with as many workers as there are now
-        except lost:
+        except process_executor.BrokenProcessPool:
             note(Done(task.key, None, LOST, 0.0))
 
 
-def _dispatched(batch: Sequence[PlannedTrial], grid: Grid, workers: int, events: Report | None) -> Iterator[Done]:
-    """Trials as they end; where a backend gives results by the list only, wave by wave."""
+def _dispatched(
+    batch: Sequence[PlannedTrial], grid: Grid, workers: int, limit: float | None, events: Report | None
+) -> Iterator[Done]:
+    """Trials as they end."""
     with parallel_config(backend="sequential") if workers == 1 else nullcontext():
-        backend, _ = get_active_backend()
-        owner = os.getpid() if backend.supports_return_generator else ELSEWHERE
+        pool = Parallel(n_jobs=workers, return_as="generator_unordered", pre_dispatch=workers, batch_size=1)
+        run = delayed(attempt)
+        calls = (run(t, grid.graphs[t.dataset], grid.fingerprint, os.getpid(), limit, events) for t in batch)
+        with _deaf_to_interrupts():
+            results = pool(calls)
+        yield from results
 
-        def calls(tasks: Sequence[PlannedTrial]) -> Iterator[Any]:
-            return (delayed(attempt)(t, grid.graphs[t.dataset], grid.fingerprint, owner, events) for t in tasks)
 
-        if backend.supports_return_generator:
-            unordered = Parallel(
-                n_jobs=workers, return_as="generator_unordered", pre_dispatch=workers, batch_size=1
-            )
-            yield from unordered(calls(batch))
-            return
-        with ExitStack() as stack:
-            try:
-                pool = stack.enter_context(Parallel(n_jobs=workers, batch_size=1))
-            except ValueError as error:  # Ray's, where a node went since its CPUs were counted
-                raise ShrunkError(str(error)) from error
-            for start in range(0, len(batch), WAVE * workers):
-                yield from pool(calls(batch[start : start + WAVE * workers]))
+@contextmanager
+def _deaf_to_interrupts() -> Iterator[None]:
+    """Processes started within do not hear Ctrl-C, which a terminal sends to all: who started them ends them."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _interleaved(tasks: list[PlannedTrial], workers: int) -> list[PlannedTrial]:
@@ -185,68 +164,13 @@ def _interleaved(tasks: list[PlannedTrial], workers: int) -> list[PlannedTrial]:
 
 
 @contextmanager
-def _executing(executor: Executor, workers: int) -> Iterator[tuple[tuple[type[Exception], ...], Callable[[], int]]]:
-    """Sets joblib's backend; yields the errors that mean that a worker was lost, and how many there is room for."""
-    if executor == "local":
-        with parallel_config(backend="loky"):
-            yield (process_executor.BrokenProcessPool,), lambda: workers
-        return
+def _ended_workers() -> Iterator[None]:
+    """Whatever stops the audit stops its workers too, in the midst of their trials: nobody waits for them."""
     try:
-        import ray
-        from ray.util.joblib import register_ray
-    except ImportError as error:
-        raise InputError("--executor ray needs Ray: pip install 'graph-gaudit[ray]'") from error
-    register_ray()
-    if not ray.is_initialized():
-        ray.init(num_cpus=workers, include_dashboard=False, logging_level=logging.ERROR)
-    with parallel_config(
-        backend="ray"
-    ):  # nodes come and go, and Ray refuses a pool that is larger than its cluster
-        yield (ray.exceptions.RayError, ShrunkError), lambda: max(1, int(ray.cluster_resources().get("CPU", 1)))
-
-
-class ShrunkError(Exception):
-    """There are fewer workers than were counted a moment ago."""
-
-
-_SHARED: dict[tuple[object, ...], KnowledgeCache] = {}
-"""In each worker the last group's knowledge with its shadow models."""
-
-
-def attempt(task: PlannedTrial, data: Data, audit: str, owner: int, report: Report | None = None) -> Done:
-    """Runs one trial; whatever goes wrong in it is its result.
-
-    Args:
-        task: the trial.
-        data: its graph.
-        audit: fingerprint of the audit, so that nothing is shared between two.
-        owner: the process that waits for the result, or `ELSEWHERE`; when it is gone, this one stops.
-        report: called as it gets on.
-    """
-    _stop_with(owner)
-    process_executor._MAX_MEMORY_LEAK_SIZE = MOST_GROWTH
-    use_one_thread()
-    start = time.process_time()
-    try:
-        result = run_trial(task.plan, data, _progress(task, report), cache=_shared(task, data, audit))
-        return Done(task.key, dumps(result), None, time.process_time() - start)
-    except InputError as error:
-        reason = str(error)
-    except Exception as error:  # a trial that fails does not stop the others
-        reason = f"{type(error).__name__}: {' '.join(str(error).split())}"  # one line, whatever it says
-    return Done(task.key, None, reason, time.process_time() - start)
-
-
-def _progress(task: PlannedTrial, report: Report | None) -> Progress:
-    if report is None:
-        return no_progress
-    title = task.title
-
-    def progress(stage: str, done: int, total: int) -> None:
-        if done == total or done % max(total // 50, 1) == 0:
-            report(title, stage, done, total)
-
-    return progress
+        yield
+    except BaseException:
+        get_reusable_executor(reuse=True).shutdown(wait=True, kill_workers=True)
+        raise
 
 
 class Events:
@@ -256,7 +180,8 @@ class Events:
         self.queue = queue
 
     def __call__(self, title: str, stage: str, done: int, total: int) -> None:
-        self.queue.put((title, stage, done, total))
+        with suppress(OSError, EOFError):  # who keeps the queue was killed: the trial goes on
+            self.queue.put((title, stage, done, total))
 
 
 @contextmanager
@@ -265,42 +190,33 @@ def _events(report: Report | None) -> Iterator[Report | None]:
     if report is None:
         yield None
         return
-    with Manager() as manager:
+    manager = SyncManager()
+    manager.start(_end_with_parent)
+    with manager:
         queue: Queue[Any] = manager.Queue()
 
         def read() -> None:
-            while (event := queue.get()) is not None:
-                report(*event)
+            with suppress(OSError, EOFError):
+                while (event := queue.get()) is not None:
+                    report(*event)
 
         reader = threading.Thread(target=read, daemon=True)
         reader.start()
         try:
             yield Events(queue)
         finally:
-            queue.put(None)
+            with suppress(OSError, EOFError):
+                queue.put(None)
             reader.join(timeout=5)
 
 
-def _shared(task: PlannedTrial, data: Data, audit: str) -> KnowledgeCache:
-    key = (audit, *task.shares)
-    if key not in _SHARED:
-        _SHARED.clear()
-        _SHARED[key] = KnowledgeCache.of(task.plan, data)
-    return _SHARED[key]
+def _end_with_parent() -> None:
+    """In the process that keeps the queue: it would outlive a parent that is killed."""
+    parent = parent_process()
+    assert parent is not None
 
-
-_watching: set[int] = set()
-
-
-def _stop_with(owner: int) -> None:
-    """Ends this process when the one that started it is gone: nobody would note what it finds."""
-    if owner == ELSEWHERE or owner == os.getpid() or owner in _watching:
-        return
-
-    def watch() -> Any:
-        while os.getppid() == owner:
-            time.sleep(0.5)
+    def watch() -> None:
+        parent.join()
         os._exit(1)
 
-    _watching.add(owner)
     threading.Thread(target=watch, daemon=True).start()

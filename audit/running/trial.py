@@ -1,5 +1,6 @@
 """One trial: one run of a target under one defense, and all attacks on what it let out."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -60,7 +61,7 @@ class TrialResult:
     plan: TrialPlan
     utilities: tuple[Utility, ...]
     chosen: int
-    attacked: tuple[Attacked, ...]
+    attacked: Sequence[Attacked]
     refused: dict[str, str]
     exposure: tuple[Exposure, ...]
     notes: tuple[str, ...]

@@ -6,6 +6,7 @@ flagged. A false positive rate is measured only where at least ten false positiv
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -166,8 +167,8 @@ def _together(
     run. (Bootstrapping the pseudo-values would magnify the jumps of the threshold by the number of runs.)
     """
     pool, count = pooled(runs), len(runs)
-    left = [pooled([*runs[:k], *runs[k + 1 :]]) for k in range(count)]
-    total, *without = (_flagged_share(part.truth, part.score, fpr) for part in (pool, *left))
+    left = (pooled([*runs[:k], *runs[k + 1 :]]) for k in range(count))  # one at a time: each is nearly all rows
+    total, *without = (_flagged_share(part.truth, part.score, fpr) for part in chain((pool,), left))
     values = count * total - (count - 1) * np.array(without)
     columns = columns_of([run.units for run in runs])
     new = np.concatenate([column * count + k for k, column in enumerate(columns)])

@@ -52,12 +52,13 @@ def estimate(grid: Grid, seconds: Mapping[str, float], done: set[str], workers: 
     side_by_side = workers or os.cpu_count() or 1
     count = sum(t.key not in done for t in grid.tasks)
     return (
-        f"{count} trials to run: about {_time(left)} of CPU time, {_time(left / side_by_side)} with {side_by_side} "
-        "side by side. Defenses may take longer than the undefended trial that this is judged by."
+        f"{count} trials to run: about {in_words(left)} of CPU time, {in_words(left / side_by_side)} with "
+        f"{side_by_side} side by side. Defenses may take longer than the undefended trial that this is judged by."
     )
 
 
-def _time(seconds: float) -> str:
+def in_words(seconds: float) -> str:
+    """A time as a reader says it."""
     if seconds < 100:
         return f"{seconds:.0f} s"
     return f"{seconds / 60:.0f} min" if seconds < 6000 else f"{seconds / 3600:.1f} h"

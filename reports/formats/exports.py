@@ -49,7 +49,10 @@ COLUMNS = (
 
 
 def as_json(audit: Audit) -> str:
-    """Everything but single records; the same audit gives the same bytes. No verdict where it is invalid."""
+    """Everything but single records and times; no verdict where it is invalid.
+
+    Two audits of one plan give the same bytes.
+    """
     return json.dumps(as_plain(audit), indent=2, sort_keys=True, allow_nan=False) + "\n"
 
 
@@ -66,7 +69,6 @@ def as_plain(audit: Audit) -> dict[str, Any]:
         "failures": [vars(failure) for failure in audit.failures],
         "missing": audit.missing,
         "versions": audit.versions,
-        "cpu_seconds": round(audit.seconds, 3),
     }
 
 
@@ -94,6 +96,16 @@ def as_table(audit: Audit) -> str:
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(COLUMNS)
     writer.writerows([_cell(value) for value in _row(place, audit)] for place in audit.findings())
+    return out.getvalue()
+
+
+def as_timings(audit: Audit) -> str:
+    """A CSV row for each trial with its CPU seconds: what two runs of one plan do not have in common."""
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(("trial", "ended", "cpu_seconds"))
+    for timing in audit.timings:
+        writer.writerow((_cell(timing.trial), "failed" if timing.failed else "done", f"{timing.seconds:.3f}"))
     return out.getvalue()
 
 

@@ -58,10 +58,7 @@ def _lines(audit: Audit) -> Iterator[str]:
     yield from ("", "## Limits", *_items(limits(audit)))
     yield from ("", "## What the levels mean", *_table(scale_table(audit)))
     versions = ", ".join(f"{name} {version}" for name, version in sorted(audit.versions.items()))
-    yield from (
-        "",
-        f"Fingerprint {escaped(audit.fingerprint)}; {escaped(versions)}; {audit.seconds:.0f} CPU seconds.",
-    )
+    yield from ("", f"Fingerprint {escaped(audit.fingerprint)}; {escaped(versions)}.")
 
 
 def _answers(audit: Audit) -> Iterator[str]:

@@ -99,7 +99,7 @@ def parts(
 
 def simulated(leaks: dict[tuple[str, float | None], tuple[float, float]], **how) -> Audit:
     """An audit of such parts, all of which ran."""
-    return assemble(Content(*parts(leaks, **how), {}, {"gaudit": "0.0.0"}, 60.0))
+    return assemble(Content(*parts(leaks, **how), {}, {"gaudit": "0.0.0"}, {}))
 
 
 def knob_of(defense: str) -> str:

@@ -1,0 +1,75 @@
+"""Trials as tasks of a Ray cluster."""
+
+import logging
+import os
+import signal
+import threading
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from ...errors import InputError
+from ..planning.grid import Grid, PlannedTrial
+from .attempt import ELSEWHERE, LOST, Done, attempt
+
+ADDRESS = "RAY_ADDRESS"
+"""The environment variable that names a cluster, as for all programs that use Ray."""
+LOSSES = 3
+"""Workers that a trial may lose, whether it killed them or a machine went, before it is noted as failed."""
+
+
+def run_on_ray(
+    tasks: Sequence[PlannedTrial], grid: Grid, workers: int, limit: float | None, note: Callable[[Done], None]
+) -> None:
+    """Runs trials on a cluster: that of this process, the one that ``RAY_ADDRESS`` names, or a new one here.
+
+    Each is noted when it ends. One whose worker was killed is started again, up to `LOSSES` times; others go on.
+
+    Raises:
+        InputError: Ray is not installed, or there is no such cluster.
+    """
+    try:
+        import ray
+    except ImportError as error:
+        raise InputError("--executor ray needs Ray: pip install 'graph-gaudit[ray]'") from error
+    with _connected(ray, workers):
+        call = ray.remote(num_cpus=1, max_retries=0)(attempt)
+        graphs = {name: ray.put(graph) for name, graph in grid.graphs.items()}
+        waiting, losses = list(reversed(tasks)), Counter[str]()
+        running: dict[Any, PlannedTrial] = {}
+        while waiting or running:
+            while waiting and len(running) < workers:
+                task = waiting.pop()
+                running[call.remote(task, graphs[task.dataset], grid.fingerprint, ELSEWHERE, limit)] = task
+            (ended, *_), _ = ray.wait(list(running))
+            task = running.pop(ended)
+            try:
+                note(ray.get(ended))
+            except ray.exceptions.RayError:  # its worker was killed, or the machine went
+                losses[task.key] += 1
+                if losses[task.key] < LOSSES:
+                    waiting.append(task)
+                else:
+                    note(Done(task.key, None, LOST, 0.0))
+
+
+@contextmanager
+def _connected(ray: Any, workers: int) -> Iterator[None]:
+    """A cluster that was started here ends here."""
+    if ray.is_initialized():
+        yield
+        return
+    own = {} if os.environ.get(ADDRESS) else {"address": "local", "num_cpus": workers, "include_dashboard": False}
+    handler = signal.getsignal(signal.SIGTERM)
+    try:
+        ray.init(logging_level=logging.ERROR, log_to_driver=False, **own)
+    except (ConnectionError, RuntimeError, ValueError) as error:
+        where = f"the Ray cluster {os.environ[ADDRESS]} ({ADDRESS})" if not own else "a Ray cluster here"
+        raise InputError(f"cannot connect to {where}: {' '.join(str(error).split())[:200]}") from error
+    if threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGTERM, handler)  # Ray has put its own in the place
+    try:
+        yield
+    finally:
+        ray.shutdown()

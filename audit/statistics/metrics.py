@@ -303,9 +303,7 @@ def _few_errors(runs: Sequence[ScoredSubjects]) -> bool:
     return min(float(np.mean([_kish(x) for x in kind])) for kind in losses + apart) < FEW_ERRORS
 
 
-def _logit_reaches(
-    sides: Sequence[Sequence[ScoredSubjects]], reach: float, level: float
-) -> tuple[float, float]:
+def _logit_reaches(sides: Sequence[Sequence[ScoredSubjects]], reach: float, level: float) -> tuple[float, float]:
     """How far below and above a difference of AUCs its ends lie by the logit intervals of both."""
     ends, reaches = [], []
     for runs in sides:

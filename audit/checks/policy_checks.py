@@ -44,7 +44,7 @@ def checked(audit: Audit, file: PolicyFile, accepted: Baseline | None, strict: b
     policy = file.policy
     scale = policy.scale(audit.plan.severity)
     problems = tuple(_problems(audit, accepted))
-    cases = [_case(check, audit, accepted) for check in policy.check]
+    cases = [_case(check, audit, accepted, policy.gate.largest_fall) for check in policy.check]
     if problems:
         refused = Decision(Status.INVALID, "; ".join(problems))
         cases = [replace(case, settled=refused) for case in cases]
@@ -90,7 +90,7 @@ def _state(place: AttackFinding | None, accepted: Baseline | None) -> str | None
     return "unchanged" if place is None else accepted.state(place)
 
 
-def _case(check: Check, audit: Audit, accepted: Baseline | None) -> _Case:
+def _case(check: Check, audit: Audit, accepted: Baseline | None, largest_fall: float | None) -> _Case:
     places = [place for place in audit.findings() if check.matches(place)]
     if len(places) > 1:
         raise _ambiguous(check, places)
@@ -106,7 +106,7 @@ def _case(check: Check, audit: Audit, accepted: Baseline | None) -> _Case:
     _refuse_unmeasured(check, place)
     if check.margin is None:
         return _Case(check, place)
-    comparison = _comparison(check, place, accepted)
+    comparison = _comparison(check, place, accepted, largest_fall)
     if isinstance(comparison, Decision):
         return _Case(check, place, comparison)
     return _Case(check, place, comparison=comparison)
@@ -186,7 +186,9 @@ def _refuse_unmeasured(check: Check, place: AttackFinding) -> None:
             raise unknown_name(f"metric in check '{check.name}':", check.metric, known)
 
 
-def _comparison(check: Check, place: AttackFinding, accepted: Baseline | None) -> Comparison | Decision:
+def _comparison(
+    check: Check, place: AttackFinding, accepted: Baseline | None, largest_fall: float | None
+) -> Comparison | Decision:
     old = None if accepted is None else accepted.findings.get(key_of(place))
     if accepted is None or old is None:
         missing = "there is no baseline" if accepted is None else "the baseline has no such finding"
@@ -199,7 +201,9 @@ def _comparison(check: Check, place: AttackFinding, accepted: Baseline | None) -
     if any(check.metric not in values for part in (now, old.by_seed) for values in part.values()):
         return Decision(Status.INVALID, _too_few(check, old))
     seeds = sorted(old.by_seed)
-    return paired([now[i][check.metric] for i in seeds], [old.by_seed[i][check.metric] for i in seeds])
+    new, before = ([values[i][check.metric] for i in seeds] for values in (now, old.by_seed))
+    nothing = 0.5 if check.metric == "auc" else 0.0
+    return paired(new, before, nothing, math.inf if largest_fall is None else largest_fall)
 
 
 def _too_few(check: Check, old: Accepted) -> str:

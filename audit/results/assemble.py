@@ -118,7 +118,9 @@ def _checks(section: Section) -> Iterator[AuditControl]:
     for outcome in section.outcomes:
         for attack in outcome.attacks:
             about = f"{named(attack)}, {section.title}, {outcome.label}"
-            yield AuditControl("null", about, attack.valid, f"AUC {attack.null.text(2)} with the truth permuted")
+            seen = f"AUC {attack.null.text(2)} with the truth permuted"
+            detail = seen if attack.null_tells else f"{seen}; {attack.null.note}"
+            yield AuditControl("null", about, attack.valid, detail, attack.null_tells)
             if outcome.defense == CONTROL and attack.accuracies is not None:
                 yield _shadow_accuracy(about, *attack.accuracies)
 

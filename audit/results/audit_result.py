@@ -17,14 +17,16 @@ class AuditControl:
     Attributes:
         name: which check: ``null``, ``planted leak`` or ``shadow accuracy``.
         about: what it was made on.
-        passed: whether it holds.
+        passed: whether it holds, or could not be told to fail.
         detail: what was seen, in a sentence.
+        tells: whether it could have failed; one that could not is not counted as held.
     """
 
     name: str
     about: str
     passed: bool
     detail: str
+    tells: bool = True
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ from ...targets.transcript import Exposure
 from ..planning.trial_plan import AttackPlan
 from ..statistics.finding import Finding
 from ..statistics.rates import Roc
+from ..statistics.top_ranks import TOP_LEVEL, TopRanks
 from ..statistics.vulnerability import Vulnerability
 
 PLAIN_AUC, PLAIN_TPR = "plain_auc", "plain_tpr"
@@ -17,14 +18,22 @@ PLAIN_AUC, PLAIN_TPR = "plain_auc", "plain_tpr"
 
 @dataclass(frozen=True)
 class BlindBaseline:
-    """What the public graph alone tells of membership by one kind of column, and what an attack adds to it."""
+    """What the public graph alone tells of membership by one kind of column, and what an attack adds to it.
+
+    ``top`` is the one-sided p of the attack having no more members among its first than the baseline has.
+    """
 
     auc: Finding
     beyond: Finding
+    top: float = 1.0
 
     def as_dict(self) -> dict[str, Any]:
         """Plain JSON types."""
-        return {"auc": self.auc.as_dict(), "auc_beyond": self.beyond.as_dict()}
+        return {
+            "auc": self.auc.as_dict(),
+            "auc_beyond": self.beyond.as_dict(),
+            "top_p_beyond": round(self.top, 6),
+        }
 
 
 @dataclass(frozen=True)
@@ -39,7 +48,7 @@ class AttackOutcome:
         blind: the same attack features without the release.
         beyond_blind: auc minus blind, paired.
         tpr: true-positive rates at low false-positive rates, that of the verdict among them.
-        null: auc against scrambled truth; 0.5 must lie within.
+        null: auc against scrambled truth; 0.5 must lie within. Without an interval the control cannot tell.
         groups: auc with the non-members of one group only.
         game: the game that was played.
         more: average precision, balanced accuracy, advantage, the lower bound of epsilon, and plain AUC and rate.
@@ -53,6 +62,7 @@ class AttackOutcome:
         accuracies: of the target and of the shadow models on the same nodes, mean over seeds, where there are any.
         variant: settings that tell it from another attack of the same name, observer and way to ask.
         clustered_by: the known grouping that membership follows, by which intervals are counted, or nothing.
+        top: members among the first of its ranking.
     """
 
     plan: AttackPlan
@@ -75,11 +85,17 @@ class AttackOutcome:
     accuracies: tuple[float, float] | None = None
     variant: str = ""
     clustered_by: str = ""
+    top: TopRanks | None = None
 
     @property
     def valid(self) -> bool:
-        """Whether the scoring is sound: with the truth permuted the AUC must be 0.5 within its interval."""
-        return self.null.low is not None and self.null.high is not None and self.null.low <= 0.5 <= self.null.high
+        """Whether nothing shows the scoring to be wrong: with the truth permuted the AUC is 0.5 within its interval."""
+        return self.null.low is None or self.null.high is None or self.null.low <= 0.5 <= self.null.high
+
+    @property
+    def null_tells(self) -> bool:
+        """Whether the null control could have failed."""
+        return self.null.low is not None
 
     @property
     def plain_auc(self) -> Finding:
@@ -95,7 +111,8 @@ class AttackOutcome:
     @property
     def without_release(self) -> tuple[BlindBaseline, ...]:
         """What is told without the release, by the same attack and by the public graph."""
-        return BlindBaseline(self.blind, self.beyond_blind), *self.public.values()
+        top = 1.0 if self.top is None else self.top.beyond_blind
+        return BlindBaseline(self.blind, self.beyond_blind, top), *self.public.values()
 
     @property
     def explained(self) -> bool:
@@ -119,6 +136,12 @@ class AttackOutcome:
         above = self.auc.low is not None and self.auc.low > 0.5
         return above and all(gap.above_zero for gap in gaps)
 
+    @property
+    def stands_out(self) -> bool:
+        """Whether more members are at the very top than chance, and than every blind baseline, puts there."""
+        top = self.top is not None and self.top.found
+        return top and all(b.top <= TOP_LEVEL for b in self.without_release)
+
     def as_dict(self) -> dict[str, Any]:
         """Plain JSON types; no subject by itself."""
         return {
@@ -137,6 +160,8 @@ class AttackOutcome:
             "null_auc": self.null.as_dict(),
             "valid": self.valid,
             "beyond_all_baselines": self.unexplained,
+            "top_ranks": None if self.top is None else self.top.as_dict(),
+            "top_beyond_all_baselines": self.stands_out,
             "groups": {name: f.as_dict() for name, f in self.groups.items()},
             **{name: f.as_dict() for name, f in self.more.items()},
             "baselines": {name: b.as_dict() for name, b in self.baselines.items()},

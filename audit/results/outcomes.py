@@ -23,7 +23,9 @@ from ..statistics.metrics import (
     average_precision_finding,
     mean_difference,
 )
+from ..statistics.null_control import null_finding
 from ..statistics.rates import rate_finding, rate_of_run, roc
+from ..statistics.top_ranks import beyond_at_top, top_ranks
 from ..statistics.vulnerability import by_group, vulnerabilities
 from .game_metrics import LOW_FPR, game_findings
 from .outcome import PLAIN_AUC, PLAIN_TPR, AttackOutcome, BlindBaseline, DefenseOutcome
@@ -32,7 +34,6 @@ SCHEMA = "gaudit-attack/1"
 UTILITY = "utility"
 """The metric where utility is no accuracy."""
 ONE_SIDED = 0.9  # both ends of such an interval are one-sided 95 % bounds
-NULL_LEVEL = 1 - 1e-5  # hundreds of findings have one each, and one that fails makes the whole audit invalid
 
 
 def outcomes(
@@ -185,7 +186,7 @@ def attack_outcome(by_seed: Mapping[int, Attacked], fpr: float = LOW_FPR[0]) -> 
         auc_finding(blind),
         auc_difference(runs, blind),
         tuple(rate_finding(scaled, rate) for rate in dict.fromkeys((*LOW_FPR, fpr))),
-        auc_finding([run.scrambled(np.random.default_rng(i)) for i, run in enumerate(runs)], NULL_LEVEL),
+        null_finding(runs),
         {name: _in_group(attacked, name) for name in dict.fromkeys(name for a in attacked for name in a.groups)},
         first.game,
         {
@@ -195,7 +196,7 @@ def attack_outcome(by_seed: Mapping[int, Attacked], fpr: float = LOW_FPR[0]) -> 
             **_plain(runs),
             **game_findings(attacked),
         },
-        {name: _baseline(runs, [a.baselines[name] for a in attacked]) for name in first.baselines},
+        {name: _baseline(runs, [a.baselines[name] for a in attacked], fpr) for name in first.baselines},
         {name: _risk(attacked, name) for name in first.attributes},
         roc(scaled),
         tuple(vulnerabilities(scaled, game_of(first.game).called)),
@@ -203,6 +204,7 @@ def attack_outcome(by_seed: Mapping[int, Attacked], fpr: float = LOW_FPR[0]) -> 
         {index: _alone(a.judged, (*LOW_FPR, fpr)) for index, a in by_seed.items()},
         _accuracies(attacked),
         clustered_by=next((a.clustered_by for a in attacked if a.clustered_by), ""),
+        top=None if runs[0].clusters is not None else top_ranks(runs, blind, fpr),
     )
 
 
@@ -244,8 +246,8 @@ def _accuracies(attacked: Sequence[Attacked]) -> tuple[float, float] | None:
     return float(target), float(shadow)
 
 
-def _baseline(runs: list[ScoredSubjects], blind: list[ScoredSubjects]) -> BlindBaseline:
-    return BlindBaseline(auc_finding(blind), auc_difference(runs, blind))
+def _baseline(runs: list[ScoredSubjects], blind: list[ScoredSubjects], fpr: float) -> BlindBaseline:
+    return BlindBaseline(auc_finding(blind), auc_difference(runs, blind), beyond_at_top(runs, blind, fpr))
 
 
 def _risk(attacked: Sequence[Attacked], attribute: str) -> dict[str, Finding]:

@@ -36,29 +36,55 @@ def verdict(attack: AttackOutcome, scale: Scale) -> Verdict:
     found = attack.decisive
     rates = (None,) * 3 if found is None else (found.estimate, found.low, found.high)
     ratio, low, high = (None if rate is None else rate / scale.fpr for rate in rates)
-    level, reason = (
-        _shown(attack, scale, low) if (attack.auc.low or 0) > 0.5 else _not_ranked(attack, scale, low, high)
-    )
+    if attack.unexplained:
+        level, reason = _ranked(attack, scale, low)
+    elif attack.stands_out:
+        level, reason = _at_the_top(attack, scale, low, high)
+    elif (attack.auc.low or 0) > 0.5:
+        level, reason = _not_beyond(attack)
+    else:
+        level, reason = _not_ranked(attack, scale, low, high)
     return Verdict(level, ratio, low, high, reason)
 
 
-def _shown(attack: AttackOutcome, scale: Scale, low: float | None) -> tuple[Level, str]:
-    """Level and reason where the attack tells members from non-members."""
+def _ranked(attack: AttackOutcome, scale: Scale, low: float | None) -> tuple[Level, str]:
+    """Level and reason where the AUC tells members from non-members, beyond every baseline."""
     auc = f"AUC {attack.auc.text(2)}"
-    if not attack.unexplained:
-        if attack.explained:
-            told = "it tells members from non-members, but is not shown to do better than the public graph alone"
-            return Level.NOT_ATTRIBUTABLE, f"{told}, which surely tells the larger part of it"
-        told = (
-            f"it tells more than chance ({auc}), but not surely more than a blind attack or the public graph alone"
-        )
-        return Level.INCONCLUSIVE, told
     if low is None:
         note = "" if attack.decisive is None else attack.decisive.note
-        return Level.INCONCLUSIVE, f"it tells more than chance ({auc}); how much at {scale.fpr:.2%} is open: {note}"
+        return Level.UNSIZED, f"it tells more than chance ({auc}); how much at {scale.fpr:.2%} is open: {note}"
     if low > 1:
-        return scale.level(low), f"a member is at least {low:.2g} times as likely to be flagged as an outsider"
+        return scale.level(low), _times(low)
     return scale.level(low), f"it tells more than chance ({auc}), but not at {scale.fpr:.2%} false alarms"
+
+
+def _at_the_top(attack: AttackOutcome, scale: Scale, low: float | None, high: float | None) -> tuple[Level, str]:
+    """Level and reason where members crowd the first ranks beyond every baseline: few people may be exposed."""
+    top = attack.top
+    assert top is not None
+    found = (
+        f"{top.members:.3g} of the {top.people} people whom it ranks highest are members, where {top.expected:.3g} "
+        "are expected by chance, and no public baseline finds as many"
+    )
+    if low is not None and low > 1:
+        return scale.level(low), f"{found}; {_times(low)}"
+    if high is not None and high < scale.moderate:
+        return Level.LOW, f"{found}; the likelihood ratio is at most {high:.2g}"
+    return Level.UNSIZED, f"{found}; how much likelier members are to be flagged cannot be measured"
+
+
+def _times(low: float) -> str:
+    return f"a member is at least {low:.2g} times as likely to be flagged as an outsider"
+
+
+def _not_beyond(attack: AttackOutcome) -> tuple[Level, str]:
+    """Level and reason where the AUC tells members from non-members, and a baseline may tell as much."""
+    if attack.explained:
+        told = "it tells members from non-members, but is not shown to do better than the public graph alone"
+        return Level.NOT_ATTRIBUTABLE, f"{told}, which surely tells the larger part of it"
+    auc = f"AUC {attack.auc.text(2)}"
+    told = f"it tells more than chance ({auc}), but not surely more than a blind attack or the public graph alone"
+    return Level.INCONCLUSIVE, told
 
 
 def _not_ranked(attack: AttackOutcome, scale: Scale, low: float | None, high: float | None) -> tuple[Level, str]:

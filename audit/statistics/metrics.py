@@ -45,6 +45,7 @@ Components: TypeAlias = Callable[["ScoredSubjects"], tuple[Floats, Floats]]  # m
 
 ONE_SEED = "one seed: training randomness not covered"
 FEW_ERRORS = 5.0  # fewer effective errors than this: no normal approximation
+FEW_CARRIERS = 8.0  # fewer effective subjects that differ than this: others like them may be missing
 NOTHING = 1e-12  # an interval shorter than this comes from no variation at all
 FEW_SUBJECTS = 20  # fewer members or non-members than this: "indicative"
 FEW_FOR_PRECISION = 50  # the same for average precision, of members
@@ -82,6 +83,11 @@ class ScoredSubjects:
         """What is independent of each other, [s]: clusters where there are any, else the subjects."""
         return self.subjects if self.clusters is None else self.clusters
 
+    @property
+    def labels(self) -> Ints:
+        """The stratum of each subject, [s]; one for all where there are none."""
+        return np.zeros(len(self.score), dtype=np.int64) if self.strata is None else self.strata
+
     def where(self, keep: NDArray[np.bool_]) -> "ScoredSubjects":
         """The rows that a mask or an index array [k] keeps."""
         return replace(
@@ -98,7 +104,7 @@ class ScoredSubjects:
         if self.strata is None:
             return replace(self, truth=rng.permutation(self.truth))
         truth = self.truth.copy()
-        for rows in _rows_of(self.strata):
+        for rows in rows_of(self.strata):
             truth[rows] = rng.permutation(truth[rows])
         return replace(self, truth=truth)
 
@@ -106,7 +112,7 @@ class ScoredSubjects:
         """The rows whose stratum has members and non-members: the others are compared with nobody."""
         if self.strata is None:
             return self
-        parts = [r for r in _rows_of(self.strata) if self.truth[r].any() and not self.truth[r].all()]
+        parts = [r for r in rows_of(self.strata) if self.truth[r].any() and not self.truth[r].all()]
         return self.where(np.sort(np.concatenate([np.empty(0, dtype=np.intp), *parts])))
 
     def plainly(self) -> "ScoredSubjects":
@@ -125,7 +131,7 @@ class ScoredSubjects:
         kept = self.compared()
         assert kept.strata is not None
         score = np.empty(len(kept.score))
-        for rows in _rows_of(kept.strata):
+        for rows in rows_of(kept.strata):
             others = np.sort(-kept.score[rows][~kept.truth[rows]])
             above = np.searchsorted(others, -kept.score[rows], side="left")
             tied = np.searchsorted(others, -kept.score[rows], side="right") - above
@@ -133,7 +139,7 @@ class ScoredSubjects:
         return replace(kept, score=score, strata=None)
 
 
-def _rows_of(labels: Ints) -> list[NDArray[np.intp]]:
+def rows_of(labels: Ints) -> list[NDArray[np.intp]]:
     """The rows of each label, in the order of the labels."""
     order = np.argsort(labels, kind="stable")
     return np.split(order, np.flatnonzero(np.diff(labels[order])) + 1)
@@ -240,8 +246,12 @@ def auc_difference(
     """Mean over seeds of AUC(runs[k]) - AUC(others[k]): attack minus blind baseline, or two defenses.
 
     Paired by seed (the order of the two sequences) and by subject id: the DeLong components of a subject are
-    subtracted before they are squared. Student t interval, cut at -1 and 1; when no subject differs, the
-    largest difference that as many subjects could have hidden, 1 - (alpha/2)^(1/min(members, non-members)).
+    subtracted before they are squared. Student t interval, cut at -1 and 1. Near 1, where AUCs are skewed, an end
+    lies where the two AUCs' own logit intervals put it, if that is farther (Zou and Donner, Statistics in Medicine
+    2008, with the correlation that the paired variance implies). Where few subjects differ, others like them may
+    be missing from the sample: a difference that as many subjects could have hidden, 1 - (alpha/2)^(1/n) of the
+    range, is added in quadrature, in full where fewer than eight (Kish's effective number) differ, else in
+    proportion. It is all that there is when no subject differs. Each end holds at (1 + level) / 2 by itself.
     """
     if len(runs) != len(others):
         raise ValueError(f"paired by seed: {len(runs)} runs beside {len(others)}")
@@ -249,11 +259,10 @@ def auc_difference(
     if not all(map(_comparable, sides)):
         return _nobody(metric, level, [runs])
     estimates, reach, counts, design = _spread(sides, _placements, level)
-    if reach < NOTHING:
-        reach = float(1 - ((1 - level) / 2) ** (1 / _fewest([*sides[0], *sides[1]])))
-    mean = float(estimates.mean())
-    interval = (max(-1.0, mean - reach), min(1.0, mean + reach))
-    method = "paired DeLong over subjects and seeds, t"
+    mean, hidden = float(estimates.mean()), _hidden(sides, level)
+    down, up = (float(np.hypot(max(reach, end), hidden)) for end in _logit_reaches(sides, reach, level))
+    interval = (max(-1.0, mean - down), min(1.0, mean + up))
+    method = "paired DeLong over subjects and seeds, t, logit and few-carriers guard"
     return _noted(with_interval(metric, mean, interval, level=level, method=method, counts=counts), design)
 
 
@@ -367,9 +376,9 @@ def _placements(run: ScoredSubjects) -> tuple[Floats, Floats]:
 
 def _within(run: ScoredSubjects) -> tuple[tuple[Ints, Floats], tuple[Ints, Floats]]:
     """Strata and components, within the strata, of members and of non-members."""
-    strata = np.zeros(len(run.score), dtype=np.int64) if run.strata is None else run.strata
+    strata = run.labels
     placed = np.empty(len(run.score))
-    for rows in _rows_of(strata):
+    for rows in rows_of(strata):
         truth = run.truth[rows]
         placed[rows[truth]], placed[rows[~truth]] = _placed(truth, run.score[rows])
     return (strata[run.truth], placed[run.truth]), (strata[~run.truth], placed[~run.truth])
@@ -409,8 +418,55 @@ def _few_errors(runs: Sequence[ScoredSubjects]) -> bool:
     upper = np.mean([part[0].mean() for part in parts]) > 0.5
     losses = [[1 - part[kind] if upper else part[kind] for part in parts] for kind in (0, 1)]
     apart = [[np.abs(part[kind] - _commonest(part[kind])) for part in parts] for kind in (0, 1)]
-    kish = [np.mean([x.sum() ** 2 / max((x**2).sum(), NOTHING**2) for x in kind]) for kind in losses + apart]
-    return float(min(kish)) < FEW_ERRORS
+    return min(float(np.mean([_kish(x) for x in kind])) for kind in losses + apart) < FEW_ERRORS
+
+
+def _logit_reaches(sides: Sequence[Sequence[ScoredSubjects]], reach: float, level: float) -> tuple[float, float]:
+    """How far below and above a difference of AUCs its ends lie by the logit intervals of both."""
+    ends, reaches = [], []
+    for runs in sides:
+        estimates, alone = _spread([runs], _placements, level)[:2]
+        mean = float(estimates.mean())
+        if min(alone, reach) < NOTHING or not 0 < mean < 1:
+            return reach, reach
+        step = alone / (mean * (1 - mean))
+        ends.append([abs(float(expit(logit(mean) + sign * step)) - mean) for sign in (-1, 1)])
+        reaches.append(alone)
+    likeness = np.clip((reaches[0] ** 2 + reaches[1] ** 2 - reach**2) / (2 * reaches[0] * reaches[1]), -1, 1)
+    (down, up), (other_down, other_up) = ends
+    pairs = (down, other_up), (up, other_down)
+    low, high = (float(np.sqrt(max(a * a + b * b - 2 * likeness * a * b, 0.0))) for a, b in pairs)
+    return low, high
+
+
+def _hidden(sides: Sequence[Sequence[ScoredSubjects]], level: float) -> float:
+    """How much subjects that differ, and are too few to be in the sample, may move a difference of AUCs."""
+    pairs = [tuple(map(_placements, pair)) for pair in zip(*map(_by_subject, sides), strict=True)]
+    moved = []
+    for kind in (0, 1):
+        size = min(len(side[kind]) for pair in pairs for side in pair)
+        apart = [first[kind][:size] - second[kind][:size] for first, second in pairs]
+        several = float(np.mean([_kish(np.abs(part - _commonest(part))) for part in apart]))
+        largest = max(_range(side[kind]) for pair in pairs for side in pair)
+        missed = 1 - ((1 - level) / 2) ** (1 / size)
+        moved.append(min(1.0, FEW_CARRIERS / max(several, NOTHING)) * largest * missed)
+    return float(max(moved))
+
+
+def _by_subject(runs: Sequence[ScoredSubjects]) -> list[ScoredSubjects]:
+    """The rows in the order of the subjects, so that those of two sides stand beside each other."""
+    return [run.where(np.argsort(run.subjects, kind="stable")) for run in runs]
+
+
+def _range(placed: Floats) -> float:
+    """How far a placement may lie from the commonest, if most are that; else 1."""
+    common = _commonest(placed)
+    return max(common, 1 - common) if (placed == common).mean() > 0.5 else 1.0
+
+
+def _kish(values: Floats) -> float:
+    """Kish's effective number of values that are not 0."""
+    return float(values.sum() ** 2 / max((values**2).sum(), NOTHING**2))
 
 
 def _commonest(values: Floats) -> float:

@@ -10,9 +10,11 @@ from itertools import chain
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.stats import norm
 
 from .finding import Finding
 from .metrics import (
+    NOTHING,
     Floats,
     ScoredSubjects,
     checked,
@@ -59,10 +61,12 @@ def tpr_at_fpr_finding(
     Interval: Bayesian bootstrap (Rubin 1981) with one exponential weight per subject, shared by all rows of the
     subject, weights normalised within members and within non-members, and the threshold chosen anew each time.
     Its covariance between runs enters the variance over seeds and subjects of `metrics` (so runs are clusters,
-    and subjects that all runs share are not taken for new ones); the interval is Clopper-Pearson's for the
-    effective number of members (Korn and Graubard 1998), which is at most that of different ones: seeds with the
-    same members all lack the few whom a release exposes, if these were not drawn. Heuristic: its coverage is
-    measured by simulation (benchmarks/interval_coverage.py).
+    and subjects that all runs share are not taken for new ones). A threshold that rests on some ten false positives
+    is skewed, so each end is stretched to where the bootstrap's own quantile lies (`_stretch`). The interval is
+    Clopper-Pearson's for the effective number of members (Korn and Graubard 1998), which is at most that of
+    different ones: seeds with the same members all lack the few whom a release exposes, if these were not drawn.
+    Each end holds at (1 + level) / 2 by itself. Heuristic: its coverage is measured by simulation
+    (benchmarks/interval_coverage.py).
     """
     runs = checked_runs(runs)
     metric, counts = f"tpr@fpr={fpr:g}", counts_of([runs])
@@ -71,9 +75,11 @@ def tpr_at_fpr_finding(
     if not apart and not (_resolves(sum(numbers), fpr) and len(runs) >= REPETITIONS):
         return Finding(metric, None, None, None, level, "none", "indicative", _needed(numbers, fpr), *counts)
     rng = np.random.default_rng(seed)
-    mean, values, covariance = (_one_by_one if apart else _together)(runs, fpr, resamples, rng)
-    reach = reach_of(values, covariance, freedom_of(runs), level)
-    interval = share_interval(mean, reach, min(int(run.truth.sum()) for run in runs), level, counts[0])
+    mean, values, covariance, draws = (_one_by_one if apart else _together)(runs, fpr, resamples, rng)
+    reaches = [reach_of(values, covariance * s**2, freedom_of(runs), level) for s in _stretch(draws, mean, level)]
+    fewest = min(int(run.truth.sum()) for run in runs)
+    low, high = (share_interval(mean, reach, fewest, level, counts[0]) for reach in reaches)
+    interval = low[0], max(high[1], mean + reaches[1] * (mean == 0))
     method = "Bayesian bootstrap of subjects, runs by t, effective Clopper-Pearson"
     method += "" if apart else "; one threshold for all runs, jackknife by run"
     found = with_interval(metric, mean, interval, level=level, method=method, counts=counts)
@@ -139,29 +145,46 @@ def pooled(runs: Sequence[ScoredSubjects]) -> ScoredSubjects:
 
 def _one_by_one(
     runs: Sequence[ScoredSubjects], fpr: float, resamples: int, rng: np.random.Generator
-) -> tuple[float, Floats, Floats]:
-    """Mean TPR@FPR, that of each run, and their covariance through their subjects."""
+) -> tuple[float, Floats, Floats, Floats]:
+    """Mean TPR@FPR, that of each run, their covariance through their subjects, and draws [2, .] of the mean."""
     values = np.array([_flagged_share(run.truth, run.score, fpr) for run in runs])
-    return float(values.mean()), values, _covariance(runs, fpr, resamples, rng)
+    return float(values.mean()), values, *_covariance(runs, fpr, resamples, rng)
 
 
-def _covariance(runs: Sequence[ScoredSubjects], fpr: float, resamples: int, rng: np.random.Generator) -> Floats:
-    """Covariance of the runs' TPR@FPR through their subjects.
+def _covariance(
+    runs: Sequence[ScoredSubjects], fpr: float, resamples: int, rng: np.random.Generator
+) -> tuple[Floats, Floats]:
+    """Covariance of the runs' TPR@FPR through their subjects, and draws of its mean, as `_reweighted_tpr` has them.
 
     Pairs of nodes are reweighted by the product of their ends' weights, which counts what each pair has of its
     own three times (a product of exponential weights has variance 3): twice that is taken off again.
     """
-    alone = np.atleast_2d(np.cov(_reweighted_tpr(runs, fpr, resamples, rng)))
+    drawn = _reweighted_tpr(runs, fpr, resamples, rng)
+    alone, mean = np.atleast_2d(np.cov(drawn[1])), drawn.mean(1)
     if runs[0].nodes is None:
-        return alone
-    shared = np.atleast_2d(np.cov(_reweighted_tpr(runs, fpr, resamples, rng, runs[0].nodes))) - 2 * alone
-    return shared if np.trace(shared) > np.trace(alone) else alone
+        return alone, mean
+    shared = np.atleast_2d(np.cov(_reweighted_tpr(runs, fpr, resamples, rng, runs[0].nodes)[1])) - 2 * alone
+    return shared if np.trace(shared) > np.trace(alone) else alone, mean
+
+
+def _stretch(draws: Floats, mean: float, level: float) -> tuple[float, float]:
+    """How far below and above the mean the quantiles of its ``draws`` lie, in units of a normal distribution's.
+
+    The threshold lies between two non-members. The lower end (the first row) takes it at the upper one of them, the
+    higher end at the lower one, as Clopper and Pearson do with a count.
+    """
+    unit = float(norm.ppf((1 + level) / 2) * draws[1].std(ddof=1))
+    if unit < NOTHING:
+        return 1.0, 1.0
+    ends = mean - np.quantile(draws[0], (1 - level) / 2), np.quantile(draws[1], (1 + level) / 2) - mean
+    below, above = (max(float(end), 0.0) / unit for end in ends)
+    return below, above
 
 
 def _together(
     runs: Sequence[ScoredSubjects], fpr: float, resamples: int, rng: np.random.Generator
-) -> tuple[float, Floats, Floats]:
-    """TPR at the FPR of all runs, pseudo-values of the runs, and their covariance through their subjects.
+) -> tuple[float, Floats, Floats, Floats]:
+    """TPR at the FPR of all runs, pseudo-values of the runs, their covariance through their subjects, and draws.
 
     What runs share is what the variance of the pooled TPR has beyond that of subjects which are new in each
     run. (Bootstrapping the pseudo-values would magnify the jumps of the threshold by the number of runs.)
@@ -172,13 +195,14 @@ def _together(
     values = count * total - (count - 1) * np.array(without)
     columns = columns_of([run.units for run in runs])
     new = np.concatenate([column * count + k for k, column in enumerate(columns)])
-    shared, apart = (
-        float(_covariance([replace(pool, subjects=ids, nodes=nodes, clusters=None)], fpr, resamples, rng)[0, 0])
+    (together, draws), (single, _) = (
+        _covariance([replace(pool, subjects=ids, nodes=nodes, clusters=None)], fpr, resamples, rng)
         for ids, nodes in ((pool.units, pool.nodes), (new, None))
     )
+    shared, apart = float(together[0, 0]), float(single[0, 0])
     covariance = np.full((count, count), (shared - apart) * count / (count - 1))
     np.fill_diagonal(covariance, count * apart)
-    return total, values, covariance
+    return total, values, covariance, draws
 
 
 def _flagged_share(truth: NDArray[np.bool_], score: Floats, fpr: float) -> float:
@@ -211,11 +235,14 @@ def _achieved_fpr(run: ScoredSubjects, fpr: float) -> float:
 def _reweighted_tpr(
     runs: Sequence[ScoredSubjects], fpr: float, resamples: int, rng: np.random.Generator, nodes: int | None = None
 ) -> Floats:
-    """TPR@FPR [runs, resamples] under exponential weights of the subjects, or of ``nodes`` whose pairs they are."""
+    """TPR@FPR [2, runs, resamples] under exponential weights of the subjects, or of ``nodes`` whose pairs they are.
+
+    First with the threshold at the next non-member above it, then as it is.
+    """
     where = columns_of([run.units for run in runs])
     subjects = 1 + max(int(p.max()) for p in where)
     resamples = min(resamples, max(FEWEST_RESAMPLES, DRAWS // subjects))
-    out = np.empty((len(runs), resamples))
+    out = np.empty((2, len(runs), resamples))
     step = max(1, CELLS // max(len(column) for column in where))
     pairs = np.unique(np.concatenate([run.subjects for run in runs])) if nodes is not None else np.empty(0)
     for start in range(0, resamples, step):
@@ -223,14 +250,15 @@ def _reweighted_tpr(
         if nodes is not None:
             weights = weights[:, pairs // nodes] * weights[:, pairs % nodes]
         for seed, (run, columns) in enumerate(zip(runs, where, strict=True)):
-            out[seed, start : start + len(weights)] = _flagged_mass(run, columns, weights, fpr)
+            out[:, seed, start : start + len(weights)] = _flagged_mass(run, columns, weights, fpr)
     return out
 
 
 def _flagged_mass(run: ScoredSubjects, columns: NDArray[np.intp], weights: Floats, fpr: float) -> Floats:
-    """The weighted share of members above the weighted threshold, one for each row of ``weights`` [w, subjects].
+    """The weighted share of members above the weighted threshold [2, w], for each row of ``weights`` [w, subjects].
 
-    Only the highest non-members are looked at, as many as hold more than ``fpr`` of the weight in every row.
+    Above the next non-member from the threshold up, and above the threshold itself. Only the highest non-members
+    are looked at, as many as hold more than ``fpr`` of the weight in every row.
     """
     rank, order = _above(run.truth, run.score)
     inside, outside = columns[run.truth], columns[~run.truth][order]
@@ -243,8 +271,9 @@ def _flagged_mass(run: ScoredSubjects, columns: NDArray[np.intp], weights: Float
         top = min(len(outside), 2 * top)
     near = rank <= top
     mass = np.pad(mass, ((0, 0), (1, 0)))
-    flagged: Floats = (weights[:, inside[near]] * (mass[:, rank[near]] <= fpr)).sum(1) / total_in
-    return flagged
+    own, place = weights[:, inside[near]], rank[near]
+    after = np.minimum(place + 1, top)
+    return np.stack([(own * (mass[:, at] <= fpr)).sum(1) / total_in for at in (after, place)])
 
 
 VERTICES = 200  # of a thinned curve

@@ -3,6 +3,9 @@
 The measure is a likelihood ratio: the true-positive rate over the false-positive rate, at one false-positive rate
 chosen beforehand. The levels are the steps of Jeffreys' scale of evidence (3, 10, 30); since epsilon-DP caps the
 ratio at e^epsilon, each level is also a statement about differential privacy. Findings are never averaged.
+
+A leak is significant if the AUC is shown above 0.5, or members are shown to crowd the first ranks (`top_ranks`), each
+at 2.5 % and beyond every public baseline: an audit where nothing leaks is given a level in at most 5 of 100 cases.
 """
 
 import math
@@ -17,6 +20,7 @@ class Level(StrEnum):
     """How bad it is; `meaning` says what each stands for."""
 
     NOT_FOUND = "not found"
+    UNSIZED = "leak found, size not measurable"
     LOW = "low"
     MODERATE = "moderate"
     HIGH = "high"
@@ -26,8 +30,8 @@ class Level(StrEnum):
 
     @property
     def severity(self) -> int:
-        """0 where nothing is shown, up to 4."""
-        return {Level.LOW: 1, Level.MODERATE: 2, Level.HIGH: 3, Level.SEVERE: 4}.get(self, 0)
+        """0 where nothing is shown, up to 4; a leak that cannot be measured is 1 at least, and may be more."""
+        return {Level.UNSIZED: 1, Level.LOW: 1, Level.MODERATE: 2, Level.HIGH: 3, Level.SEVERE: 4}.get(self, 0)
 
 
 class Scale(Settings):
@@ -61,11 +65,16 @@ class Scale(Settings):
             rows.append((str(name), f"significant, lower bound of the ratio {steps}", prior, excluded))
         shown = f"not significant, and the ratio is shown to be below {self.moderate:g}"
         open_ = (
-            "not significant, and data too few to show that the ratio is small; or significant, and non-members "
-            f"too few to measure the ratio at {100 * self.fpr:g} % false alarms"
+            "not significant, and data too few to show that the ratio is small; or significant, and not surely "
+            "beyond what the public graph tells"
+        )
+        unsized = (
+            f"significant, in the whole ranking or in its first {100 * self.fpr:g} %, and the ratio at "
+            f"{100 * self.fpr:g} % false alarms cannot be measured or its lower bound is not above 1"
         )
         return [
             (str(Level.NOT_FOUND), shown, f"{_posterior(self.moderate)} at most", "none"),
+            (str(Level.UNSIZED), unsized, "more than 1 %", "none"),
             *rows,
             (str(Level.INCONCLUSIVE), open_, "", ""),
             (str(Level.NOT_ATTRIBUTABLE), "above chance, but the public graph surely tells most of it", "", ""),

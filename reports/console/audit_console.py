@@ -80,7 +80,8 @@ def _legend(scale: Scale) -> str:
     return (
         f"Level: by the lower bound of TPR / FPR at {rate}, where an attack beats chance and every blind baseline: "
         f"low, from {scale.moderate:g} moderate, from {scale.high:g} high, from {scale.severe:g} severe. "
-        "Inconclusive: the interval is too wide, or non-members are too few to measure that rate, whatever the AUC."
+        "Leak found, size not measurable: too few non-members for that rate, or too few people exposed. "
+        "Inconclusive: neither a leak nor its absence is shown."
     )
 
 
@@ -104,7 +105,7 @@ def _refused(audit: Audit) -> Iterator[str]:
 
 def _findings(audit: Audit) -> Table:
     scale = audit.plan.severity
-    table = Table(title=f"Findings ({len(audit.controls)} controls passed)", title_justify="left")
+    table = Table(title=f"Findings ({_held(audit)})", title_justify="left")
     rate = f"TPR at {100 * scale.fpr:g} % FPR"
     for column in ("target", "defense", "accuracy or utility %", "attack", "AUC", "blind", rate, "level"):
         table.add_column(column)
@@ -116,6 +117,13 @@ def _findings(audit: Audit) -> Table:
         table.add_row(*_head(place, before), *_cells(place, scale.fpr))
         before = here
     return table
+
+
+def _held(audit: Audit) -> str:
+    """How many controls hold, and how many could not have failed."""
+    unsure = sum(not control.tells for control in audit.controls)
+    held = f"{sum(c.passed and c.tells for c in audit.controls)} of {len(audit.controls)} controls hold"
+    return f"{held}, {unsure} could not tell" if unsure else held
 
 
 def _head(place: AttackFinding, before: tuple[str, str] | None) -> tuple[str, ...]:

@@ -250,7 +250,9 @@ def _null_control(attacks: Sequence[AttackOutcome]) -> str:
     broken = [f"{a.plan.name} {a.null.text(2)}" for a in attacks if not a.valid]
     if broken:
         return f"INVALID: permuted truth must give AUC 0.5, but gives {'; '.join(broken)}. Trust no number here."
-    return "Scoring checked: with the truth permuted every AUC is 0.5 within its interval."
+    unsure = list(dict.fromkeys(a.plan.name for a in attacks if not a.null_tells))
+    checked = "Scoring checked: with the truth permuted every AUC is 0.5 within its interval."
+    return f"{checked} For {', '.join(unsure)} this control cannot tell." if unsure else checked
 
 
 def _found_leaks(controls: Sequence[AuditControl]) -> list[str]:

@@ -102,7 +102,7 @@ def _environment() -> Environment:
     found.globals["question"] = question
     found.filters["pretty"] = lambda value: json.dumps(value, indent=2, sort_keys=True, ensure_ascii=False)
     found.filters["tied"] = tied
-    found.filters["slug"] = lambda level: str(level).replace(" ", "-")
+    found.filters["slug"] = lambda level: str(level).replace(",", "").replace(" ", "-")
     return found
 
 

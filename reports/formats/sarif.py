@@ -15,7 +15,7 @@ from ...registry import find, summary
 from ..text.words import words
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
-SEVERITIES = {Level.LOW: "3.0", Level.MODERATE: "5.5", Level.HIGH: "8.0", Level.SEVERE: "9.5"}
+SEVERITIES = {Level.UNSIZED: "3.0", Level.LOW: "3.0", Level.MODERATE: "5.5", Level.HIGH: "8.0", Level.SEVERE: "9.5"}
 KINDS = {
     Status.REGRESSED: "fail",
     Status.OVER_BUDGET: "fail",

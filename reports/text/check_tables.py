@@ -1,7 +1,7 @@
 """Tables of promises beside measurements, and of the checks of an audit itself."""
 
 from ...audit.results.assemble import named
-from ...audit.results.audit_result import Audit, Section
+from ...audit.results.audit_result import Audit, AuditControl, Section
 from ...audit.results.outcome import DefenseOutcome
 from .tables import Table
 
@@ -52,7 +52,7 @@ def claims_table(section: Section) -> Table:
 def controls_table(audit: Audit) -> Table:
     """Each check, those that failed first."""
     rows = sorted(audit.controls, key=lambda control: control.passed)
-    cells = tuple((c.name, c.about, "holds" if c.passed else "FAILED", c.detail) for c in rows)
+    cells = tuple((c.name, c.about, _result(c), c.detail) for c in rows)
     return Table("Every check", ("check", "of", "result", "what was seen"), cells)
 
 
@@ -60,9 +60,17 @@ def checks_summary(audit: Audit) -> Table:
     """How many of each kind of check hold."""
     rows = []
     for name in dict.fromkeys(c.name for c in audit.controls):
-        passed = [c.passed for c in audit.controls if c.name == name]
-        rows.append((name, CHECKS.get(name, ""), str(sum(passed)), str(len(passed))))
-    return Table("Checks of the audit itself", ("check", "what must hold", "holds", "of"), tuple(rows), (2, 3))
+        every = [c for c in audit.controls if c.name == name]
+        counts = (sum(c.passed and c.tells for c in every), len(every), sum(not c.tells for c in every))
+        rows.append((name, CHECKS.get(name, ""), *map(str, counts)))
+    columns = ("check", "what must hold", "holds", "of", "cannot tell")
+    return Table("Checks of the audit itself", columns, tuple(rows), (2, 3, 4))
+
+
+def _result(control: AuditControl) -> str:
+    if not control.tells:
+        return "cannot tell"
+    return "holds" if control.passed else "FAILED"
 
 
 def failures_table(audit: Audit) -> Table:

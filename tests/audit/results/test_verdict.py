@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from scipy.stats import binom, norm
+from scipy.stats import binom, fisher_exact, norm
 
 from gaudit.audit.planning.plan import Plan
 from gaudit.audit.planning.trial_plan import AttackPlan
@@ -18,6 +18,7 @@ from gaudit.audit.running.trial import Attacked
 from gaudit.audit.statistics.finding import Finding
 from gaudit.audit.statistics.metrics import ScoredSubjects
 from gaudit.audit.statistics.severity import Level, Scale
+from gaudit.audit.statistics.top_ranks import TOP_LEVEL, beyond_at_top, top_ranks
 from gaudit.errors import InputError
 from support import audits
 
@@ -62,11 +63,11 @@ def test_a_leak_of_known_strength_gets_its_level(ratio, level):
     assert place.attack.decisive.metric == "tpr@fpr=0.01"
 
 
-def test_too_few_subjects_are_inconclusive_whatever_leaks():
+def test_too_few_subjects_show_a_leak_and_not_its_size():
     for leak in (0.0, 3.0):
         audit = audits.simulated({("none", None): (leak, 0.8)}, seeds=4, members=60, others=100)
         ((judged,),) = audit.sections[0].verdicts
-        assert judged.level is Level.INCONCLUSIVE
+        assert judged.level is (Level.UNSIZED if leak else Level.INCONCLUSIVE)
         assert (judged.ratio, judged.low, judged.high) == (None, None, None)
         assert "not measurable, needs at least 1000 non-members" in judged.reason
         assert ("more than chance" in judged.reason) == bool(leak)
@@ -105,9 +106,9 @@ def test_a_level_is_hardly_ever_above_the_truth():
 
 
 def outcome_of(
-    judged: ScoredSubjects, blind: ScoredSubjects, baselines: dict[str, ScoredSubjects]
+    judged: ScoredSubjects, blind: ScoredSubjects, baselines: dict[str, ScoredSubjects], scale: Scale = ROUGH
 ) -> AttackOutcome:
-    return attack_outcome({0: Attacked(LOSS, 1, judged, blind, {}, "", baselines=baselines)}, ROUGH.fpr)
+    return attack_outcome({0: Attacked(LOSS, 1, judged, blind, {}, "", baselines=baselines)}, scale.fpr)
 
 
 def test_what_the_public_graph_tells_as_well_is_not_attributable():
@@ -130,7 +131,7 @@ def test_what_may_well_go_beyond_the_public_graph_is_not_called_explained():
     (degree,) = outcome.baselines.values()
     assert degree.auc.low > 0.5
     wide = replace(degree, beyond=replace(degree.beyond, low=-0.05, high=0.5))
-    found = verdict(replace(outcome, baselines={"degree": wide}), ROUGH)
+    found = verdict(replace(outcome, baselines={"degree": wide}, top=None), ROUGH)
     assert found.level is Level.INCONCLUSIVE
     assert "not surely more than" in found.reason
 
@@ -141,7 +142,7 @@ def test_one_baseline_that_tells_does_not_explain_what_another_may():
     judged, weaker, none = (audits.guesses(leak, rng, members=300, others=1000) for leak in (2.0, 0.5, 0.0))
     outcome = outcome_of(judged, none, {"degree": weaker})
     unsure = replace(outcome.beyond_blind, low=-0.1, high=0.9)
-    assert verdict(replace(outcome, beyond_blind=unsure), ROUGH).level is Level.INCONCLUSIVE
+    assert verdict(replace(outcome, beyond_blind=unsure, top=None), ROUGH).level is Level.INCONCLUSIVE
 
 
 @pytest.mark.parametrize(("members", "others", "least"), [(0.6, 0.02, 10), (0.6, 0.2, 1.2)])
@@ -184,6 +185,60 @@ def test_a_leak_beyond_a_public_graph_that_tells_something_is_a_finding():
     assert verdict(outcome_of(judged, weaker, {"degree": weaker}), ROUGH).level.severity > 0
 
 
+def few_exposed(rng, members: int, others: int, exposed: float = 0.05) -> AttackOutcome:
+    """A share of the members stands out completely; an AUC hardly sees it."""
+    judged, none, degree = (audits.guesses(0.0, rng, members=members, others=others) for _ in range(3))
+    score = judged.score + 8 * (judged.truth & (judged.subjects < exposed * members))
+    return outcome_of(replace(judged, score=score), none, {"degree": degree}, Scale())
+
+
+@pytest.mark.parametrize(("members", "others", "least"), [(140, 1000, 0.3), (1000, 1000, 0.8)])
+def test_a_leak_of_few_people_is_found(members, others, least):
+    rng, times = np.random.default_rng(2), 30
+    found = [verdict(few_exposed(rng, members, others), Scale()) for _ in range(times)]
+    assert np.mean([judged.level.severity > 0 for judged in found]) >= least
+    assert any("whom it ranks highest are members" in judged.reason for judged in found)
+
+
+def test_few_people_whom_the_public_graph_puts_at_the_top_too_are_no_finding():
+    rng = np.random.default_rng(3)
+    judged = few_exposed(rng, 1000, 1000)
+    assert judged.stands_out
+    score = 8.0 * (np.arange(2000) < 50) + rng.normal(size=2000)
+    exposed = ScoredSubjects(np.arange(2000), score, np.arange(2000) < 1000)
+    others = audits.guesses(0.0, rng, members=1000, others=1000)
+    as_well = outcome_of(
+        exposed, others, {"degree": replace(exposed, score=score + rng.normal(size=2000))}, Scale()
+    )
+    assert as_well.top.found
+    assert not as_well.stands_out
+    assert verdict(as_well, Scale()).level.severity == 0
+
+
+def test_with_no_leak_members_hardly_ever_crowd_the_first_ranks():
+    """By chance alone in 2.5 % of cases at most, and once in 1000 tests in more than this test allows."""
+    rng, times = np.random.default_rng(4), 400
+    for seeds in (1, 3):
+        found = []
+        for _ in range(times):
+            runs, blind = (
+                [audits.guesses(0.0, rng, members=60, others=300) for _ in range(seeds)] for _ in range(2)
+            )
+            found.append(top_ranks(runs, blind, 0.01))
+        assert sum(top.found for top in found) <= binom.isf(0.001, times, TOP_LEVEL)
+        assert sum(top.beyond_blind <= TOP_LEVEL for top in found) <= binom.isf(0.001, times, TOP_LEVEL)
+
+
+def test_the_comparison_at_the_top_is_fishers_exact_test():
+    rng = np.random.default_rng(5)
+    one, other = audits.guesses(1.0, rng, members=80, others=120), audits.guesses(0.3, rng, members=80, others=120)
+    first, second = (set(np.argsort(-run.score)[:10]) for run in (one, other))
+    alone, elsewhere = (sum(one.truth[list(part)]) for part in (first - second, second - first))
+    size = len(first - second)
+    table = [[alone, size - alone], [elsewhere, size - elsewhere]]
+    assert beyond_at_top([one], [other], 0.05) == pytest.approx(fisher_exact(table, "greater").pvalue, abs=0.04)
+
+
 def test_a_leak_of_few_members_is_not_called_explained():
     """A few members stand out and the AUC hardly moves: nothing shows that the public graph tells as much."""
     rng = np.random.default_rng(1)
@@ -194,8 +249,9 @@ def test_a_leak_of_few_members_is_not_called_explained():
     found = verdict(outcome, ROUGH)
     assert outcome.auc.low <= 0.5
     assert found.low > 1
-    assert found.level is Level.INCONCLUSIVE
-    assert "whether the public graph explains that cannot be told" in found.reason
+    unsure = verdict(replace(outcome, top=None), ROUGH)
+    assert unsure.level is Level.INCONCLUSIVE
+    assert "whether the public graph explains that cannot be told" in unsure.reason
 
 
 # --- the rule itself, on findings made by hand
@@ -229,7 +285,10 @@ def test_each_level_has_its_reason(attack, scale):
     beyond = ranks and min(gaps) > 0
     assert (found.low, found.high) == (low, high)
     assert attack.auc.high >= 0.5 or found.level is Level.INCONCLUSIVE
-    if found.level.severity:
+    if found.level is Level.UNSIZED:
+        assert beyond
+        assert low is None
+    elif found.level.severity:
         assert beyond
         assert found.level is scale.level(low)
     elif found.level is Level.NOT_FOUND:
@@ -243,7 +302,7 @@ def test_each_level_has_its_reason(attack, scale):
     elif attack.auc.high >= 0.5:  # else it ranks members below others, which shows nothing
         nothing_shown = not ranks and not rates and (high is None or high >= scale.moderate)
         not_sure = ranks and not beyond and not attack.explained
-        open_ = (rates and not ranks) or (beyond and low is None) or not_sure
+        open_ = (rates and not ranks) or not_sure
         assert nothing_shown or open_
     assert found.reason
     assert "\n" not in found.reason
@@ -311,8 +370,8 @@ def test_a_plan_that_overrides_cut_offs_changes_levels_and_no_number():
 
 
 def test_severities_are_ordered_and_nothing_shown_is_none():
-    order = [Level.LOW, Level.MODERATE, Level.HIGH, Level.SEVERE]
-    assert [level.severity for level in order] == [1, 2, 3, 4]
+    order = [Level.UNSIZED, Level.LOW, Level.MODERATE, Level.HIGH, Level.SEVERE]
+    assert [level.severity for level in order] == [1, 1, 2, 3, 4]
     assert {level.severity for level in Level if level not in order} == {0}
 
 
@@ -334,10 +393,10 @@ def test_the_meaning_of_every_level_follows_from_the_cut_offs():
         assert f"below {scale.moderate:g}" in rows[str(Level.NOT_FOUND)][0]
 
 
-def test_a_significant_finding_whose_rate_cannot_be_measured_is_inconclusive_as_the_meaning_says():
+def test_a_significant_finding_whose_rate_cannot_be_measured_is_a_leak_as_the_meaning_says():
     scale = Scale()
     judged = verdict(simulated(2.0, np.random.default_rng(0), scale=scale, others=50), scale)
-    assert judged.level is Level.INCONCLUSIVE
+    assert judged.level is Level.UNSIZED
     assert "it tells more than chance" in judged.reason
     rows = {row[0]: row[1] for row in scale.meaning()}
-    assert "or significant, and non-members too few to measure the ratio at 1 %" in rows[str(Level.INCONCLUSIVE)]
+    assert "cannot be measured" in rows[str(Level.UNSIZED)]

@@ -123,6 +123,7 @@ def attack(**options: Any) -> None:
 
     Example: gaudit attack --target fedgc --attack mia --attack nearest --dataset Cora --preset paper
     """
+    from ..audit.planning.observers import chosen
     from ..audit.planning.request import AttackRequest
     from ..audit.results.attack_audit import run_attack
 
@@ -146,6 +147,9 @@ def attack(**options: Any) -> None:
     if per_node is not None:
         write(per_node, audit.per_node())
     screen.print(audit.headline(), highlight=False, soft_wrap=True, markup=False)
+    mounted = [(request.target, a.plan) for o in audit.outcomes for a in o.attacks if request.observer is None]
+    for line in chosen(mounted):
+        screen.print(line, highlight=False, soft_wrap=True, markup=False)
     print_outcomes(screen, audit.outcomes, audit.release_phrase, audit.controls)
     if json_file is not None:
         click.echo(f"Results written to {json_file}", err=True)

@@ -8,7 +8,8 @@ import click
 
 from ..errors import InputError
 from ..output_files import check_apart
-from .terminal import clear_errors, console, counted
+from .progress import counted
+from .terminal import clear_errors, console
 
 if TYPE_CHECKING:
     from ..audit.planning.grid import Grid

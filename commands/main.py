@@ -17,8 +17,9 @@ from .check import baseline_group, check_command
 from .check_claim import check_claim_command
 from .check_training import check_training_command
 from .lint_claim import lint_claim_command
+from .progress import staged
 from .report import report_command
-from .terminal import clear_errors, console, progress
+from .terminal import clear_errors, console
 from .written_settings import read_defense, read_pairs
 
 DATASET = "citations"
@@ -137,7 +138,7 @@ def attack(**options: Any) -> None:
     check_outputs([json_file, per_node], [Path(options[key]) for key in ("graph", "transcript") if options[key]])
     screen = console()
     request: AttackRequest = AttackRequest(**options)
-    with progress() as report:
+    with staged() as report:
         audit = run_attack(request, report)
     from ..reports.console.outcome_console import print_outcomes
     from ..reports.text.sentences import conclusion
@@ -182,7 +183,7 @@ def inspect(**options: Any) -> None:
     options["settings"] = read_pairs(options["settings"])
     options["defenses"] = tuple(map(read_defense, options["defenses"]))
     screen = console()
-    with progress() as report:
+    with staged() as report:
         rows = run_inspection(options, report)
     screen.print(exposure_table(rows))
 

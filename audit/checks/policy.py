@@ -30,7 +30,9 @@ AllowedLevel = Literal["not found", "low", "moderate", "high"]
 class Gate(Settings):
     """What holds for all checks."""
 
-    alpha: float = Field(0.05, strict=True, gt=0, lt=0.5, description="how often, at most, no change may be called a regression")
+    alpha: float = Field(
+        0.05, strict=True, gt=0, lt=0.5, description="how often, at most, no change may be called a regression"
+    )
     strict: bool = Field(False, description="whether an inconclusive check fails")
     ledger: str | None = Field(None, description="of the audit, beside the policy; used where none is given")
     plan: str | None = Field(None, description="of the audit; named where a reader is told how to repeat it")

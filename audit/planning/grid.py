@@ -160,9 +160,7 @@ def _trials(
             yield TrialPlan(planned.name, own, name, settings, attacks, plan.seed, index, plan.timeline)
 
 
-def _planted(
-    plan: Plan, mounted: list[tuple[Target, tuple[AttackPlan, ...]]]
-) -> Iterator[tuple[TrialPlan, str]]:
+def _planted(plan: Plan, mounted: list[tuple[Target, tuple[AttackPlan, ...]]]) -> Iterator[tuple[TrialPlan, str]]:
     """For each planted leak the attacks that must find it, once; an attack that reads nothing finds nothing."""
     for target, attacks in mounted:
         reading = [a for a in attacks if a.make().kinds()]

@@ -26,7 +26,7 @@ from ..figures.charts import (
     timeline_figures,
 )
 from ..figures.evidence_tables import baselines_table, rates_table
-from ..text.answers import answers, invalidity, question, warnings
+from ..text.answers import answers, granted, invalidity, question, warnings
 from ..text.check_tables import checks_summary, claims_table, controls_table, failures_table
 from ..text.comparison import compared, help_for
 from ..text.explanations import GLOSSARY, limits, remarks, untested
@@ -74,7 +74,7 @@ def as_html(audit: Audit) -> str:
     return page.render(
         audit=audit,
         parts=[_part(index, section, audit) for index, section in enumerate(audit.sections)],
-        answers=[(place, text, help_for(place, audit.plan.severity)) for place, text in answers(audit)],
+        answers=[(p, text, help_for(p, audit.plan.severity), granted(p)) for p, text in answers(audit)],
         warnings=warnings(audit),
         reasons=invalidity(audit),
         attackers=attackers_table(audit),

@@ -8,7 +8,7 @@ from ...audit.results.assemble import curve
 from ...audit.results.audit_result import Audit, Section
 from ..figures.charts import attack_title, identities
 from ..figures.evidence_tables import points_table
-from ..text.answers import answers, invalidity, question, warnings
+from ..text.answers import answers, granted, invalidity, question, warnings
 from ..text.check_tables import checks_summary, claims_table, failures_table
 from ..text.comparison import compared, help_for
 from ..text.explanations import limits, remarks, untested
@@ -71,8 +71,7 @@ def _answers(audit: Audit) -> Iterator[str]:
     for place, text in found:
         assert place.verdict is not None
         title = f"{question(place.attack.game)} ({place.section.title})"
-        help_ = help_for(place, audit.plan.severity)
-        said = " ".join(filter(None, (text, help_)))
+        said = " ".join((text, *help_for(place, audit.plan.severity), granted(place)))
         yield f"- **{escaped(title)}** {str(place.verdict.level).capitalize()}. {escaped(said)}"
 
 

@@ -39,6 +39,12 @@ def answers(audit: Audit) -> list[tuple[AttackFinding, str]]:
     return found
 
 
+def granted(place: AttackFinding) -> str:
+    """What an attacker knew before anything was let out, as it was granted, in a sentence."""
+    knowledge = place.attack.knowledge
+    return f"This attacker {knowledge}." if knowledge else "What this attacker knows beforehand is not stated."
+
+
 def _different(places: list[AttackFinding]) -> int:
     """How many attacks these are; two that rank people alike are one."""
     names = {p.attack.plan.name for p in places}

@@ -151,7 +151,7 @@ def test_nothing_shown_is_not_called_a_finding():
     assert place.verdict.level is Level.NOT_FOUND
     assert "is not shown to name" in text
     assert "at most" in text
-    assert help_for(place, Scale()) == ""
+    assert help_for(place, Scale()) == []
 
 
 def test_too_few_people_give_no_rate():
@@ -191,7 +191,7 @@ def test_defenses_are_compared_by_what_is_shown(audit):
     assert "Costs least of those that are shown to help: ldp, epsilon 10" in said
     assert "Leaks least: ldp, epsilon 1," in said
     place, _ = answers(audit)[0]
-    assert "ldp, epsilon 10 leaves" in help_for(place, Scale())
+    assert "ldp, epsilon 10 leaves" in help_for(place, Scale())[0]
 
 
 def test_a_defense_that_does_nothing_is_not_recommended():
@@ -199,7 +199,7 @@ def test_a_defense_that_does_nothing_is_not_recommended():
     section = useless.sections[0]
     assert "No defense that was tried is shown to leak less" in compared(section, identities(section)[0])[0]
     ((place, _),) = answers(useless)
-    assert "None of the defenses" in help_for(place, Scale())
+    assert "None of the defenses" in help_for(place, Scale())[0]
 
 
 ALTERNATIVE = ("fewer-labels", 0.5)  # trivial by its class
@@ -213,10 +213,10 @@ def test_a_trivial_alternative_that_the_plan_lists_counts_as_tried(leak):
     place, _ = answers(audits.simulated(leaks, listed=("fewer-labels",)))[0]
     if leak:
         assert "No defense that was tried is shown to leak less" in said
-        assert help_for(place, Scale()) == "None of the defenses that were tried is shown to help."
+        assert help_for(place, Scale()) == ["None of the defenses that were tried is shown to help."]
     else:
         assert "costs least of those that are shown to help: fewer-labels" in said
-        assert help_for(place, Scale()).startswith("What helps and costs least: fewer-labels leaves ")
+        assert help_for(place, Scale())[0].startswith("What helps and costs least: fewer-labels leaves ")
 
 
 @pytest.mark.parametrize("leak", [0.0, 1.2])
@@ -225,7 +225,7 @@ def test_a_trivial_alternative_that_helps_is_named_beside_defenses(leak):
     made = audits.simulated(leaks, listed=("ldp",))
     said = " ".join(compared(made.sections[0], identities(made.sections[0])[0]))
     assert "A trivial alternative is shown to help: fewer-labels, AUC " in said
-    told = help_for(answers(made)[0][0], Scale())
+    told = " ".join(help_for(answers(made)[0][0], Scale()))
     assert told.startswith("None of the defenses" if leak else "What helps and costs least: ldp leaves ")
     assert " A trivial alternative is shown to help: fewer-labels leaves " in told
 

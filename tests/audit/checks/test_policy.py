@@ -99,7 +99,9 @@ def test_a_number_that_no_measurement_can_exceed_or_keep_is_refused(read, metric
     assert "\n" not in str(caught.value)
 
 
-@pytest.mark.parametrize(("metric", "value"), [("epsilon", "9"), ("auc", "0.5"), ("tpr@fpr=0.01", "0"), ("bits", "12")])
+@pytest.mark.parametrize(
+    ("metric", "value"), [("epsilon", "9"), ("auc", "0.5"), ("tpr@fpr=0.01", "0"), ("bits", "12")]
+)
 def test_a_number_within_what_a_metric_can_be_is_taken(read, metric, value):
     assert read(NUMBER.format(metric, "budget", value)).policy.check[0].budget == float(value)
 

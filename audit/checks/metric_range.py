@@ -11,7 +11,7 @@ CHANCE = {"auc": 0.5, "balanced_accuracy": 0.5}
 
 
 def beyond_range(metric: str, budget: float | None, margin: float | None) -> str | None:
-    """Why a budget or a margin makes no check of a metric, or None; of a metric of somebody else's nothing is known.
+    """Why a budget or a margin makes no check of a metric, or None; other people's metrics may be anything.
 
     Args:
         metric: its name.

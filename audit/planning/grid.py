@@ -5,7 +5,7 @@ import inspect
 import json
 import sys
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from importlib import import_module
 from importlib.metadata import version
@@ -18,6 +18,7 @@ from torch_geometric.data import Data
 
 from ... import __version__
 from ...attacks.attack import Attack
+from ...graphs.pyg import size_of
 from ...registry import find
 from ...targets.defense import Defense
 from ...targets.target import Target
@@ -61,13 +62,18 @@ class PlannedTrial:
 
 @dataclass(frozen=True)
 class Cell:
-    """One target on one graph."""
+    """One target on one graph; ``size`` counts the graph's nodes, edges and classes (`graphs.pyg.size_of`)."""
 
     target: str
     settings: dict[str, Any]
     dataset: str
     release_phrase: str
     refused: dict[str, str]
+    size: dict[str, int] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if not all(type(count) is int and count >= 0 for count in self.size.values()):
+            raise ValueError("the size of a graph is counted in whole numbers")
 
 
 @dataclass(frozen=True)
@@ -114,7 +120,8 @@ def laid_out(plan: Plan, loaded: Mapping[str, Data] | None = None) -> Grid:
             for trial in _trials(planned, target, plan, attacks, refused, int(graphs[dataset].num_nodes or 0)):
                 tasks.append(PlannedTrial(_key(trial, digests[dataset]), len(cells), dataset, trial))
             settings = target.settings.model_dump(mode="json")
-            cells.append(Cell(target.name, settings, dataset, target.release_phrase, refused))
+            size = size_of(graphs[dataset])
+            cells.append(Cell(target.name, settings, dataset, target.release_phrase, refused, size))
     for trial, dataset in _planted(plan, mounted):
         if dataset not in graphs:
             graphs[dataset] = graph_of(dataset, file=False)

@@ -1,7 +1,7 @@
 """An audit's results, put together: what every report, curve, verdict and check reads."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from ..planning.plan import Plan
@@ -49,6 +49,7 @@ class Section:
         verdicts: for each outcome and each of its attacks, in the same order; None for one that reads no message.
         refused: defenses that have no place in the target, with the reason.
         variant: settings that tell it from the same target on the same graph.
+        size: the graph's nodes, edges and classes; empty where an older gaudit did not note them.
     """
 
     target: str
@@ -60,6 +61,7 @@ class Section:
     verdicts: tuple[tuple[Verdict | None, ...], ...]
     refused: Mapping[str, str]
     variant: str = ""
+    size: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def title(self) -> str:
@@ -80,6 +82,8 @@ class Audit:
         missing: trials that have not run yet.
         versions: of gaudit and what it stands on, when the trials ran.
         seconds: CPU seconds of all trials.
+        date: of the report, as whoever asks for it says; empty for none.
+        before: an audit that a report compares this one with.
     """
 
     plan: Plan
@@ -90,6 +94,8 @@ class Audit:
     missing: int
     versions: dict[str, str]
     seconds: float
+    date: str = ""
+    before: "Audit | None" = None
 
     @property
     def valid(self) -> bool:

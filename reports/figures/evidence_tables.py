@@ -31,8 +31,8 @@ def counts_table(curves: Sequence[RocCurve], decisive: float) -> Table:
     )
     caption = "Members named and outsiders wrongly accused"
     note = (
-        "Where a rate was measured with an interval, its estimate stands here, with people of equal score in a random "
-        "order; the other rows are counted over all runs together, as the curve is drawn."
+        "Where a rate was measured with an interval, its estimate stands here, with people of equal score in a "
+        "random order; the other rows are counted over all runs together, as the curve is drawn."
     )
     return Table(caption, columns, rows, (1, 2, 3, 4), note)
 

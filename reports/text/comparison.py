@@ -71,7 +71,7 @@ def _against(found: Effects, control: Tried, section: Section) -> Iterator[str]:
 
 
 def help_for(place: AttackFinding, scale: Scale) -> list[str]:
-    """What is left of a finding by the cheapest defense, and trivial alternative, that are shown to help; what harms.
+    """What the cheapest defense, and trivial alternative, that are shown to help leave of a finding.
 
     What is shown to harm is named whatever the level; else there is nothing to say where nothing is to mend.
     """

@@ -94,7 +94,7 @@ def date_of(given: str | None, epoch: str | None) -> str:
 
     Args:
         given: a date, ``today``, or None.
-        epoch: seconds since 1970 (SOURCE_DATE_EPOCH of reproducible-builds.org), which count where no date is given.
+        epoch: seconds since 1970 (SOURCE_DATE_EPOCH of reproducible-builds.org), where no date is given.
 
     Raises:
         InputError: one of them is no date.

@@ -115,9 +115,14 @@ def _environment() -> Environment:
     found.globals["question"] = question
     found.filters["pretty"] = lambda value: json.dumps(value, indent=2, sort_keys=True, ensure_ascii=False)
     found.filters["tied"] = tied
-    found.filters["linked"] = lambda text: Markup(linked(str(escape(tied(text)))))
+    found.filters["linked"] = _linked
     found.filters["slug"] = lambda level: str(level).replace(" ", "-")
     return found
+
+
+def _linked(text: str) -> Markup:
+    """Text, or paragraphs of the template, with links to the meaning of words."""
+    return Markup(linked(str(text if isinstance(text, Markup) else escape(tied(text)))))
 
 
 def tied(text: str) -> str:

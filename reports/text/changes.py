@@ -63,7 +63,7 @@ def _headline(found: Changes) -> str:
     worse, better = found.count(Direction.WORSE), found.count(Direction.BETTER)
     rest = {d: found.count(d) for d in (Direction.OPEN, Direction.SAME, Direction.UNKNOWN) if found.count(d)}
     others = "".join(f", {count} {direction}" for direction, count in rest.items())
-    return f"Of {len(found.found)} findings that both audits have: {worse} worse, {better} better{others}."
+    return f"Findings that both audits have: {len(found.found)}. Of these {worse} worse, {better} better{others}."
 
 
 def _one_sided(found: Changes) -> list[str]:
@@ -78,8 +78,8 @@ def _called(place: AttackFinding) -> str:
 def _table(found: tuple[Change, ...]) -> Table:
     note = (
         "Each difference is this audit minus the one before: the mean over the seeds that both have, with its "
-        "paired 95 % interval. A finding is called worse or better where a t-test shows it, corrected for the number "
-        f"of findings (Holm), and the difference is above {MATTERS:g}. Findings that are the same are left out."
+        "paired 95 % interval. A finding is called worse or better where a t-test shows it, corrected for the "
+        f"number of findings (Holm), and the difference is above {MATTERS:g}. What is the same is left out."
     )
     rows = tuple(_row(change) for change in found if change.direction is not Direction.SAME)
     return Table("What has changed, the worst first", COLUMNS, rows, (4, 5, 6), note if rows else "")

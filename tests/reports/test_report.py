@@ -8,6 +8,7 @@ import json
 import re
 import tomllib
 from dataclasses import replace
+from datetime import UTC, datetime
 from html.parser import HTMLParser
 from itertools import pairwise
 
@@ -618,3 +619,51 @@ def test_a_refusal_is_one_line_and_leaves_nothing_behind(ledger, tmp_path, case)
     assert result.stderr.startswith("gaudit: error: ")
     assert result.stderr.count("\n") == 1
     assert list(tmp_path.iterdir()) == []
+
+
+def dated(ledger, *arguments, epoch=None):
+    arguments = [str(a) for a in (ledger, "--format", "markdown", *arguments)]
+    return CliRunner(env={"SOURCE_DATE_EPOCH": epoch}).invoke(report_command, arguments)
+
+
+def test_a_report_has_the_date_that_it_is_given_and_else_the_same_bytes(ledger):
+    assert "- Date of this report: 2026-01-31\n" in dated(ledger, "--date", "2026-01-31").stdout
+    assert "- Date of this report: 1970-01-02\n" in dated(ledger, epoch="86400").stdout
+    assert "- Date of this report: 2026-01-31\n" in dated(ledger, "--date", "2026-01-31", epoch="86400").stdout
+    today = str(datetime.now(UTC).date())
+    assert f"- Date of this report: {today}\n" in dated(ledger, "--date", "today").stdout
+    undated = dated(ledger).stdout
+    assert "Date of this report: not given" in undated
+    assert dated(ledger).stdout == undated
+
+
+@pytest.mark.parametrize(
+    ("arguments", "epoch", "said"),
+    [
+        (["--date", "31.1.2026"], None, "--date '31.1.2026' is no date: write 2026-01-31, or today"),
+        ([], "yesterday", "SOURCE_DATE_EPOCH 'yesterday' is no number of seconds"),
+        ([], "9" * 30, "SOURCE_DATE_EPOCH '999"),
+        (["--against", "none.db"], None, "there is no ledger none.db"),
+    ],
+)
+def test_a_date_or_ledger_that_is_none_is_refused_in_one_line(ledger, arguments, epoch, said):
+    result = dated(ledger, *arguments, epoch=epoch)
+    assert result.exit_code == 2
+    assert said in result.stderr
+    assert result.stderr.count("\n") == 1
+
+
+def test_the_top_tells_the_graph_s_size_that_the_ledger_holds(ledger):
+    assert "- Graph karate: 34 nodes, 78 edges, 4 classes\n" in dated(ledger).stdout
+
+
+def test_two_ledgers_are_compared(ledger, tmp_path):
+    result = report(ledger, "--against", ledger, "-o", tmp_path / "r.html")
+    assert result.exit_code == 0, result.output
+    assert (
+        "Findings that both audits have: 1. Of these 0 worse, 0 better, 1 the same."
+        in (tmp_path / "r.html").read_text()
+    )
+    refused = report(ledger, "--against", ledger, "-o", tmp_path / "r.csv")
+    assert (refused.exit_code, refused.stderr.count("\n")) == (2, 1)
+    assert [p.name for p in tmp_path.iterdir()] == ["r.html"]

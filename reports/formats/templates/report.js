@@ -12,10 +12,10 @@
     return cell.dataset.sort ?? cell.textContent.trim();
   };
 
-  const compared = (one, other) => {
+  const compared = (one, other, way) => {
     const [a, b] = [number(one), number(other)];
-    if (Number.isNaN(a) !== Number.isNaN(b)) return Number.isNaN(a) ? 1 : -1;
-    return Number.isNaN(a) ? one.localeCompare(other) : a - b;
+    if (Number.isNaN(a) !== Number.isNaN(b)) return Number.isNaN(a) ? 1 : -1; // what is no number comes last
+    return way * (Number.isNaN(a) ? one.localeCompare(other) : a - b);
   };
 
   const sortable = table => {
@@ -27,12 +27,12 @@
       button.textContent = '\u2195';
       button.setAttribute('aria-label', `Sort by ${head.textContent}`);
       button.addEventListener('click', () => {
-        const order = { none: 'ascending', ascending: 'descending', descending: 'none' }[head.ariaSort ?? 'none'];
-        heads.forEach(other => { other.ariaSort = 'none'; });
-        head.ariaSort = order;
+        const order = { none: 'ascending', ascending: 'descending', descending: 'none' }[head.getAttribute('aria-sort') ?? 'none'];
+        heads.forEach(other => other.setAttribute('aria-sort', 'none'));
+        head.setAttribute('aria-sort', order);
         const way = order === 'descending' ? -1 : 1;
         const rows = order === 'none' ? first
-          : [...first].sort((a, b) => way * compared(valueOf(a, column), valueOf(b, column)));
+          : [...first].sort((a, b) => compared(valueOf(a, column), valueOf(b, column), way));
         body.append(...rows);
       });
       head.append(button);

@@ -139,7 +139,7 @@ def _remarks(now: Audit, before: Audit) -> list[str]:
     said = []
     if now.fingerprint != before.fingerprint:
         said.append(
-            "The two audits did not measure the same: plan, graph or settings differ, and changes may come from that."
+            "The two audits did not measure the same: plan, graph or settings differ, which may be what changed it."
         )
     if now.plan.seed != before.plan.seed:
         said.append(

@@ -8,6 +8,7 @@ from ...audit.results.audit_result import AttackFinding, Audit, Section
 from ...audit.statistics.severity import Level
 from .answers import answers, question, strength
 
+COUNTED = ("nodes", "edges", "classes")
 UNDATED = "not given (gaudit report --date today)"
 
 
@@ -47,5 +48,5 @@ def facts(audit: Audit) -> Iterator[tuple[str, str]]:
 
 def sized(section: Section) -> str:
     """A graph's size: ``2 708 nodes, 5 278 edges, 7 classes``."""
-    counts = (f"{count:,} {name}".replace(",", " ") for name, count in section.size.items())
+    counts = (f"{section.size[name]:,} {name}".replace(",", " ") for name in COUNTED if name in section.size)
     return ", ".join(counts) or "size not recorded"

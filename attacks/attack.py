@@ -45,6 +45,8 @@ class Attack(Configured, ABC, Generic[K]):
         first_rounds: how many rounds it reads messages of, from the first; all where it is infinite. What is
             read is kept in memory: 150 rounds of FedGC's class gradients are 10 GB.
         planted: the target whose leak it must find wherever it is used; a control of every audit.
+        cheap: messages on which it costs next to nothing: it then runs beside dearer attacks that were asked for,
+            since the dearer one is not always the stronger.
     """
 
     kind = "attack"
@@ -58,6 +60,7 @@ class Attack(Configured, ABC, Generic[K]):
     ranks_as: ClassVar[str | None] = None
     first_rounds: ClassVar[float] = math.inf
     planted: ClassVar[str] = "planted"
+    cheap: ClassVar[tuple[Carrying, ...]] = ()
     knows_links: float = 0.0
     """Share of the edges in question that it must know beforehand, in [0, 1)."""
     accuracies: tuple[float, float] | None = None

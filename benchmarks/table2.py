@@ -230,7 +230,7 @@ def _print(dataset: str, init: str, published: dict[str, Any], found: list[Any])
                 o.accuracy.seeds,
                 f"{_percent(o.accuracy)} ({published[o.defense][0]})",
                 _percent(o.before_tuning),
-                f"{_percent(o.attacks[0].auc)} ({published[o.defense][1] or 'not legible'})",
+                f"{_percent(o.attacks[0].plain_auc)} ({published[o.defense][1] or 'not legible'})",
                 _percent(o.attacks[0].blind),
                 _percent(o.attacks[0].tpr[0]),
                 *(cell for name in ("lira", "rmia") for cell in _outsider(o, name)),
@@ -257,7 +257,7 @@ def _print(dataset: str, init: str, published: dict[str, Any], found: list[Any])
 def _outsider(outcome: Any, name: str) -> tuple[str, str]:
     """AUC and TPR of an attack by the public, where it was measured."""
     found = [a for a in outcome.attacks if (a.plan.name, a.plan.observer) == (name, "public")]
-    return (_percent(found[0].auc), _percent(found[0].tpr[0])) if found else ("", "")
+    return (_percent(found[0].plain_auc), _percent(found[0].tpr[0])) if found else ("", "")
 
 
 def _shown(outcome: Any) -> list[Any]:
@@ -271,7 +271,7 @@ def _attack_row(defense: str, attack: Any) -> tuple[object, ...]:
         defense,
         attack.plan.name,
         attack.plan.observer,
-        _percent(attack.auc),
+        _percent(attack.plain_auc),
         _percent(attack.blind),
         _percent(attack.tpr[0]),
         *(_percent(attack.groups[g]) if g in attack.groups else "" for g in groups),

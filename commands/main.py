@@ -88,8 +88,13 @@ _pipeline = _options(
 @main.command()
 @_pipeline
 @click.option(
-    "--attack", "attacks", multiple=True, required=True, metavar="NAME", help="Attack, repeatable, or 'all'."
+    "--attack",
+    "attacks",
+    multiple=True,
+    metavar="NAME",
+    help="Attack, repeatable, or 'all'. Attacks that cost next to nothing run beside it.",
 )
+@click.option("--only", is_flag=True, help="Run the named attacks alone.")
 @click.option("--observer", metavar="WHO", help="public, server, client:3, or several joined by +.")
 @click.option(
     "--neighbours",
@@ -129,6 +134,7 @@ def attack(**options: Any) -> None:
     from ..audit.results.attack_audit import run_attack
 
     _one_graph(options)
+    options["beside"] = not options.pop("only")
     json_file, per_node = options.pop("json_file"), options.pop("per_node")
     options["settings"] = read_pairs(options["settings"])
     options["attack_settings"] = read_pairs(options["attack_settings"])

@@ -45,6 +45,7 @@ class Words:
         groups: what a table of named groups is about.
         against: what the column of their names is called.
         public: what is told without the release, and by what.
+        alike: with whom members are compared where something public is set aside (`Game.compared_within`).
         asks: whether its attacks put questions about nodes, with more or fewer edges.
         server_reads: whether a server attacks by what clients send it, and not by what it releases.
     """
@@ -58,6 +59,7 @@ class Words:
     groups: str = "The same, with some of the members or non-members left out"
     against: str = "left in"
     public: str = "what the public graph alone tells of membership"
+    alike: str = "of the same class"
     asks: bool = False
     server_reads: bool = False
 
@@ -261,6 +263,21 @@ class Game(ABC):
 
     def public_columns(self, data: Data, seed: np.random.SeedSequence) -> dict[str, Floats]:
         """What the public graph tells of each subject in ascending order, [s, c] by name; nothing by default."""
+        return {}
+
+    def compared_within(self, data: Data) -> np.ndarray | None:
+        """What is public of each subject in ascending order, one label each [s], that members are quoted by.
+
+        Subjects are compared with those of their own label alone: of 20 members of each class and as many others as
+        there happen to be, the class alone tells some. None: everybody is compared with everybody.
+        """
+        return None
+
+    def groupings(self, data: Data) -> dict[str, np.ndarray]:
+        """Known groups of subjects that have much in common, by name: a number for each in ascending order, [s].
+
+        Where membership follows one of them, members are not independent of each other.
+        """
         return {}
 
     def attributes(self, data: Data) -> dict[str, np.ndarray]:

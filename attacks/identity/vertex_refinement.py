@@ -6,6 +6,7 @@ import numpy as np
 from pydantic import BeforeValidator, Field
 
 from ...graphs.network import Floats, Ints, Network, Original
+from ...targets.messages import PUBLISHED_GRAPH
 from .colour_refinement import colours_at, stable_colours, structure
 from .degree_profiles import backed_by, degree_profiles, nearest, of_degrees
 from .identity_attack import Candidates, Facts, StructuralQuery, StructuralQuerySettings, shared
@@ -51,6 +52,7 @@ class Refinement(StructuralQuery):
     """
 
     name = "refinement"
+    cheap = (PUBLISHED_GRAPH,)
     Settings = RefinementSettings
     settings: RefinementSettings
 

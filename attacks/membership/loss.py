@@ -5,6 +5,7 @@ import torch
 from torch import Tensor
 
 from ...targets.games.membership import NodeKnowledge
+from ...targets.messages import ANSWERS, Carries, Carrying
 from ...targets.transcript import View
 from .adaptive import adaptive_knowledge
 from .calibrated import Calibrated, Evidence
@@ -17,6 +18,7 @@ class Loss(QueryAttack):
     """Low loss, likely member (Yeom et al. 2018): the score is log p(y) of the target alone."""
 
     name = "loss"
+    cheap = (Carrying.any_of(Carries.CLASSIFIER), ANSWERS)
     auditor = True
 
     def score(self, view: View, knowledge: NodeKnowledge) -> Tensor:

@@ -50,6 +50,7 @@ class Nearest(Attack[NodeKnowledge]):
     """
 
     name = "nearest"
+    cheap = (RELEASED_GRAPH,)
     any_of: ClassVar[tuple[Carrying, ...]] = (Carrying.any_of(Carries.CONDENSED, Carries.ROWS),)
     uses: ClassVar[tuple[Carrying, ...]] = (TRANSFORMATION,)
     Settings = NearestSettings

@@ -14,6 +14,7 @@ from ...targets.target import Run
 from ..planning.trial_plan import AttackPlan, TrialPlan
 from ..statistics.metrics import ScoredSubjects
 from .blind import blind_baselines
+from .compared import Compared, compared, finer
 
 Narrowed = Callable[[Game], Game]
 """A game without the subjects that an adversary knows about beforehand."""
@@ -34,6 +35,7 @@ class KnowledgeCache:
     device: str
     made: dict[tuple[object, ...], tuple[Grant, Knowledge, Narrowed]] = field(default_factory=dict)
     blind: dict[tuple[object, ...], dict[str, ScoredSubjects]] = field(default_factory=dict)
+    beside: dict[tuple[object, ...], tuple[Compared, Compared]] = field(default_factory=dict)
 
     @classmethod
     def of(cls, plan: TrialPlan, data: Data) -> Self:
@@ -47,6 +49,16 @@ class KnowledgeCache:
             asked = game if game.asked is None else game.without(~game.asked)
             self.blind[game.key] = blind_baselines(self.data.cpu(), asked, branch(root, "baselines"))
         return self.blind[game.key]
+
+    def compared(self, game: Game) -> tuple[Compared, Compared]:
+        """With whom each subject of a game is compared: all of them, and those that the result is about."""
+        key = (*game.key, None if game.owners is None else game.owners.tobytes())
+        if key not in self.beside:
+            every = compared(game, self.data.cpu())
+            asked = every if game.asked is None else every.where(game.in_order(game.asked))
+            strata = finer(asked.strata, self.baselines(game))
+            self.beside[key] = every, Compared(strata, asked.clusters, asked.clustered_by)
+        return self.beside[key]
 
     def for_attack(self, attack: Attack[Any], plan: AttackPlan, run: Run) -> tuple[Grant, Knowledge, Game]:
         """What is granted to who mounts an attack on a run, the same on the device, and the game that is left.

@@ -12,6 +12,7 @@ from ...errors import InputError, unknown_name
 from ...registry import find, registered
 from ...targets.defense import Defense
 from ...targets.game import Neighbours
+from ...targets.messages import kinds_of
 from ...targets.target import Target
 from ...targets.transcript import observer_members
 from .grid import Grid
@@ -30,6 +31,7 @@ class AttackRequest:
         defenses: names with the settings that were written behind them.
         settings: of the target.
         attack_settings: of those attacks that have them.
+        beside: whether attacks that cost next to nothing run beside those that are named.
     """
 
     target: str
@@ -54,6 +56,7 @@ class AttackRequest:
     save_transcripts: str | None = None
     workers: int | None = None
     sweep: bool = False
+    beside: bool = False
 
     @property
     def repetitions(self) -> int:
@@ -70,6 +73,13 @@ def plan_of(request: AttackRequest) -> tuple[Plan, Data, Target]:
     attacks = tuple(_attacks(request))
     data = asked_graph(request)
     target = asked_target(request, data)
+    if request.beside:
+        attacks += tuple(_cheap_beside(request, target))
+    if not attacks:
+        raise InputError(
+            f"no attack that costs next to nothing fits the target '{request.target}': name one, for example "
+            "--attack mia ('gaudit list attacks' lists them)"
+        )
     _check_observers(attacks, target)
     if request.transcript is not None:
         _check_nothing_runs(request, target)
@@ -187,6 +197,23 @@ def _attacks(request: AttackRequest) -> Iterator[PlannedAttack]:
         kind(**{**kind.preset(request.preset), **own})
         observers = None if request.observer is None else (request.observer,)
         yield PlannedAttack(name=name, observers=observers, neighbours=asked, settings=own)
+
+
+def _cheap_beside(request: AttackRequest, target: Target) -> Iterator[PlannedAttack]:
+    """Attacks that nobody named, and that cost next to nothing on what a target releases.
+
+    A dear attack is not always the stronger one, and who reads its number alone may think a release safe that a
+    comparison of rows gives away.
+    """
+    games = {target.offers.game} if target.offers.game is not None else set(target.games)
+    if request.attacks and "all" not in request.attacks:
+        games &= {game for name in request.attacks for game in find("attacks", name).games}
+    for name in registered("attacks"):
+        kind: type[Attack[Any]] = find("attacks", name)
+        named = {name, kind.ranks_as, "all"} & set(request.attacks)
+        fits = games & set(kind.games) and target.sent() & set(kinds_of(kind.cheap))
+        if fits and not named and request.observer in (None, kind.observer):
+            yield PlannedAttack(name=name, observers=(kind.observer,))
 
 
 def _check_observers(attacks: tuple[PlannedAttack, ...], target: Target) -> None:

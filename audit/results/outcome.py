@@ -11,6 +11,9 @@ from ..statistics.finding import Finding
 from ..statistics.rates import Roc
 from ..statistics.vulnerability import Vulnerability
 
+PLAIN_AUC, PLAIN_TPR = "plain_auc", "plain_tpr"
+"""What others quote, beside a headline that compares subjects within what is public."""
+
 
 @dataclass(frozen=True)
 class BlindBaseline:
@@ -32,14 +35,14 @@ class AttackOutcome:
         plan: the attack, its observer and its queries.
         round: the release that was attacked; None where validation chose different ones for different seeds.
         knowledge: what the adversary knew, in words.
-        auc: how well it told members from non-members.
+        auc: how well it told members from non-members, compared within what is public (`Game.compared_within`).
         blind: the same attack features without the release.
         beyond_blind: auc minus blind, paired.
         tpr: true-positive rates at low false-positive rates, that of the verdict among them.
         null: auc against scrambled truth; 0.5 must lie within.
         groups: auc with the non-members of one group only.
         game: the game that was played.
-        more: average precision, balanced accuracy, advantage and the lower bound of epsilon.
+        more: average precision, balanced accuracy, advantage, the lower bound of epsilon, and plain AUC and rate.
         baselines: what the public graph alone tells, and how far the attack goes beyond it.
         risk: auc among subjects of one degree, class, homophily or client, by attribute and value.
         roc: the ROC curve of all seeds.
@@ -49,6 +52,7 @@ class AttackOutcome:
         by_seed: metrics that one seed alone can tell, by the seed's index and by name.
         accuracies: of the target and of the shadow models on the same nodes, mean over seeds, where there are any.
         variant: settings that tell it from another attack of the same name, observer and way to ask.
+        clustered_by: the known grouping that membership follows, by which intervals are counted, or nothing.
     """
 
     plan: AttackPlan
@@ -70,11 +74,17 @@ class AttackOutcome:
     by_seed: dict[int, dict[str, float]] = field(default_factory=dict)
     accuracies: tuple[float, float] | None = None
     variant: str = ""
+    clustered_by: str = ""
 
     @property
     def valid(self) -> bool:
         """Whether the scoring is sound: with the truth permuted the AUC must be 0.5 within its interval."""
         return self.null.low is not None and self.null.high is not None and self.null.low <= 0.5 <= self.null.high
+
+    @property
+    def plain_auc(self) -> Finding:
+        """The AUC as others quote it: everybody compared with everybody."""
+        return self.more.get(PLAIN_AUC, self.auc)
 
     @property
     def public(self) -> dict[str, BlindBaseline]:
@@ -131,6 +141,7 @@ class AttackOutcome:
             **{name: f.as_dict() for name, f in self.more.items()},
             "baselines": {name: b.as_dict() for name, b in self.baselines.items()},
             "risk": {by: {v: f.as_dict() for v, f in part.items()} for by, part in self.risk.items()},
+            "clustered_by": self.clustered_by,
             "roc": None if self.roc is None else _curve(self.roc),
         }
 

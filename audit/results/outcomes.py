@@ -17,16 +17,16 @@ from ..statistics.finding import Finding
 from ..statistics.metrics import (
     ScoredSubjects,
     accuracy_finding,
-    auc,
     auc_difference,
     auc_finding,
+    auc_of_run,
     average_precision_finding,
     mean_difference,
 )
 from ..statistics.rates import rate_finding, rate_of_run, roc
 from ..statistics.vulnerability import by_group, vulnerabilities
 from .game_metrics import LOW_FPR, game_findings
-from .outcome import AttackOutcome, BlindBaseline, DefenseOutcome
+from .outcome import PLAIN_AUC, PLAIN_TPR, AttackOutcome, BlindBaseline, DefenseOutcome
 
 SCHEMA = "gaudit-attack/1"
 UTILITY = "utility"
@@ -175,6 +175,7 @@ def attack_outcome(by_seed: Mapping[int, Attacked], fpr: float = LOW_FPR[0]) -> 
     attacked = list(by_seed.values())
     first = attacked[0]
     runs, blind = [a.judged for a in attacked], [a.blind for a in attacked]
+    scaled = _standardised(runs)
     rounds = {a.round for a in attacked}
     return AttackOutcome(
         first.plan,
@@ -183,7 +184,7 @@ def attack_outcome(by_seed: Mapping[int, Attacked], fpr: float = LOW_FPR[0]) -> 
         _turned(auc_finding(runs)),
         auc_finding(blind),
         auc_difference(runs, blind),
-        tuple(rate_finding(runs, rate) for rate in dict.fromkeys((*LOW_FPR, fpr))),
+        tuple(rate_finding(scaled, rate) for rate in dict.fromkeys((*LOW_FPR, fpr))),
         auc_finding([run.scrambled(np.random.default_rng(i)) for i, run in enumerate(runs)], NULL_LEVEL),
         {name: _in_group(attacked, name) for name in dict.fromkeys(name for a in attacked for name in a.groups)},
         first.game,
@@ -191,16 +192,32 @@ def attack_outcome(by_seed: Mapping[int, Attacked], fpr: float = LOW_FPR[0]) -> 
             "average_precision": average_precision_finding(runs),
             "balanced_accuracy": balanced_accuracy_finding(runs),
             "advantage": advantage_finding(runs),
+            **_plain(runs),
             **game_findings(attacked),
         },
         {name: _baseline(runs, [a.baselines[name] for a in attacked]) for name in first.baselines},
         {name: _risk(attacked, name) for name in first.attributes},
-        roc(runs),
-        tuple(vulnerabilities(runs, game_of(first.game).called)),
-        rate_finding(runs, fpr, ONE_SIDED),
+        roc(scaled),
+        tuple(vulnerabilities(scaled, game_of(first.game).called)),
+        rate_finding(scaled, fpr, ONE_SIDED),
         {index: _alone(a.judged, (*LOW_FPR, fpr)) for index, a in by_seed.items()},
         _accuracies(attacked),
+        clustered_by=next((a.clustered_by for a in attacked if a.clustered_by), ""),
     )
+
+
+def _standardised(runs: Sequence[ScoredSubjects]) -> list[ScoredSubjects]:
+    """Runs on one scale for all strata, or plainly where some run has nobody who can be compared."""
+    scaled = [run.standardised() for run in runs]
+    return scaled if all(len(run.score) for run in scaled) else [run.plainly() for run in runs]
+
+
+def _plain(runs: Sequence[ScoredSubjects]) -> dict[str, Finding]:
+    """AUC and rate as others quote them, everybody compared with everybody; nothing where the headline is that."""
+    if all(run.strata is None for run in runs):
+        return {}
+    plain = [run.plainly() for run in runs]
+    return {PLAIN_AUC: _turned(auc_finding(plain)), PLAIN_TPR: rate_finding(plain, LOW_FPR[0])}
 
 
 def _turned(found: Finding) -> Finding:
@@ -212,9 +229,11 @@ def _turned(found: Finding) -> Finding:
 
 def _alone(run: ScoredSubjects, rates: Sequence[float]) -> dict[str, float]:
     """Metrics of one run that its subjects resolve."""
-    found = {f"tpr@fpr={fpr:g}": rate_of_run(run, fpr) for fpr in rates}
+    (scaled,) = _standardised([run])
+    found = {f"tpr@fpr={fpr:g}": rate_of_run(scaled, fpr) for fpr in rates}
     measured = {name: value for name, value in found.items() if value is not None}
-    return {"auc": auc(run.truth, run.score), **measured}
+    area = auc_of_run(run)
+    return ({} if area is None else {"auc": area}) | measured
 
 
 def _accuracies(attacked: Sequence[Attacked]) -> tuple[float, float] | None:

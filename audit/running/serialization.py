@@ -27,6 +27,8 @@ HEADER = "header "
 """What the name of the JSON's array begins with, before its digest."""
 ARRAYS = ("subjects", "score", "truth")
 """Parts of guesses that are arrays."""
+LABELS = ("strata", "clusters")
+"""Parts that are arrays where there are any."""
 DAMAGED = (KeyError, TypeError, ValueError, IndexError, AttributeError, OverflowError, RecursionError)
 """What reading something else may raise."""
 
@@ -112,7 +114,8 @@ def _plan(plan: TrialPlan) -> dict[str, Any]:
 
 def _attacked(found: Attacked, arrays: dict[str, np.ndarray]) -> dict[str, Any]:
     def kept(judged: ScoredSubjects) -> dict[str, Any]:
-        parts = {name: _kept(np.asarray(getattr(judged, name)), arrays) for name in ARRAYS}
+        there = [name for name in (*ARRAYS, *LABELS) if getattr(judged, name) is not None]
+        parts = {name: _kept(np.asarray(getattr(judged, name)), arrays) for name in there}
         return {**parts, "nodes": judged.nodes, "sampling_weight": judged.sampling_weight}
 
     return {
@@ -127,6 +130,7 @@ def _attacked(found: Attacked, arrays: dict[str, np.ndarray]) -> dict[str, Any]:
         "attributes": {name: _kept_labels(labels, arrays) for name, labels in found.attributes.items()},
         "accuracies": found.accuracies,
         "samples": {name: kept(judged) for name, judged in found.samples.items()},
+        "clustered_by": found.clustered_by,
     }
 
 
@@ -170,7 +174,8 @@ def _trial_plan(content: dict[str, Any]) -> TrialPlan:
 
 def _read_attacked(content: dict[str, Any], arrays: dict[str, np.ndarray]) -> Attacked:
     def judged(content: dict[str, Any]) -> ScoredSubjects:
-        parts = {part: arrays[content[part]] for part in ARRAYS}
+        there = [*ARRAYS, *(part for part in LABELS if part in content)]
+        parts = {part: arrays[content[part]] for part in there}
         nodes = content.get("nodes")
         return ScoredSubjects(
             **parts,
@@ -191,6 +196,7 @@ def _read_attacked(content: dict[str, Any], arrays: dict[str, np.ndarray]) -> At
         {name: np.array(kept["values"])[arrays[kept["places"]]] for name, kept in content["attributes"].items()},
         None if accuracies is None else (float(accuracies[0]), float(accuracies[1])),
         {name: judged(kept) for name, kept in content.get("samples", {}).items()},
+        content.get("clustered_by", ""),
     )
 
 

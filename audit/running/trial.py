@@ -34,8 +34,9 @@ class Attacked:
         game: the game that was played.
         baselines: how well the public graph alone tells members, see `blind_baselines`.
         attributes: by which risk is broken down, one label per subject [s] each.
-        samples: the same guesses about other selections of subjects.
         accuracies: of the target and of the shadow models on the same nodes, where there are any.
+        samples: the same guesses about other selections of subjects.
+        clustered_by: the known grouping that membership follows, or nothing.
     """
 
     plan: AttackPlan
@@ -49,6 +50,7 @@ class Attacked:
     attributes: dict[str, np.ndarray] = field(default_factory=dict)
     accuracies: tuple[float, float] | None = None
     samples: dict[str, ScoredSubjects] = field(default_factory=dict)
+    clustered_by: str = ""
 
 
 @dataclass(frozen=True)
@@ -178,18 +180,20 @@ def _attacked(attack: Attack[Any], plan: AttackPlan, run: Run, round_: int, cach
     if truth.all() or not truth.any():
         raise InputError(f"the observer '{plan.observer}' holds all members, or all others: nobody is in question")
     judged = judge(scores, given, game)
+    every, about = cache.compared(game)
     return Attacked(
         plan,
         round_,
-        judged.where(asked),
-        judge(blind, given, game).where(asked),
+        about.where(of_main).put_into(judged.where(asked)),
+        about.where(of_main).put_into(judge(blind, given, game).where(asked)),
         {name: mask[asked] for name, mask in reported_groups(game, view, attack.reads()).items()},
         given.knowledge.sentence(),
         game.name,
-        {name: baseline.where(of_main) for name, baseline in cache.baselines(game).items()},
+        {name: about.put_into(told).where(of_main) for name, told in cache.baselines(game).items()},
         {name: labels[asked] for name, labels in game.attributes(cache.data).items()},
         scores.accuracies,
-        {name: replace(judged.where(mask), sampling_weight=1.0) for name, mask in samples.items()},
+        {name: replace(every.put_into(judged).where(mask), sampling_weight=1.0) for name, mask in samples.items()},
+        about.clustered_by,
     )
 
 

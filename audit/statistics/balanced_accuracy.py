@@ -33,7 +33,8 @@ def balanced_accuracy_finding(
         counts = counts_of([runs])
         return Finding("balanced accuracy", None, None, None, level, "none", "indicative", note, *counts)
     guesses = [
-        replace(run, score=(run.score >= cut).astype(float)) for run, cut in zip(runs, thresholds, strict=True)
+        replace(run, score=(run.score >= cut).astype(float), strata=None)
+        for run, cut in zip(runs, thresholds, strict=True)
     ]
     found = _widened(auc_finding(guesses, level), guesses)
     chosen = "from the other half of the subjects" if threshold is None else "set beforehand"

@@ -19,6 +19,12 @@ Assumptions: subjects are independent of each other and seeds are independent dr
 not quite independent; the intervals do not know about edges. Where subjects are pairs of nodes, two pairs that
 share a node are not taken for independent: their covariance is summed node by node (Aronow, Samii and Assenova,
 Political Analysis 2015, dyadic cluster-robust variance), and never taken to be less than that of independent pairs.
+Where members come in clusters, whole clients or communities, the same is done cluster by cluster (Obuchowski,
+Biometrics 1997), with degrees of freedom of clusters.
+
+Where something public tells members from others, subjects are compared within strata of it: the AUC is then the
+mean over members of the share of non-members of their own stratum whom they beat (Janes and Pepe, Biometrika 2009:
+the covariate-adjusted AUC), and a score that repeats what is public has 0.5.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -34,6 +40,7 @@ from .finding import Finding
 
 Counts: TypeAlias = tuple[int, int, int]  # distinct members, distinct non-members, seeds
 Floats: TypeAlias = NDArray[np.float64]
+Ints: TypeAlias = NDArray[np.int64]
 Components: TypeAlias = Callable[["ScoredSubjects"], tuple[Floats, Floats]]  # members', non-members'
 
 ONE_SEED = "one seed: training randomness not covered"
@@ -50,7 +57,8 @@ class ScoredSubjects:
     ``subjects`` holds ids [s], equal ids in different runs being the same subject; ``score`` is float64 [s],
     higher = likelier a member; ``truth`` is bool [s]. Raises ValueError where the shapes differ. Where subjects are
     pairs of nodes, ``nodes`` is N and an id is ``low * N + high``; ``sampling_weight`` tells how many non-members
-    each one here was drawn from.
+    each one here was drawn from. ``strata`` [s] are whole numbers: subjects are compared with those of their own
+    number only. ``clusters`` [s] are whole numbers too: subjects of one number are not independent of each other.
     """
 
     subjects: NDArray[np.generic]
@@ -58,19 +66,77 @@ class ScoredSubjects:
     truth: NDArray[np.bool_]
     nodes: int | None = None
     sampling_weight: float = 1.0
+    strata: Ints | None = None
+    clusters: Ints | None = None
 
     def __post_init__(self) -> None:
         shapes = {np.shape(self.subjects), np.shape(self.score), np.shape(self.truth)}
+        shapes |= {np.shape(part) for part in (self.strata, self.clusters) if part is not None}
         if len(shapes) != 1 or len(next(iter(shapes))) != 1:
-            raise ValueError(f"subjects, score and truth must be vectors of one length, not {sorted(shapes)}")
+            raise ValueError(
+                f"subjects, score, truth, strata and clusters must be vectors of one length, not {sorted(shapes)}"
+            )
+
+    @property
+    def units(self) -> NDArray[np.generic]:
+        """What is independent of each other, [s]: clusters where there are any, else the subjects."""
+        return self.subjects if self.clusters is None else self.clusters
 
     def where(self, keep: NDArray[np.bool_]) -> "ScoredSubjects":
         """The rows that a mask or an index array [k] keeps."""
-        return replace(self, subjects=self.subjects[keep], score=self.score[keep], truth=self.truth[keep])
+        return replace(
+            self,
+            subjects=self.subjects[keep],
+            score=self.score[keep],
+            truth=self.truth[keep],
+            strata=None if self.strata is None else self.strata[keep],
+            clusters=None if self.clusters is None else self.clusters[keep],
+        )
 
     def scrambled(self, rng: np.random.Generator) -> "ScoredSubjects":
-        """The null control: the same guesses with the truth permuted."""
-        return replace(self, truth=rng.permutation(self.truth))
+        """The null control: the same guesses with the truth permuted, within strata where there are any."""
+        if self.strata is None:
+            return replace(self, truth=rng.permutation(self.truth))
+        truth = self.truth.copy()
+        for rows in _rows_of(self.strata):
+            truth[rows] = rng.permutation(truth[rows])
+        return replace(self, truth=truth)
+
+    def compared(self) -> "ScoredSubjects":
+        """The rows whose stratum has members and non-members: the others are compared with nobody."""
+        if self.strata is None:
+            return self
+        parts = [r for r in _rows_of(self.strata) if self.truth[r].any() and not self.truth[r].all()]
+        return self.where(np.sort(np.concatenate([np.empty(0, dtype=np.intp), *parts])))
+
+    def plainly(self) -> "ScoredSubjects":
+        """The same with everybody compared with everybody."""
+        return replace(self, strata=None)
+
+    def standardised(self) -> "ScoredSubjects":
+        """One scale for all strata: a score is minus the share of non-members of its stratum that score higher.
+
+        Ties count half, and nobody ranks above the stratum's best non-member: with few of these, being the first
+        is no rare thing. Whoever is not compared with anybody is left out. A threshold on this scale is one of its
+        own in each stratum (Janes and Pepe 2009: the covariate-adjusted ROC curve).
+        """
+        if self.strata is None:
+            return self
+        kept = self.compared()
+        assert kept.strata is not None
+        score = np.empty(len(kept.score))
+        for rows in _rows_of(kept.strata):
+            others = np.sort(-kept.score[rows][~kept.truth[rows]])
+            above = np.searchsorted(others, -kept.score[rows], side="left")
+            tied = np.searchsorted(others, -kept.score[rows], side="right") - above
+            score[rows] = -np.maximum(above + tied / 2, 0.5) / len(others)
+        return replace(kept, score=score, strata=None)
+
+
+def _rows_of(labels: Ints) -> list[NDArray[np.intp]]:
+    """The rows of each label, in the order of the labels."""
+    order = np.argsort(labels, kind="stable")
+    return np.split(order, np.flatnonzero(np.diff(labels[order])) + 1)
 
 
 def auc(truth: ArrayLike, score: ArrayLike) -> float:
@@ -84,9 +150,16 @@ def auc_finding(runs: Sequence[ScoredSubjects], level: float = 0.95) -> Finding:
     DeLong structural components per run (DeLong et al., Biometrics 1988), combined per subject over the runs;
     variance over seeds and subjects as above; Student t on the logit scale. Where fewer than five subjects of
     a class carry the errors (nearly perfect separation), or nothing varies, the interval also includes that
-    of a proportion with min(members, non-members) trials, so it is never a point.
+    of a proportion with min(members, non-members) trials, so it is never a point. Runs with strata: the AUC
+    within these; without anybody to be compared within them it is not measurable.
     """
     return _logit_finding("auc", runs, _placements, level, "DeLong over subjects and seeds, logit t")
+
+
+def auc_of_run(run: ScoredSubjects) -> float | None:
+    """The AUC of one run, within its strata; None where nobody can be compared."""
+    kept = run.compared()
+    return float(_placements(kept)[0].mean()) if len(kept.score) else None
 
 
 def average_precision(truth: ArrayLike, score: ArrayLike) -> float:
@@ -172,14 +245,16 @@ def auc_difference(
     """
     if len(runs) != len(others):
         raise ValueError(f"paired by seed: {len(runs)} runs beside {len(others)}")
-    sides = [checked_runs(side) for side in (runs, others)]
-    estimates, reach, counts = _spread(sides, _placements, level)
+    sides = [_compared(checked_runs(side)) for side in (runs, others)]
+    if not all(map(_comparable, sides)):
+        return _nobody(metric, level, [runs])
+    estimates, reach, counts, design = _spread(sides, _placements, level)
     if reach < NOTHING:
         reach = float(1 - ((1 - level) / 2) ** (1 / _fewest([*sides[0], *sides[1]])))
     mean = float(estimates.mean())
     interval = (max(-1.0, mean - reach), min(1.0, mean + reach))
     method = "paired DeLong over subjects and seeds, t"
-    return with_interval(metric, mean, interval, level=level, method=method, counts=counts)
+    return _noted(with_interval(metric, mean, interval, level=level, method=method, counts=counts), design)
 
 
 def accuracy_finding(values: Sequence[float], subjects: int, level: float = 0.95) -> Finding:
@@ -258,8 +333,46 @@ def _fewest(runs: Iterable[ScoredSubjects]) -> int:
     return min(int(min(run.truth.sum(), (~run.truth).sum())) for run in runs)
 
 
+def _compared(runs: Sequence[ScoredSubjects]) -> list[ScoredSubjects]:
+    return [run.compared() for run in runs]
+
+
+def _comparable(runs: Sequence[ScoredSubjects]) -> bool:
+    return all(len(run.score) for run in runs)
+
+
+def _nobody(metric: str, level: float, sides: Sequence[Sequence[ScoredSubjects]]) -> Finding:
+    note = "not measurable: no member shares what is public of it with a non-member"
+    return Finding(metric, None, None, None, level, "none", "indicative", note, *counts_of(sides))
+
+
 def _placements(run: ScoredSubjects) -> tuple[Floats, Floats]:
-    return _placed(run.truth, run.score)
+    """DeLong's components of a run all of whose strata have members and non-members, each with mean AUC.
+
+    Within strata the AUC is sum_c m_c / M AUC_c, with m_c of M members in stratum c: what a non-member adds is
+    weighted accordingly, and varies about the AUC of its own stratum, whose size is given.
+    """
+    if run.strata is None:
+        return _placed(run.truth, run.score)
+    (members, inside), (others, outside) = _within(run)
+    mean, size = float(inside.mean()), len(outside)
+    moved = np.empty(size)
+    for stratum in np.unique(members):
+        mine, theirs = members == stratum, others == stratum
+        count = int(theirs.sum())
+        rare = np.sqrt(count / max(count - 1, 1) * max(size - 1, 1) / size)  # the stratum's own n / (n - 1)
+        moved[theirs] = mine.mean() * size / count * rare * (outside[theirs] - outside[theirs].mean())
+    return inside, mean + moved
+
+
+def _within(run: ScoredSubjects) -> tuple[tuple[Ints, Floats], tuple[Ints, Floats]]:
+    """Strata and components, within the strata, of members and of non-members."""
+    strata = np.zeros(len(run.score), dtype=np.int64) if run.strata is None else run.strata
+    placed = np.empty(len(run.score))
+    for rows in _rows_of(strata):
+        truth = run.truth[rows]
+        placed[rows[truth]], placed[rows[~truth]] = _placed(truth, run.score[rows])
+    return (strata[run.truth], placed[run.truth]), (strata[~run.truth], placed[~run.truth])
 
 
 def _placed(truth: NDArray[np.bool_], score: Floats) -> tuple[Floats, Floats]:
@@ -292,7 +405,7 @@ def _few_errors(runs: Sequence[ScoredSubjects]) -> bool:
     Kish's effective number per class, mean over the runs. Where nearly all scores are tied a sample may hold none
     of the few subjects that are not, and its variance then says nothing.
     """
-    parts = [_placements(run) for run in runs]
+    parts = [tuple(part for _, part in _within(run)) for run in runs]
     upper = np.mean([part[0].mean() for part in parts]) > 0.5
     losses = [[1 - part[kind] if upper else part[kind] for part in parts] for kind in (0, 1)]
     apart = [[np.abs(part[kind] - _commonest(part[kind])) for part in parts] for kind in (0, 1)]
@@ -311,7 +424,11 @@ def _logit_finding(
 ) -> Finding:
     """Mean over seeds of a number between 0 and 1, with Student's t interval on the logit scale."""
     runs = checked_runs(runs)
-    estimates, reach, counts = _spread([runs], components, level)
+    if components is _placements:
+        runs = _compared(runs)
+        if not _comparable(runs):
+            return _nobody(metric, level, [runs])
+    estimates, reach, counts, design = _spread([runs], components, level)
     mean, low, high = float(estimates.mean()), 1.0, 0.0
     if 0 < mean < 1:
         step = reach / (mean * (1 - mean))
@@ -319,13 +436,25 @@ def _logit_finding(
     if reach < NOTHING or _few_errors(runs):
         wide = share_interval(mean, 0.0, _fewest(runs), level)
         low, high = min(low, wide[0]), max(high, wide[1])
-    return with_interval(metric, mean, (low, high), level=level, method=method, counts=counts)
+    return _noted(with_interval(metric, mean, (low, high), level=level, method=method, counts=counts), design)
+
+
+def _noted(found: Finding, design: float | None) -> Finding:
+    """A finding that says what clusters have done to its interval."""
+    if design is None:
+        return found
+    told = f"counted by cluster, design effect {design:.1f}"
+    if np.isinf(design):
+        told = "too few clusters: the interval takes people of one cluster for independent, and is too narrow"
+        found = replace(found, validity="indicative")
+    return replace(found, note="; ".join(filter(None, (found.note, told))))
 
 
 def _spread(
     sides: Sequence[Sequence[ScoredSubjects]], components: Components, level: float
-) -> tuple[Floats, float, Counts]:
-    """Per-seed values (first side minus second), the half-width of their mean's t interval, and the counts."""
+) -> tuple[Floats, float, Counts, float | None]:
+    """Per-seed values (first side minus second), the half-width of their mean's t interval, the counts, and the
+    design effect of clusters (None without any)."""
     where = columns_of([run.subjects for runs in sides for run in runs])
     influence = np.zeros((2, len(sides[0]), 1 + max(int(p.max()) for p in where)))  # class, seed, subject
     estimates = np.zeros(len(sides[0]))
@@ -337,8 +466,37 @@ def _spread(
                 scale = sign / np.sqrt(len(part) * max(len(part) - 1, 1))  # sqrt(n / (n - 1)) / n
                 np.add.at(influence[kind, seed], columns[mask], scale * (part - part.mean()))
     counts = counts_of(sides)
-    covariance, freedom = _through_subjects(influence, sides, counts)
-    return estimates, reach_of(estimates, covariance, freedom, level), counts
+    if sides[0][0].clusters is None:
+        covariance, freedom = _through_subjects(influence, sides, counts)
+        return estimates, reach_of(estimates, covariance, freedom, level), counts, None
+    covariance, freedom, design = _through_clusters(influence, sides)
+    return estimates, reach_of(estimates, covariance, freedom, level), counts, design
+
+
+def _through_clusters(influence: Floats, sides: Sequence[Sequence[ScoredSubjects]]) -> tuple[Floats, float, float]:
+    """Covariance [seeds, seeds] of the per-seed values through their clusters, its degrees of freedom, and the
+    design effect: how many times the variance of independent subjects it is, and never less than that.
+
+    The squares of G clusters' sums are too small by (G - 1) / G, G being Kish's number of clusters of a class.
+    """
+    runs = [run for side in sides for run in side]
+    column = np.unique(np.concatenate([run.subjects for run in runs]), return_inverse=True)[1]
+    cluster = np.zeros(influence.shape[2], dtype=np.intp)
+    number = np.unique(np.concatenate([run.units for run in runs]), return_inverse=True)[1]
+    cluster[column] = number
+    truth = np.concatenate([run.truth for run in runs])
+    sizes = [np.bincount(number[truth == kind]).astype(float) for kind in (True, False)]
+    several = min(size.sum() ** 2 / (size**2).sum() for size in sizes)
+    alone = influence.sum(0) @ influence.sum(0).T
+    counts = [int((size > 0).sum()) for size in sizes]
+    if min(counts) < 2:
+        return alone, _freedom(influence.mean(1), counts_of(sides)), np.inf
+    grouped = np.stack([[np.bincount(cluster, row, number.max() + 1) for row in kind] for kind in influence])
+    both = grouped.sum(0)
+    shared = both @ both.T * several / (several - 1)
+    if np.trace(shared) <= np.trace(alone):
+        return alone, _freedom(influence.mean(1), counts_of(sides)), 1.0
+    return shared, _freedom(grouped.mean(1), counts), float(np.trace(shared) / max(np.trace(alone), NOTHING**2))
 
 
 def _through_subjects(
@@ -363,6 +521,14 @@ def _through_subjects(
         return alone, _freedom(influence.mean(1), counts)
     touched = len(np.unique(np.concatenate([low, high])))
     return shared, _freedom(by_node.mean(0, keepdims=True), (touched,))
+
+
+def freedom_of(runs: Sequence[ScoredSubjects]) -> float:
+    """Degrees of freedom of a variance over clusters: those of the class that comes in fewer; inf without any."""
+    if runs[0].clusters is None:
+        return np.inf
+    sides = ([run.units[run.truth == kind] for run in runs] for kind in (True, False))
+    return max(float(min(len(np.unique(np.concatenate(side))) for side in sides) - 1), 1.0)
 
 
 def _freedom(influence: Floats, counts: Sequence[int]) -> float:

@@ -18,6 +18,7 @@ from .metrics import (
     checked_runs,
     columns_of,
     counts_of,
+    freedom_of,
     reach_of,
     share_interval,
     with_interval,
@@ -70,7 +71,7 @@ def tpr_at_fpr_finding(
         return Finding(metric, None, None, None, level, "none", "indicative", _needed(numbers, fpr), *counts)
     rng = np.random.default_rng(seed)
     mean, values, covariance = (_one_by_one if apart else _together)(runs, fpr, resamples, rng)
-    reach = reach_of(values, covariance, np.inf, level)
+    reach = reach_of(values, covariance, freedom_of(runs), level)
     interval = share_interval(mean, reach, min(int(run.truth.sum()) for run in runs), level, counts[0])
     method = "Bayesian bootstrap of subjects, runs by t, effective Clopper-Pearson"
     method += "" if apart else "; one threshold for all runs, jackknife by run"
@@ -130,6 +131,8 @@ def pooled(runs: Sequence[ScoredSubjects]) -> ScoredSubjects:
         subjects=np.concatenate([run.subjects for run in runs]),
         score=np.concatenate([run.score for run in runs]),
         truth=np.concatenate([run.truth for run in runs]),
+        strata=None,
+        clusters=None if runs[0].clusters is None else np.concatenate([run.units for run in runs]).astype(np.int64),
     )
 
 
@@ -166,11 +169,11 @@ def _together(
     left = [pooled([*runs[:k], *runs[k + 1 :]]) for k in range(count)]
     total, *without = (_flagged_share(part.truth, part.score, fpr) for part in (pool, *left))
     values = count * total - (count - 1) * np.array(without)
-    columns = columns_of([run.subjects for run in runs])
+    columns = columns_of([run.units for run in runs])
     new = np.concatenate([column * count + k for k, column in enumerate(columns)])
     shared, apart = (
-        float(_covariance([replace(pool, subjects=ids, nodes=nodes)], fpr, resamples, rng)[0, 0])
-        for ids, nodes in ((pool.subjects, pool.nodes), (new, None))
+        float(_covariance([replace(pool, subjects=ids, nodes=nodes, clusters=None)], fpr, resamples, rng)[0, 0])
+        for ids, nodes in ((pool.units, pool.nodes), (new, None))
     )
     covariance = np.full((count, count), (shared - apart) * count / (count - 1))
     np.fill_diagonal(covariance, count * apart)
@@ -208,7 +211,7 @@ def _reweighted_tpr(
     runs: Sequence[ScoredSubjects], fpr: float, resamples: int, rng: np.random.Generator, nodes: int | None = None
 ) -> Floats:
     """TPR@FPR [runs, resamples] under exponential weights of the subjects, or of ``nodes`` whose pairs they are."""
-    where = columns_of([run.subjects for run in runs])
+    where = columns_of([run.units for run in runs])
     subjects = 1 + max(int(p.max()) for p in where)
     resamples = min(resamples, max(FEWEST_RESAMPLES, DRAWS // subjects))
     out = np.empty((len(runs), resamples))

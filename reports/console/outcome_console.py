@@ -7,16 +7,16 @@ from rich.table import Table
 
 from ...audit.results.assemble import PLANTED
 from ...audit.results.audit_result import AuditControl
-from ...audit.results.outcome import AttackOutcome, DefenseOutcome
+from ...audit.results.outcome import PLAIN_AUC, AttackOutcome, DefenseOutcome
 from ...audit.statistics.finding import Finding
 from ...audit.statistics.identity_metrics import ALONE, CROWDS, NAMED
 from ...registry import find
 from ...targets.transcript import Exposure
 from ..text.explanations import APART
-from ..text.sentences import asks_with, blind_warning, conclusion
+from ..text.sentences import asks_with, blind_warning, clustered, conclusion
 from ..text.words import gain, readable_bytes, words
 
-MAY_BE_EMPTY = ("asks with", "epsilon (indicative)")
+MAY_BE_EMPTY = ("asks with", "plain AUC", "epsilon (indicative)")
 """Columns that are left out where no attack fills them."""
 
 
@@ -58,6 +58,7 @@ def _main_table(outcomes: Sequence[DefenseOutcome]) -> Table:
     table.add_column("observer")
     table.add_column("asks with")
     table.add_column("AUC")
+    table.add_column("plain AUC")
     table.add_column("blind AUC")
     table.add_column("TPR at 1 % FPR")
     table.add_column("epsilon (indicative)")
@@ -66,7 +67,7 @@ def _main_table(outcomes: Sequence[DefenseOutcome]) -> Table:
         for i, attack in enumerate(outcome.attacks):
             table.add_row(*(head if i == 0 else ("", "")), *_cells(attack))
         if not outcome.attacks:
-            table.add_row(*head, *[""] * 7)
+            table.add_row(*head, *[""] * 8)
         table.add_section()
     table.columns = [c for c in table.columns if c.header not in MAY_BE_EMPTY or any(map(str, c.cells))]
     return table
@@ -78,6 +79,7 @@ def _cells(attack: AttackOutcome) -> tuple[str, ...]:
         attack.plan.observer,
         asks_with(attack),
         attack.auc.text(3),
+        attack.plain_auc.text(3) if PLAIN_AUC in attack.more else "",
         attack.blind.text(3),
         attack.tpr[0].text(3),
         _bound(attack.more.get("epsilon")),
@@ -217,6 +219,7 @@ def _remarks(outcomes: Sequence[DefenseOutcome], controls: Sequence[AuditControl
             remarks.append(APART)
         remarks += [f"Adversary of {names}: {what}." for what, names in _adversaries(attacks).items()]
         remarks += [f"Epsilon: {note}." for note in dict.fromkeys(_epsilon_notes(attacks))]
+        remarks += [clustered(a) for a in attacks if a.clustered_by][:1]
         if attacks[0].auc.note:
             remarks.append(f"Intervals: {attacks[0].auc.note}.")
     return remarks

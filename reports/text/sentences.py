@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from ...audit.results.outcome import AttackOutcome, DefenseOutcome
+from ...audit.results.outcome import PLAIN_AUC, AttackOutcome, DefenseOutcome
 from ...audit.statistics.finding import Finding
 from ...audit.statistics.identity_metrics import NAMED
 from .words import gain, words
@@ -71,12 +71,13 @@ def conclusion(outcomes: Sequence[DefenseOutcome], release: str, valid: bool) ->
 def last_line(outcomes: Sequence[DefenseOutcome], release: str) -> str:
     """The one sentence that a data owner should take away, per attack.
 
-    Undefended first; then each defense with what is left of the attack and what it costs.
+    The strongest attack on the undefended control first; each with what defenses leave of it and cost.
     """
     control = next((o for o in outcomes if o.defense == "none"), None)
     others = [o for o in outcomes if o is not control]
     base = control or others[0]
-    lines = [_about(attack, base, others if control else others[1:], release) for attack in base.attacks]
+    strongest = sorted(base.attacks, key=lambda a: -(a.auc.turned.estimate or 0.0))
+    lines = [_about(attack, base, others if control else others[1:], release) for attack in strongest]
     asked = {a.plan.name for a in base.attacks}
     for other in others:
         only_here = [a for a in other.attacks if a.plan.name not in asked]
@@ -107,9 +108,25 @@ def _strength(outcome: DefenseOutcome) -> str:
 def _tells(attack: AttackOutcome) -> str:
     auc, told = attack.auc, words(attack.game).told
     named = f", and names {_measured(attack)} of the persons" if NAMED in attack.more else ""
+    alike = f" {words(attack.game).alike}" if PLAIN_AUC in attack.more else ""
     if auc.low is not None and auc.low > 0.5:
-        return f"tells {told} with AUC {auc.text(2)}{named}"
-    return f"is not shown to tell {told} (AUC {auc.text(2)}, chance is 0.5){_among(attack)}"
+        return f"tells {told}{alike} with AUC {auc.text(2)}{_mixed(attack)}{named}"
+    return f"is not shown to tell {told}{alike} (AUC {auc.text(2)}, chance is 0.5{_mixed(attack)}){_among(attack)}"
+
+
+def _mixed(attack: AttackOutcome) -> str:
+    """The plain figure beside one that compares like with like."""
+    plain = attack.more.get(PLAIN_AUC)
+    return "" if plain is None else f" (AUC {plain.text(2)} if everybody is compared with everybody)"
+
+
+def clustered(attack: AttackOutcome) -> str:
+    """That members come in groups, which makes intervals wider than those of people drawn one by one."""
+    groups = attack.clustered_by
+    return (
+        f"Members come by {groups}, and people of the same {groups} are not independent of each other. "
+        f"Intervals therefore count {groups} and not people ({attack.auc.note})."
+    )
 
 
 def _among(attack: AttackOutcome) -> str:

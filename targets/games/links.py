@@ -113,6 +113,7 @@ class EdgePresence(Game):
         "The same, by what the defense did to the ends of a pair",
         "among",
         "what else tells links",
+        "whose ends are of the same classes",
         server_reads=True,
     )
     metrics = ("precision", "samples", "within one class")
@@ -178,6 +179,14 @@ class EdgePresence(Game):
 
     def public_columns(self, data: Data, seed: np.random.SeedSequence) -> dict[str, Floats]:
         return pair_columns(data, *ends(np.sort(self.subjects), self.nodes))
+
+    def compared_within(self, data: Data) -> np.ndarray | None:
+        """The class of both ends, or that they are of two classes; nothing where nodes have no features."""
+        if is_plain(data):
+            return None
+        low, high = ends(np.sort(self.subjects), self.nodes)
+        classes = data.y.cpu().numpy()
+        return np.where(classes[low] == classes[high], classes[low], -1)
 
     def attributes(self, data: Data) -> dict[str, np.ndarray]:
         """Degrees of both ends multiplied in thirds, whether they are of one class, ``client``."""

@@ -9,7 +9,9 @@ from torch import Tensor
 from torch_geometric.data import Data
 from torch_geometric.utils import subgraph
 
-from ...graphs.network import Floats
+from ...graphs.measures.communities import leiden
+from ...graphs.network import Floats, Network
+from ...graphs.pair_codes import codes, distinct, ends
 from ...randomness import branch
 from ..game import (
     QUERIES,
@@ -127,6 +129,20 @@ class NodeGame(Game):
         subjects = np.sort(self.subjects)
         return {name: columns[subjects] for name, columns in node_columns(data, seed).items()}
 
+    def compared_within(self, data: Data) -> np.ndarray | None:
+        """Classes: splits take as many members of each, whatever the class's size."""
+        classes: np.ndarray = data.y.cpu().numpy()[np.sort(self.subjects)]
+        return classes
+
+    def groupings(self, data: Data) -> dict[str, np.ndarray]:
+        """``clients`` where everybody in question belongs to one, and ``communities`` of the public graph."""
+        nodes = np.sort(self.subjects)
+        network = Network(data.num_nodes, np.stack(ends(_pairs(data), data.num_nodes)))
+        found = {"communities": leiden(network, np.random.default_rng(0))[0][nodes]}
+        if self.owners is not None and (self.owners >= 0).all():
+            found = {"clients": self.in_order(self.owners).astype(np.int64)} | found
+        return found
+
     def attributes(self, data: Data) -> dict[str, np.ndarray]:
         """``degree`` and ``homophily`` (share of neighbours with the same label) in thirds of the subjects,
         ``class``, and ``client`` where there are several."""
@@ -202,6 +218,12 @@ def channels_of_leakage(train: np.ndarray, copied: np.ndarray) -> dict[str, np.n
     The first are told by the start, the others by the matching alone.
     """
     return {"members copied at first": train & ~copied, "members never copied": train & copied}
+
+
+def _pairs(data: Data) -> np.ndarray:
+    """Codes of the linked pairs of a graph, each once."""
+    source, target = data.edge_index.cpu().numpy()
+    return distinct(codes(source, target, data.num_nodes)[source != target])
 
 
 def _asked_with(edges: Tensor, neighbours: Neighbours, rng: np.random.Generator) -> Tensor:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from gaudit import find, load_dataset, registered
+from gaudit import InputError, find, load_dataset, registered
 from gaudit.audit.planning.grid import laid_out
 from gaudit.audit.planning.request import AttackRequest, plan_of
 
@@ -58,3 +58,27 @@ def test_a_sweep_runs_at_each_strength_that_the_graph_allows():
     swept = trials(**published, defenses=(("k-degree", {}),), sweep=True)
     assert [t.defense_settings.get("k") for t in swept] == [None, 2, 5, 10]  # groups of 20 need 40 nodes to be two
     assert len(trials(**published, defenses=(("k-degree", {"k": 3}),), sweep=True)) == 2
+
+
+@pytest.mark.parametrize(
+    ("target", "asked", "beside"),
+    [
+        ("fedgc", "mia", ["nearest"]),
+        ("fedgc", "nearest", []),
+        ("classifier", "lira", ["loss"]),
+        ("publish", "subgraph-query", ["refinement"]),
+        ("fedavg", "graphmi", []),
+    ],
+)
+def test_attacks_that_cost_next_to_nothing_run_beside_dearer_ones(target, asked, beside):
+    request = AttackRequest(target=target, attacks=(asked,), dataset="citations", seeds=1, beside=True)
+    assert [attack.name for attack in plan_of(request)[0].attack] == [asked, *beside]
+    alone = AttackRequest(target=target, attacks=(asked,), dataset="citations", seeds=1)
+    assert [attack.name for attack in plan_of(alone)[0].attack] == [asked]
+
+
+def test_who_names_no_attack_gets_the_cheap_ones_or_is_told_to_name_one():
+    cheap = AttackRequest(target="fedgc", attacks=(), dataset="citations", seeds=1, beside=True)
+    assert [attack.name for attack in plan_of(cheap)[0].attack] == ["nearest"]
+    with pytest.raises(InputError, match="name one"):
+        plan_of(AttackRequest(target="gap-edp", attacks=(), dataset="karate", seeds=1))

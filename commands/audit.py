@@ -8,7 +8,8 @@ import click
 
 from ..errors import InputError
 from ..output_files import check_apart
-from .terminal import clear_errors, console, counted
+from .progress import counted
+from .terminal import clear_errors, console
 
 if TYPE_CHECKING:
     from ..audit.planning.grid import Grid
@@ -49,7 +50,8 @@ def audit_command(plan_file: Path, ledger_file: Path, dry_run: bool, yes: bool, 
     """Run a plan: targets, graphs, defenses with strengths, attacks, observers and seeds.
 
     Exit codes: 0 all done; 1 a trial failed; 2 something in the plan or ledger is wrong; 4 a control of the audit
-    failed, so that its numbers mean nothing; 130 interrupted, 143 terminated (start it again: nothing is lost).
+    failed or no attack applied, so that nothing can be said; 130 interrupted, 143 terminated (start it again: nothing
+    is lost).
 
     Example: gaudit audit examples/quick.toml --ledger audit.db
     """
@@ -81,11 +83,16 @@ def _left(grid: "Grid", ledger: "Ledger", file: Path) -> str:
 
 
 def _run(plan: "Plan", grid: "Grid", ledger: "Ledger", dry_run: bool, how: dict[str, Any]) -> None:
+    from ..audit.planning.observers import chosen
     from ..audit.running.runner import run_audit
     from ..reports.console.audit_console import estimate, plan_table
 
     screen = console()
     screen.print(plan_table(grid, ledger.done()))
+    unnamed = {attack.name for attack in plan.attack if attack.observers is None}
+    trials = [task.plan for task in grid.tasks if task.cell >= 0]
+    for line in chosen((t.target, a) for t in trials for a in t.attacks if a.name in unnamed):
+        screen.print(line, highlight=False, soft_wrap=True, markup=False)
     only = _first_of_each(grid) if dry_run else None
     missing = {t.key for t in grid.tasks if only is None or t.key in only} - ledger.done()
     with counted("trials", len(missing)) as step:
@@ -100,6 +107,7 @@ def _first_of_each(grid: "Grid") -> set[str]:
 
 
 def _close(ledger: "Ledger", file: Path) -> None:
+    from ..audit.results.applied import nothing_attacked
     from ..audit.results.assemble import assemble
     from ..reports.console.audit_console import in_words, print_audit
 
@@ -111,3 +119,7 @@ def _close(ledger: "Ledger", file: Path) -> None:
         sys.exit(4)
     if audit.failures:
         sys.exit(1)
+    nothing = nothing_attacked(audit)
+    if nothing is not None:
+        click.echo(f"gaudit: {nothing}", err=True)
+        sys.exit(4)

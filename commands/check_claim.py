@@ -6,7 +6,8 @@ import click
 
 from ..output_files import check_outputs
 from .claim_ending import end_with
-from .terminal import clear_errors, counted
+from .progress import counted
+from .terminal import clear_errors
 from .written_settings import read_pairs
 
 

@@ -17,8 +17,9 @@ from .check import baseline_group, check_command
 from .check_claim import check_claim_command
 from .check_training import check_training_command
 from .lint_claim import lint_claim_command
+from .progress import staged
 from .report import report_command
-from .terminal import clear_errors, console, progress
+from .terminal import clear_errors, console
 from .written_settings import read_defense, read_pairs
 
 DATASET = "citations"
@@ -128,6 +129,7 @@ def attack(**options: Any) -> None:
 
     Example: gaudit attack --target fedgc --attack mia --attack nearest --dataset Cora --preset paper
     """
+    from ..audit.planning.observers import chosen
     from ..audit.planning.request import AttackRequest
     from ..audit.results.attack_audit import run_attack
 
@@ -142,7 +144,7 @@ def attack(**options: Any) -> None:
     check_outputs([json_file, per_node], [Path(options[key]) for key in ("graph", "transcript") if options[key]])
     screen = console()
     request: AttackRequest = AttackRequest(**options)
-    with progress() as report:
+    with staged() as report:
         audit = run_attack(request, report)
     from ..reports.console.outcome_console import print_outcomes
     from ..reports.text.sentences import conclusion
@@ -152,6 +154,9 @@ def attack(**options: Any) -> None:
     if per_node is not None:
         write(per_node, audit.per_node())
     screen.print(audit.headline(), highlight=False, soft_wrap=True, markup=False)
+    mounted = [(request.target, a.plan) for o in audit.outcomes for a in o.attacks if request.observer is None]
+    for line in chosen(mounted):
+        screen.print(line, highlight=False, soft_wrap=True, markup=False)
     print_outcomes(screen, audit.outcomes, audit.release_phrase, audit.controls)
     if json_file is not None:
         click.echo(f"Results written to {json_file}", err=True)
@@ -184,7 +189,7 @@ def inspect(**options: Any) -> None:
     options["settings"] = read_pairs(options["settings"])
     options["defenses"] = tuple(map(read_defense, options["defenses"]))
     screen = console()
-    with progress() as report:
+    with staged() as report:
         rows = run_inspection(options, report)
     screen.print(exposure_table(rows))
 

@@ -1,11 +1,16 @@
 """`gaudit report`: what an audit found, for people and for programs."""
 
+import os
 from collections.abc import Callable
+from dataclasses import replace
+from datetime import UTC, datetime
+from datetime import date as Date
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
+from ..errors import InputError
 from ..output_files import check_outputs, write
 from ..registry import find, registered
 from .terminal import clear_errors
@@ -30,7 +35,7 @@ ENDINGS = {"md": "markdown"}
     "--format",
     "format_",
     metavar="NAME",
-    help="html (one file, no script, no network), markdown, json, csv, or another that is installed (gaudit list "
+    help="html (one file, no network), markdown, json, csv, or another that is installed (gaudit list "
     "formats). Default: by FILE's ending, else html.",
 )
 @click.option(
@@ -39,17 +44,38 @@ ENDINGS = {"md": "markdown"}
     metavar="FILE",
     help="Write how exposed each single member is too (CSV; itself sensitive).",
 )
+@click.option(
+    "--against",
+    type=click.Path(path_type=Path),
+    metavar="LEDGER",
+    help="Say what became better or worse since the audit in another ledger, seed by seed.",
+)
+@click.option(
+    "--date",
+    metavar="DATE",
+    help="The date that the report names: 2026-01-31, or today. Default: that of SOURCE_DATE_EPOCH, else none, so "
+    "that the same ledger gives the same bytes.",
+)
 @clear_errors
-def report_command(ledger_file: Path, output: Path | None, format_: str | None, records: Path | None) -> None:
+def report_command(
+    ledger_file: Path,
+    output: Path | None,
+    format_: str | None,
+    records: Path | None,
+    against: Path | None,
+    date: str | None,
+) -> None:
     """Write the report of an audit: answers, findings, evidence, what to do, limits.
 
     Example: gaudit report audit.db -o report.html
     """
-    check_outputs([output, records], [ledger_file])
+    check_outputs([output, records], [ledger_file, *([] if against is None else [against])])
+    named = date_of(date, os.environ.get("SOURCE_DATE_EPOCH"))
     from ..audit.results.assemble import read_audit
 
     writer = _writer(format_ or _by_ending(output))
-    audit = read_audit(ledger_file)
+    before = None if against is None else read_audit(against)
+    audit = replace(read_audit(ledger_file), date=named, before=before)
     text = writer(audit)
     if output is None:
         click.echo(text, nl=False)
@@ -61,6 +87,26 @@ def report_command(ledger_file: Path, output: Path | None, format_: str | None, 
 
         write(records, by_record(audit))
         click.echo(f"Written to {records}: how exposed each member is. Keep it as safe as the graph.", err=True)
+
+
+def date_of(given: str | None, epoch: str | None) -> str:
+    """The date that a report names, as in 2026-01-31; empty for none.
+
+    Args:
+        given: a date, ``today``, or None.
+        epoch: seconds since 1970 (SOURCE_DATE_EPOCH of reproducible-builds.org), where no date is given.
+
+    Raises:
+        InputError: one of them is no date.
+    """
+    try:
+        if given is not None:
+            return str(datetime.now(UTC).date() if given == "today" else Date.fromisoformat(given))
+        return "" if not epoch else str(datetime.fromtimestamp(int(epoch), UTC).date())
+    except (ValueError, OverflowError, OSError) as error:
+        if given is not None:
+            raise InputError(f"--date {given[:40]!r} is no date: write 2026-01-31, or today") from error
+        raise InputError(f"SOURCE_DATE_EPOCH {(epoch or '')[:40]!r} is no number of seconds since 1970") from error
 
 
 def _by_ending(output: Path | None) -> str:

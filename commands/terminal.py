@@ -1,8 +1,7 @@
-"""What all commands share: clear errors, results and progress on a terminal."""
+"""What all commands share: clear errors, and results on a terminal."""
 
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from functools import wraps
 from typing import TYPE_CHECKING, Any
 
@@ -36,47 +35,3 @@ def console() -> "Console":
 
     screen = Console()
     return screen if screen.is_terminal else Console(width=140)
-
-
-@contextmanager
-def progress() -> Iterator[Callable[[str, str, int, int], None]]:
-    """Bars on the error stream, one per trial; yields ``report(trial, stage, done, total)``."""
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-
-    columns = (
-        TextColumn("{task.fields[trial]}"),
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-    )
-    tasks: dict[str, Any] = {}
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bars:
-
-        def report(trial: str, stage: str, done: int, total: int) -> None:
-            if trial not in tasks:
-                tasks[trial] = bars.add_task(stage, total=total, trial=trial)
-            bars.update(tasks[trial], description=stage, completed=done, total=total)
-
-        yield report
-
-
-@contextmanager
-def counted(what: str, total: int) -> Iterator[Callable[[str], None]]:
-    """One bar on the error stream with the time left; yields ``step(title)``, called when one more is done."""
-    from rich import progress
-    from rich.console import Console
-
-    columns = (
-        progress.TextColumn(what),
-        progress.BarColumn(),
-        progress.MofNCompleteColumn(),
-        progress.TimeElapsedColumn(),
-        progress.TextColumn("left:"),
-        progress.TimeRemainingColumn(),
-        progress.TextColumn("{task.fields[last]}"),
-    )
-    with progress.Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(what, total=total, last="")
-        yield lambda title: bar.update(task, advance=1, last=title)

@@ -53,6 +53,13 @@ def is_plain(data: Data) -> bool:
     return bool(data.to_dict().get("plain", False))
 
 
+def size_of(data: Data) -> dict[str, int]:
+    """How many ``nodes``, ``edges`` and ``classes`` a checked graph has; no classes where it has no labels."""
+    row, col = data.edge_index
+    size = {"nodes": int(data.num_nodes or 0), "edges": int((row < col).sum())}
+    return size if is_plain(data) else {**size, "classes": int(data.y.unique().numel())}
+
+
 def remarks_of(data: Data) -> tuple[str, ...]:
     """What a reader dropped of the file that a graph came from, in sentences."""
     return tuple(data["remarks"]) if "remarks" in data else ()

@@ -18,6 +18,7 @@ from ...targets.transcript import observer_members
 from ..planning.plan import Plan, is_file
 from ..results.audit_result import AttackFinding
 from ..statistics.severity import Level, Scale
+from .metric_range import beyond_range
 
 LARGEST_POLICY = 2**20
 LEVEL, EPSILON, TPR = "level", "epsilon", "tpr@fpr="
@@ -29,9 +30,12 @@ AllowedLevel = Literal["not found", "low", "moderate", "high"]
 class Gate(Settings):
     """What holds for all checks."""
 
-    alpha: float = Field(0.05, gt=0, lt=0.5, description="how often, at most, no change may be called a regression")
+    alpha: float = Field(
+        0.05, strict=True, gt=0, lt=0.5, description="how often, at most, no change may be called a regression"
+    )
     largest_fall: float | None = Field(
         None,
+        strict=True,
         gt=0,
         description="the most that one seed is thought to fall when a change lowers the leak; None: to no leak",
     )
@@ -48,13 +52,15 @@ class Check(Settings):
     target: str | None = None
     dataset: str | None = None
     defense: str | None = Field(None, description="its name, or its label where it ran at several strengths")
-    strength: float | None = None
+    strength: float | None = Field(None, strict=True)
     observer: str | None = None
     neighbours: Neighbours | None = None
     game: str | None = None
     metric: str = Field("auc", description="auc, tpr@fpr=0.01, epsilon, level, ...")
-    margin: float | None = Field(None, gt=0, description="a rise over the baseline that must be told from none")
-    budget: float | None = Field(None, ge=0, description="the most that it may be")
+    margin: float | None = Field(
+        None, strict=True, gt=0, description="a rise over the baseline that must be told from none"
+    )
+    budget: float | None = Field(None, strict=True, ge=0, description="the most that it may be")
     max: AllowedLevel | None = Field(None, description="the worst level that is allowed; for the metric 'level'")
 
     @field_validator("metric")
@@ -64,9 +70,12 @@ class Check(Settings):
         if not metric.startswith(TPR):
             return metric
         try:
-            return f"{TPR}{float(metric.removeprefix(TPR)):g}"
+            rate = float(metric.removeprefix(TPR))
         except ValueError as error:
             raise ValueError("a false-positive rate is a number, as in tpr@fpr=0.01") from error
+        if not 0 < rate < 1:
+            raise ValueError("a false-positive rate lies between 0 and 1, as in tpr@fpr=0.01")
+        return f"{TPR}{rate:g}"
 
     def contradiction(self) -> str | None:
         """What makes it no check, or None."""
@@ -81,7 +90,7 @@ class Check(Settings):
             return "nothing would be checked: give a 'margin', a 'budget', or both"
         if self.metric == EPSILON and self.margin is not None:
             return "epsilon is one bound over all seeds: give a 'budget', no 'margin'"
-        return None
+        return beyond_range(self.metric, self.budget, self.margin)
 
     def matches(self, place: AttackFinding) -> bool:
         """Whether a finding is the one that is meant, as far as the check says."""

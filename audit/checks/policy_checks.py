@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from functools import reduce
 
 from ...errors import InputError, unknown_name
+from ..results.applied import nothing_attacked
 from ..results.assemble import PLANTED
 from ..results.audit_result import AttackFinding, Audit
 from ..results.verdict import verdict
@@ -76,6 +77,9 @@ def _problems(audit: Audit, accepted: Baseline | None) -> list[str]:
     judged = any(place.verdict is not None for place in audit.findings())
     if judged and not any(c.name == PLANTED for c in audit.controls):
         found.append("the planted leak was not attacked: finish the audit")
+    nothing = nothing_attacked(audit)
+    if nothing is not None:
+        found.append(nothing)
     if accepted is not None and accepted.fingerprint != audit.fingerprint:
         found.append(
             f"the baseline belongs to another plan: it has fingerprint {accepted.fingerprint}, this audit "

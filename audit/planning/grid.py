@@ -5,7 +5,7 @@ import inspect
 import json
 import sys
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from importlib import import_module
 from importlib.metadata import version
@@ -18,9 +18,11 @@ from torch_geometric.data import Data
 
 from ... import __version__
 from ...attacks.attack import Attack
+from ...graphs.pyg import size_of
 from ...registry import find
 from ...targets.defense import Defense
 from ...targets.target import Target
+from .observers import observers_of
 from .plan import Plan, PlannedTarget, is_file
 from .resolve import graph_of, target_of
 from .trial_plan import AttackPlan, TrialPlan
@@ -60,13 +62,18 @@ class PlannedTrial:
 
 @dataclass(frozen=True)
 class Cell:
-    """One target on one graph."""
+    """One target on one graph; ``size`` counts the graph's nodes, edges and classes (`graphs.pyg.size_of`)."""
 
     target: str
     settings: dict[str, Any]
     dataset: str
     release_phrase: str
     refused: dict[str, str]
+    size: dict[str, int] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if not all(type(count) is int and count >= 0 for count in self.size.values()):
+            raise ValueError("the size of a graph is counted in whole numbers")
 
 
 @dataclass(frozen=True)
@@ -103,18 +110,19 @@ def laid_out(plan: Plan, loaded: Mapping[str, Data] | None = None) -> Grid:
     digests = {name: digest_of(data) for name, data in graphs.items()}
     cells: list[Cell] = []
     tasks: list[PlannedTrial] = []
-    targets: list[Target] = []
-    attacks = tuple(_attack_plans(plan))
+    mounted: list[tuple[Target, tuple[AttackPlan, ...]]] = []
     for planned in plan.target:
         for dataset in plan.datasets:
             target = target_of(planned.name, planned.preset or plan.preset, graphs[dataset], planned.settings)
-            targets.append(target)
+            attacks = tuple(_attack_plans(plan, target))
+            mounted.append((target, attacks))
             refused: dict[str, str] = {}
             for trial in _trials(planned, target, plan, attacks, refused, int(graphs[dataset].num_nodes or 0)):
                 tasks.append(PlannedTrial(_key(trial, digests[dataset]), len(cells), dataset, trial))
             settings = target.settings.model_dump(mode="json")
-            cells.append(Cell(target.name, settings, dataset, target.release_phrase, refused))
-    for trial, dataset in _planted(plan, targets, attacks):
+            size = size_of(graphs[dataset])
+            cells.append(Cell(target.name, settings, dataset, target.release_phrase, refused, size))
+    for trial, dataset in _planted(plan, mounted):
         if dataset not in graphs:
             graphs[dataset] = graph_of(dataset, file=False)
             digests[dataset] = digest_of(graphs[dataset])
@@ -124,11 +132,11 @@ def laid_out(plan: Plan, loaded: Mapping[str, Data] | None = None) -> Grid:
     return Grid(tuple(cells), tuple(tasks), graphs, _fingerprint(tasks, digests))
 
 
-def _attack_plans(plan: Plan) -> Iterator[AttackPlan]:
+def _attack_plans(plan: Plan, target: Target) -> Iterator[AttackPlan]:
     for planned in plan.attack:
         kind: type[Attack[Any]] = find("attacks", planned.name)
         settings = {**kind.preset(plan.preset), **planned.settings}
-        for observer in planned.observers or (kind.observer,):
+        for observer in observers_of(planned, target):
             for neighbours in planned.neighbours:
                 yield AttackPlan(planned.name, settings, observer, neighbours)
 
@@ -159,10 +167,10 @@ def _trials(
             yield TrialPlan(planned.name, own, name, settings, attacks, plan.seed, index, plan.timeline)
 
 
-def _planted(plan: Plan, targets: list[Target], attacks: tuple[AttackPlan, ...]) -> Iterator[tuple[TrialPlan, str]]:
+def _planted(plan: Plan, mounted: list[tuple[Target, tuple[AttackPlan, ...]]]) -> Iterator[tuple[TrialPlan, str]]:
     """For each planted leak the attacks that must find it, once; an attack that reads nothing finds nothing."""
-    reading = [a for a in attacks if a.make().kinds()]
-    for target in targets:
+    for target, attacks in mounted:
+        reading = [a for a in attacks if a.make().kinds()]
         for name in dict.fromkeys(find("attacks", a.name).planted for a in reading):
             kind: type[Target] = find("targets", name)
             own = tuple(a for a in reading if find("attacks", a.name).planted == name)

@@ -195,9 +195,8 @@ def _attacks(request: AttackRequest) -> Iterator[PlannedAttack]:
         kind: type[Attack[Any]] = find("attacks", name)
         own = {key: value for key, value in given.items() if key in kind.Settings.model_fields}
         kind(**{**kind.preset(request.preset), **own})
-        yield PlannedAttack(
-            name=name, observers=(request.observer or kind.observer,), neighbours=asked, settings=own
-        )
+        observers = None if request.observer is None else (request.observer,)
+        yield PlannedAttack(name=name, observers=observers, neighbours=asked, settings=own)
 
 
 def _cheap_beside(request: AttackRequest, target: Target) -> Iterator[PlannedAttack]:
@@ -221,8 +220,8 @@ def _check_observers(attacks: tuple[PlannedAttack, ...], target: Target) -> None
     """Refuses a client that will not exist before anything runs."""
     clients = target.offers.clients
     for plan in attacks:
-        (observer,) = plan.observers or ()
-        if observer == find("attacks", plan.name).observer:
+        observer = "+".join(plan.observers or ())
+        if observer in ("", find("attacks", plan.name).observer):
             continue  # nobody asked for it: the attack is left out where it has no place
         for member in observer_members(observer):
             number = member.partition(":")[2]

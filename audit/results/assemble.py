@@ -73,6 +73,7 @@ def _section(cell: Cell, done: list[TrialResult], plan: Plan, variant: str) -> S
         tuple(tuple(_judged(attack, scale) for attack in outcome.attacks) for outcome in found),
         cell.refused,
         variant,
+        cell.size,
     )
 
 

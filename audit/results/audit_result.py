@@ -1,7 +1,7 @@
 """An audit's results, put together: what every report, curve, verdict and check reads."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from ..planning.plan import Plan
@@ -60,6 +60,7 @@ class Section:
         verdicts: for each outcome and each of its attacks, in the same order; None for one that reads no message.
         refused: defenses that have no place in the target, with the reason.
         variant: settings that tell it from the same target on the same graph.
+        size: the graph's nodes, edges and classes; empty where an older gaudit did not note them.
     """
 
     target: str
@@ -71,6 +72,7 @@ class Section:
     verdicts: tuple[tuple[Verdict | None, ...], ...]
     refused: Mapping[str, str]
     variant: str = ""
+    size: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def title(self) -> str:
@@ -92,6 +94,8 @@ class Audit:
         versions: of gaudit and what it stands on, when the trials ran.
         timings: what each trial that ran took: they differ between two runs of one plan, and no result depends on
             them, so that they stand in an export of their own.
+        date: of the report, as whoever asks for it says; empty for none.
+        before: an audit that a report compares this one with.
     """
 
     plan: Plan
@@ -102,6 +106,8 @@ class Audit:
     missing: int
     versions: dict[str, str]
     timings: tuple["Timing", ...]
+    date: str = ""
+    before: "Audit | None" = None
 
     @property
     def seconds(self) -> float:

@@ -1,5 +1,6 @@
 """Tables of what was measured: the same numbers as the figures."""
 
+import math
 from collections.abc import Callable, Sequence
 
 from ...audit.results.audit_result import Point
@@ -17,23 +18,41 @@ GRID = (0.001, 0.01, 0.05, 0.1, 0.5)
 
 
 def counts_table(curves: Sequence[RocCurve], decisive: float) -> Table:
-    """How many are named and wrongly accused along each ROC curve, runs taken together."""
-    rates = sorted({*GRID, decisive})
+    """How many are named and wrongly accused along each ROC curve.
+
+    A rate that was measured with an interval is the same number here as in every other table and sentence; the
+    others are read off the drawn curve, in which all runs are taken together.
+    """
     columns = ("defense", "at most wrongly accused", "of outsiders", "named", "of members", "measurable")
     rows = tuple(
-        (
-            curve.label,
-            f"{100 * rate:.4g} %",
-            f"{round(rate * curve.roc.non_members)} of {curve.roc.non_members}",
-            f"{100 * named_at(curve.roc, rate):.1f} %",
-            f"{round(named_at(curve.roc, rate) * curve.roc.members)} of {curve.roc.members}",
-            "yes" if rate >= curve.roc.measurable - 1e-9 else "no",
-        )
+        _counts(curve, rate, named_share(curve, rate))
         for curve in curves
-        for rate in rates
+        for rate in sorted({*GRID, decisive, *(rate for rate, _ in curve.rates)})
     )
-    caption = "Members named and outsiders wrongly accused, counted over all runs together"
-    return Table(caption, columns, rows, (1, 2, 3, 4))
+    caption = "Members named and outsiders wrongly accused"
+    note = (
+        "Where a rate was measured with an interval, its estimate stands here, with people of equal score in a "
+        "random order; the other rows are counted over all runs together, as the curve is drawn."
+    )
+    return Table(caption, columns, rows, (1, 2, 3, 4), note)
+
+
+def _counts(curve: RocCurve, rate: float, named: float) -> tuple[str, ...]:
+    roc = curve.roc
+    return (
+        curve.label,
+        f"{100 * rate:.4g} %",
+        f"{round(rate * roc.non_members)} of {roc.non_members}",
+        f"{100 * named:.1f} %",
+        f"{round(named * roc.members)} of {roc.members}",
+        "yes" if rate >= roc.measurable - 1e-9 else "no",
+    )
+
+
+def named_share(curve: RocCurve, rate: float) -> float:
+    """The share of members named at a false-positive rate: as measured with an interval, else as drawn."""
+    measured = (f.estimate for at, f in curve.rates if math.isclose(at, rate) and f.estimate is not None)
+    return next(measured, named_at(curve.roc, rate))
 
 
 def rates_table(caption: str, rows: Sequence[tuple[str, AttackOutcome]]) -> Table:

@@ -10,7 +10,9 @@ from ...audit.results.audit_result import AttackFinding, Audit, Section
 from ...audit.results.outcome import AttackOutcome
 from ...audit.statistics.finding import Finding
 from ...audit.statistics.vulnerability import as_csv
+from ...errors import InputError
 from ..text.answers import answers, rate_at
+from ..text.changes import changes_as_plain
 
 SCHEMA = "gaudit-audit/1"
 FORMULA = ("=", "+", "-", "@", "\t", "\r")
@@ -69,6 +71,8 @@ def as_plain(audit: Audit) -> dict[str, Any]:
         "failures": [vars(failure) for failure in audit.failures],
         "missing": audit.missing,
         "versions": audit.versions,
+        **({"date": audit.date} if audit.date else {}),
+        **({} if audit.before is None else {"changes": changes_as_plain(audit)}),
     }
 
 
@@ -83,6 +87,7 @@ def _section(section: Section, audit: Audit) -> dict[str, Any]:
         "target": section.target,
         "target_settings": section.target_settings,
         "dataset": section.dataset,
+        "graph": dict(section.size),
         "release": section.release_phrase,
         "seeds": list(section.seeds),
         "outcomes": outcomes,
@@ -91,7 +96,13 @@ def _section(section: Section, audit: Audit) -> dict[str, Any]:
 
 
 def as_table(audit: Audit) -> str:
-    """A CSV row for each finding."""
+    """A CSV row for each finding.
+
+    Raises:
+        InputError: two audits are to be compared, for which there are no columns.
+    """
+    if audit.before is not None:
+        raise InputError("csv has a row for each finding of one audit: compare two in html, markdown or json")
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(COLUMNS)

@@ -1,15 +1,18 @@
-"""The report of an audit for a data owner: one HTML file that needs no script and no network.
+"""The report of an audit for a data owner: one HTML file that needs no network, and is whole without its script.
 
-The same audit gives the same bytes. Everything that comes from outside is escaped.
+The page allows itself that one script, by its hash, and to load nothing. The same audit gives the same bytes.
+Everything that comes from outside is escaped.
 """
 
+import base64
+import hashlib
 import json
 import re
 from dataclasses import dataclass
 from pathlib import Path
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from ...audit.results.assemble import CONTROL
 from ...audit.results.audit_result import Audit, Section
@@ -26,15 +29,20 @@ from ..figures.charts import (
     timeline_figures,
 )
 from ..figures.evidence_tables import baselines_table, rates_table
-from ..text.answers import answers, invalidity, question, warnings
+from ..text.answers import answers, granted, invalidity, question, warnings
+from ..text.changes import changed
 from ..text.check_tables import checks_summary, claims_table, controls_table, failures_table
 from ..text.comparison import compared, help_for
 from ..text.explanations import GLOSSARY, limits, remarks, untested
+from ..text.overview import facts, overall
 from ..text.reproduction import plan_text
 from ..text.tables import Table, attackers_table, exposure_table, findings_table, scale_table
+from ..text.terms import anchor, linked
 from .exports import data_block
 
 TEMPLATES = Path(__file__).parent / "templates"
+SCRIPT = (TEMPLATES / "report.js").read_text(encoding="utf-8")
+"""Sorts and filters tables and shows the meaning of words; the page is whole without it."""
 INTERVAL = re.compile(r"\[[\d., %-]+\]|\([\d.]+ %: [\d.,  ]+ to [\d.,  ]+\)")
 NO_BREAK = "\N{NO-BREAK SPACE}"
 OPEN = 12
@@ -73,8 +81,13 @@ def as_html(audit: Audit) -> str:
     page = _environment().get_template("report.html.jinja")
     return page.render(
         audit=audit,
+        facts=list(facts(audit)),
+        overall=overall(audit),
+        changed=changed(audit),
+        script=Markup(SCRIPT),  # ours, and nothing is put into it
+        script_hash=base64.b64encode(hashlib.sha256(SCRIPT.encode()).digest()).decode(),
         parts=[_part(index, section, audit) for index, section in enumerate(audit.sections)],
-        answers=[(place, text, help_for(place, audit.plan.severity)) for place, text in answers(audit)],
+        answers=[(p, text, help_for(p, audit.plan.severity), granted(p)) for p, text in answers(audit)],
         warnings=warnings(audit),
         reasons=invalidity(audit),
         attackers=attackers_table(audit),
@@ -83,7 +96,7 @@ def as_html(audit: Audit) -> str:
         controls=controls_table(audit),
         failures=failures_table(audit),
         limits=list(limits(audit)),
-        glossary=GLOSSARY,
+        glossary=[(anchor(word), word, meaning) for word, meaning in GLOSSARY],
         plan=plan_text(audit.plan),
         data=Markup(data_block(audit)),  # `<` cannot occur in it
         open_rows=OPEN,
@@ -102,8 +115,14 @@ def _environment() -> Environment:
     found.globals["question"] = question
     found.filters["pretty"] = lambda value: json.dumps(value, indent=2, sort_keys=True, ensure_ascii=False)
     found.filters["tied"] = tied
+    found.filters["linked"] = _linked
     found.filters["slug"] = lambda level: str(level).replace(",", "").replace(" ", "-")
     return found
+
+
+def _linked(text: str) -> Markup:
+    """Text, or paragraphs of the template, with links to the meaning of words."""
+    return Markup(linked(str(text if isinstance(text, Markup) else escape(tied(text)))))
 
 
 def tied(text: str) -> str:

@@ -8,10 +8,12 @@ from ...audit.results.assemble import curve
 from ...audit.results.audit_result import Audit, Section
 from ..figures.charts import attack_title, identities
 from ..figures.evidence_tables import points_table
-from ..text.answers import answers, invalidity, question, warnings
+from ..text.answers import answers, granted, invalidity, question, warnings
+from ..text.changes import changed
 from ..text.check_tables import checks_summary, claims_table, failures_table
 from ..text.comparison import compared, help_for
 from ..text.explanations import limits, remarks, untested
+from ..text.overview import facts, overall
 from ..text.tables import Table, attackers_table, findings_table, scale_table
 
 SPECIAL = re.compile(r"([\\`*_\[\]|~#])")
@@ -39,6 +41,9 @@ def _lines(audit: Audit) -> Iterator[str]:
     if warnings(audit):
         yield from ("", "**Read this first**")
         yield from _items(warnings(audit))
+    yield from _items(f"{name}: {value}" for name, value in facts(audit))
+    yield from _items(f"{line.question} {str(line.level).capitalize()}: {line.basis}" for line in overall(audit))
+    yield from _changed(audit)
     yield from ("", "## Answers", "")
     yield from _answers(audit)
     yield from ("", "## Findings")
@@ -61,6 +66,14 @@ def _lines(audit: Audit) -> Iterator[str]:
     yield from ("", f"Fingerprint {escaped(audit.fingerprint)}; {escaped(versions)}.")
 
 
+def _changed(audit: Audit) -> Iterator[str]:
+    found = changed(audit)
+    if found is not None:
+        sentences, table = found
+        yield from ("", "## What has changed", *_items(sentences))
+        yield from _table(table, MOST_ROWS) if table.rows else ()
+
+
 def _answers(audit: Audit) -> Iterator[str]:
     found = answers(audit)
     if not found:
@@ -68,8 +81,7 @@ def _answers(audit: Audit) -> Iterator[str]:
     for place, text in found:
         assert place.verdict is not None
         title = f"{question(place.attack.game)} ({place.section.title})"
-        help_ = help_for(place, audit.plan.severity)
-        said = " ".join(filter(None, (text, help_)))
+        said = " ".join((text, *help_for(place, audit.plan.severity), granted(place)))
         yield f"- **{escaped(title)}** {str(place.verdict.level).capitalize()}. {escaped(said)}"
 
 

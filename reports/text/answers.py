@@ -34,9 +34,15 @@ def answers(audit: Audit) -> list[tuple[AttackFinding, str]]:
         for game in dict.fromkeys(p.attack.game for p in places):
             judged = [p for p in places if p.attack.game == game and p.verdict is not None]
             if judged:
-                strongest = max(judged, key=_strength)
+                strongest = max(judged, key=strength)
                 found.append((strongest, answer(strongest, audit.plan.severity, _different(judged))))
     return found
+
+
+def granted(place: AttackFinding) -> str:
+    """What an attacker knew before anything was let out, as it was granted, in a sentence."""
+    knowledge = place.attack.knowledge
+    return f"This attacker {knowledge}." if knowledge else "What this attacker knows beforehand is not stated."
 
 
 def _different(places: list[AttackFinding]) -> int:
@@ -46,8 +52,11 @@ def _different(places: list[AttackFinding]) -> int:
     return len(places) - alike
 
 
-def _strength(place: AttackFinding) -> tuple[int, bool, float, float]:
-    """What is open is worse than what is shown to be small; of that the one that may be largest is told."""
+def strength(place: AttackFinding) -> tuple[int, bool, float, float]:
+    """By what a finding with a verdict is the strongest.
+
+    What is open is worse than what is shown to be small; of that the one that may be largest is told.
+    """
     judged = place.verdict
     assert judged is not None
     small = judged.level is Level.NOT_FOUND

@@ -27,15 +27,32 @@ def who(observer: str) -> str:
 
 
 def actor(attack: AttackOutcome, release: str) -> str:
-    """Who mounts an attack, with what it holds."""
-    if not attack.plan.make().kinds():
+    """Who mounts an attack, with what it holds and what it must know beforehand."""
+    made = attack.plan.make()
+    if not made.kinds():
         return "Someone who sees no message at all"
-    observer = attack.plan.observer
+    observer, knows = attack.plan.observer, beforehand(attack)
     if observer == "server" and words(attack.game).server_reads:
-        return f"{who(observer)} that reads what clients send it"
+        return f"{who(observer)} that reads what clients send it{knows}"
     if "+" in observer:
-        return who(observer)
-    return f"{who(observer)} who holds {release}{' and what it is sent' if observer.startswith('client:') else ''}"
+        return f"{who(observer)}{knows}"
+    somebody = "Someone" if observer == "public" and knows else who(observer)
+    return (
+        f"{somebody} who holds {release}{' and what it is sent' if observer.startswith('client:') else ''}{knows}"
+    )
+
+
+def beforehand(attack: AttackOutcome) -> str:
+    """What makes an adversary more than somebody who sees what is let out: granted knowledge, to follow a name."""
+    made = attack.plan.make()
+    granted = []
+    if made.auditor:
+        granted.append("every edge and the labels of all people in question")
+    if made.knows_links:
+        granted.append(f"{100 * made.knows_links:g} % of the links")
+    if attack.plan.neighbours == "apart" and words(attack.game).asks:
+        granted.append("which edges run between members and outsiders")
+    return f", and knows {' and '.join(granted)}" if granted else ""
 
 
 def asks_with(attack: AttackOutcome) -> str:

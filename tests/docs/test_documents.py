@@ -118,6 +118,17 @@ def test_nobody_is_told_to_install_another_project(document):
     assert re.findall(r"""pip install[^\n`&]*?[\s'"]gaudit(?![\w/.])[^\n`]*""", text) == []
 
 
+REQUIREMENTS = sorted((ROOT / "examples").rglob("requirements*.txt"))
+
+
+def test_no_example_requires_another_project():
+    assert REQUIREMENTS
+    for file in REQUIREMENTS:
+        names = re.findall(r"^[\w.-]+", file.read_text(encoding="utf-8"), re.M)
+        assert "gaudit" not in names, file.name
+        assert "graph-gaudit" in names, file.name
+
+
 def test_the_map_shows_every_room():
     text = (ROOT / "docs" / "concepts.md").read_text(encoding="utf-8")
     shown = re.findall(r"^\| `([\w/]+)/` \|", text, re.M)

@@ -1,11 +1,14 @@
 """Reports of an audit: what they say, in which order, and what they never do."""
 
+import base64
 import csv
+import hashlib
 import io
 import json
 import re
 import tomllib
 from dataclasses import replace
+from datetime import UTC, datetime
 from html.parser import HTMLParser
 from itertools import pairwise
 
@@ -151,7 +154,7 @@ def test_nothing_shown_is_not_called_a_finding():
     assert place.verdict.level is Level.NOT_FOUND
     assert "is not shown to name" in text
     assert "at most" in text
-    assert help_for(place, Scale()) == ""
+    assert help_for(place, Scale()) == []
 
 
 def test_too_few_people_give_no_rate():
@@ -191,7 +194,7 @@ def test_defenses_are_compared_by_what_is_shown(audit):
     assert "Costs least of those that are shown to help: ldp, epsilon 10" in said
     assert "Leaks least: ldp, epsilon 1," in said
     place, _ = answers(audit)[0]
-    assert "ldp, epsilon 10 leaves" in help_for(place, Scale())
+    assert "ldp, epsilon 10 leaves" in help_for(place, Scale())[0]
 
 
 def test_a_defense_that_does_nothing_is_not_recommended():
@@ -199,7 +202,7 @@ def test_a_defense_that_does_nothing_is_not_recommended():
     section = useless.sections[0]
     assert "No defense that was tried is shown to leak less" in compared(section, identities(section)[0])[0]
     ((place, _),) = answers(useless)
-    assert "None of the defenses" in help_for(place, Scale())
+    assert "None of the defenses" in help_for(place, Scale())[0]
 
 
 ALTERNATIVE = ("fewer-labels", 0.5)  # trivial by its class
@@ -213,10 +216,10 @@ def test_a_trivial_alternative_that_the_plan_lists_counts_as_tried(leak):
     place, _ = answers(audits.simulated(leaks, listed=("fewer-labels",)))[0]
     if leak:
         assert "No defense that was tried is shown to leak less" in said
-        assert help_for(place, Scale()) == "None of the defenses that were tried is shown to help."
+        assert help_for(place, Scale()) == ["None of the defenses that were tried is shown to help."]
     else:
         assert "costs least of those that are shown to help: fewer-labels" in said
-        assert help_for(place, Scale()).startswith("What helps and costs least: fewer-labels leaves ")
+        assert help_for(place, Scale())[0].startswith("What helps and costs least: fewer-labels leaves ")
 
 
 @pytest.mark.parametrize("leak", [0.0, 1.2])
@@ -225,7 +228,7 @@ def test_a_trivial_alternative_that_helps_is_named_beside_defenses(leak):
     made = audits.simulated(leaks, listed=("ldp",))
     said = " ".join(compared(made.sections[0], identities(made.sections[0])[0]))
     assert "A trivial alternative is shown to help: fewer-labels, AUC " in said
-    told = help_for(answers(made)[0][0], Scale())
+    told = " ".join(help_for(answers(made)[0][0], Scale()))
     assert told.startswith("None of the defenses" if leak else "What helps and costs least: ldp leaves ")
     assert " A trivial alternative is shown to help: fewer-labels leaves " in told
 
@@ -350,12 +353,16 @@ def test_the_outline_has_one_title_and_no_gaps(page, broken):
         assert all(b <= a + 1 for a, b in pairwise(levels))
 
 
-def test_nothing_can_be_loaded_and_nothing_runs(page):
+def test_nothing_can_be_loaded_and_nothing_runs_but_its_own_script(page):
     tags = Outline(page).tags
     (policy,) = [a["content"] for tag, a in tags if tag == "meta" and "Policy" in a.get("http-equiv", "")]
-    assert policy == "default-src 'none'; style-src 'unsafe-inline'"
+    (script,) = re.findall(r"<script>(.*?)</script>", page, re.DOTALL)
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    assert policy == f"default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{digest}'"
+    assert EVIL not in script
+    assert not re.search(r"innerHTML|eval|fetch|XMLHttp|import\b|insertAdjacent", script)
     assert {tag for tag, _ in tags}.isdisjoint({"img", "link", "iframe", "object", "embed", "form", "base"})
-    assert [a["type"] for tag, a in tags if tag == "script"] == ["application/json"]
+    assert [a.get("type") for tag, a in tags if tag == "script"] == ["application/json", None]
     assert not any(name.startswith("on") for _, a in tags for name in a)
     assert all(a["href"].startswith("#") for _, a in tags if "href" in a)
     assert not any("src" in a for _, a in tags)
@@ -612,3 +619,51 @@ def test_a_refusal_is_one_line_and_leaves_nothing_behind(ledger, tmp_path, case)
     assert result.stderr.startswith("gaudit: error: ")
     assert result.stderr.count("\n") == 1
     assert list(tmp_path.iterdir()) == []
+
+
+def dated(ledger, *arguments, epoch=None):
+    arguments = [str(a) for a in (ledger, "--format", "markdown", *arguments)]
+    return CliRunner(env={"SOURCE_DATE_EPOCH": epoch}).invoke(report_command, arguments)
+
+
+def test_a_report_has_the_date_that_it_is_given_and_else_the_same_bytes(ledger):
+    assert "- Date of this report: 2026-01-31\n" in dated(ledger, "--date", "2026-01-31").stdout
+    assert "- Date of this report: 1970-01-02\n" in dated(ledger, epoch="86400").stdout
+    assert "- Date of this report: 2026-01-31\n" in dated(ledger, "--date", "2026-01-31", epoch="86400").stdout
+    today = str(datetime.now(UTC).date())
+    assert f"- Date of this report: {today}\n" in dated(ledger, "--date", "today").stdout
+    undated = dated(ledger).stdout
+    assert "Date of this report: not given" in undated
+    assert dated(ledger).stdout == undated
+
+
+@pytest.mark.parametrize(
+    ("arguments", "epoch", "said"),
+    [
+        (["--date", "31.1.2026"], None, "--date '31.1.2026' is no date: write 2026-01-31, or today"),
+        ([], "yesterday", "SOURCE_DATE_EPOCH 'yesterday' is no number of seconds"),
+        ([], "9" * 30, "SOURCE_DATE_EPOCH '999"),
+        (["--against", "none.db"], None, "there is no ledger none.db"),
+    ],
+)
+def test_a_date_or_ledger_that_is_none_is_refused_in_one_line(ledger, arguments, epoch, said):
+    result = dated(ledger, *arguments, epoch=epoch)
+    assert result.exit_code == 2
+    assert said in result.stderr
+    assert result.stderr.count("\n") == 1
+
+
+def test_the_top_tells_the_graph_s_size_that_the_ledger_holds(ledger):
+    assert "- Graph karate: 34 nodes, 78 edges, 4 classes\n" in dated(ledger).stdout
+
+
+def test_two_ledgers_are_compared(ledger, tmp_path):
+    result = report(ledger, "--against", ledger, "-o", tmp_path / "r.html")
+    assert result.exit_code == 0, result.output
+    assert (
+        "Findings that both audits have: 1. Of these 0 worse, 0 better, 1 the same."
+        in (tmp_path / "r.html").read_text()
+    )
+    refused = report(ledger, "--against", ledger, "-o", tmp_path / "r.csv")
+    assert (refused.exit_code, refused.stderr.count("\n")) == (2, 1)
+    assert [p.name for p in tmp_path.iterdir()] == ["r.html"]

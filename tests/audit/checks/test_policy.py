@@ -51,7 +51,7 @@ def test_a_false_positive_rate_has_one_spelling(read):
         (CHECK + "margn = 0.1", "did you mean 'check.0.margin'?"),
         ("[severities]\n" + CHECK, "did you mean 'severity'?"),
         ("[severity]\nhgih = 4\n" + CHECK, "did you mean 'severity.high'?"),
-        ('[[check]]\nname = "a"\nattack = "lss"\nbudget = 1', "did you mean 'loss'?"),
+        ('[[check]]\nname = "a"\nattack = "lss"\nbudget = 0.9', "did you mean 'loss'?"),
         (CHECK + 'target = "clasifier"', "did you mean 'classifier'?"),
         ('[[check]]\nname = "a"\nattack = "loss"', "checked: give a 'margin', a 'budget', or both"),
         (CHECK + "margin = 0", "margin"),
@@ -63,6 +63,7 @@ def test_a_false_positive_rate_has_one_spelling(read):
         (CHECK + 'metric = "tpr@fpr=1%"', "as in tpr@fpr=0.01"),
         (CHECK + CHECK, "two checks are called 'a'"),
         (CHECK + 'neighbours = "all"', "neighbours"),
+        (CHECK + 'metric = "tpr@fpr=2"', "lies between 0 and 1"),
         ("[[check]\n", "is not TOML"),
         ('[[check]]\nattack = "loss"', "name"),
     ],
@@ -71,6 +72,38 @@ def test_what_is_wrong_is_said_in_a_line(read, text, said):
     with pytest.raises(InputError, match=re.escape(said)) as caught:
         read(text)
     assert "\n" not in str(caught.value)
+
+
+NUMBER = '[[check]]\nname = "a"\nattack = "loss"\nmetric = "{}"\n{} = {}\n'
+
+
+@pytest.mark.parametrize(
+    ("metric", "key", "value", "said"),
+    [
+        ("auc", "budget", "9", "auc is at most 1, so a budget of 9 can never be exceeded"),
+        ("auc", "budget", "1.0", "can never be exceeded"),
+        ("auc", "budget", "0.3", "guessing reaches 0.5"),
+        ("auc", "budget", '"0.6"', "setting 'check.0.budget'"),
+        ("auc", "budget", "true", "setting 'check.0.budget'"),
+        ("auc", "budget", "inf", "setting 'check.0.budget'"),
+        ("auc", "margin", '"0.02"', "setting 'check.0.margin'"),
+        ("auc", "margin", "2", "auc is at most 1 and cannot rise by 2"),
+        ("tpr@fpr=0.01", "budget", "5", "can never be exceeded"),
+        ("degree-matched auc", "budget", "60", "can never be exceeded"),
+        ("re-identified", "budget", "12", "can never be exceeded"),
+    ],
+)
+def test_a_number_that_no_measurement_can_exceed_or_keep_is_refused(read, metric, key, value, said):
+    with pytest.raises(InputError, match=re.escape(said)) as caught:
+        read(NUMBER.format(metric, key, value))
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("metric", "value"), [("epsilon", "9"), ("auc", "0.5"), ("tpr@fpr=0.01", "0"), ("bits", "12")]
+)
+def test_a_number_within_what_a_metric_can_be_is_taken(read, metric, value):
+    assert read(NUMBER.format(metric, "budget", value)).policy.check[0].budget == float(value)
 
 
 def test_a_target_of_the_users_own_needs_no_registry(read):

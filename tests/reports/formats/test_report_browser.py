@@ -1,4 +1,4 @@
-"""The report in a browser: it asks for nothing, runs nothing, can be read in both themes, and prints whole."""
+"""The report in a browser: it asks for nothing, runs its own script alone, is read in both themes, prints whole."""
 
 import shutil
 from collections.abc import Iterator
@@ -100,9 +100,43 @@ def test_headings_tables_and_figures_are_there(opened):
 def test_a_name_that_is_a_script_stays_text(opened):
     page, heard = opened()
     assert page.get_by_text(EVIL).count() > 0
-    assert page.locator("body script:not([type='application/json'])").count() == 0
+    assert page.locator("body script:not([type='application/json'])").count() == 1  # its own
     assert heard["dialogs"] == []
     assert page.evaluate("JSON.parse(document.getElementById('audit-data').textContent).findings.length") == 6
+
+
+def test_tables_are_sorted_and_filtered_and_words_explained(opened):
+    page, heard = opened()
+    page.evaluate("document.querySelectorAll('details').forEach(d => d.open = true)")
+    table = page.locator("table").filter(has=page.locator("tbody tr:nth-child(8)")).first
+    before = table.locator("tbody tr").all_inner_texts()
+    button = table.locator("thead .sort").nth(1)
+    button.click()
+    assert table.locator("thead th").nth(1).get_attribute("aria-sort") == "ascending"
+    assert sorted(table.locator("tbody tr").all_inner_texts()) == sorted(before)
+    button.click()
+    button.click()
+    assert table.locator("tbody tr").all_inner_texts() == before
+    field = page.locator(".filter").first
+    field.fill("no such row")
+    assert (
+        page.locator(".filter + .wide tbody tr:visible").count() < page.locator(".filter + .wide tbody tr").count()
+    )
+    page.locator("a.term").first.hover()
+    assert page.locator("#meaning").is_visible()
+    page.keyboard.press("Escape")
+    assert not page.locator("#meaning").is_visible()
+    assert heard["errors"] == heard["console"] == []
+
+
+def test_without_its_script_the_page_is_whole(browser, report):
+    context = browser.new_context(java_script_enabled=False)
+    page = context.new_page()
+    page.goto(report.as_uri())
+    assert page.locator(".sort, .filter").count() == 0
+    assert page.locator("a.term").count() > 10
+    assert page.locator("table").count() > 10
+    context.close()
 
 
 def test_light_and_dark_differ(opened):

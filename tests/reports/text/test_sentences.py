@@ -5,7 +5,7 @@ import pytest
 from gaudit.audit.planning.trial_plan import AttackPlan
 from gaudit.audit.results.outcome import AttackOutcome, BlindBaseline, DefenseOutcome
 from gaudit.audit.statistics.finding import Finding
-from gaudit.reports.text.sentences import blind_warning, last_line, who
+from gaudit.reports.text.sentences import actor, blind_warning, last_line, who
 from gaudit.reports.text.words import words
 
 
@@ -56,6 +56,40 @@ def test_an_attack_that_only_a_defense_allows_has_its_own_line():
 def test_who_sees_nothing_is_not_said_to_hold_the_release():
     control = replace(CONTROL, attacks=(attacked(finding(0.7, 0.6, 0.8), "blind"),))
     assert last_line([control], "the graph").startswith("Someone who sees no message at all tells")
+
+
+@pytest.mark.parametrize(
+    ("plan", "game", "said"),
+    [
+        (AttackPlan("mia"), "label-membership", "An outsider who holds it"),
+        (
+            AttackPlan("lira"),
+            "label-membership",
+            "Someone who holds it, and knows every edge and the labels of all",
+        ),
+        (
+            AttackPlan("lira", observer="server"),
+            "label-membership",
+            "The server who holds it, and knows every edge",
+        ),
+        (
+            AttackPlan("mia", neighbours="apart"),
+            "label-membership",
+            "Someone who holds it, and knows which edges run between members and outsiders",
+        ),
+        (
+            AttackPlan("link-noisy-or", {"known": 0.25}, "server"),
+            "edge-presence",
+            "The server that reads what clients send it, and knows 25 % of the links",
+        ),
+        (AttackPlan("graphmi", observer="server"), "edge-presence", "The server that reads what clients send it"),
+    ],
+)
+def test_an_adversary_is_called_by_what_it_is_granted(plan, game, said):
+    attack = replace(attacked(finding(0.7, 0.6, 0.8)), plan=plan, game=game)
+    told = actor(attack, "it")
+    assert told.startswith(said)
+    assert ("knows" in told) == ("knows" in said)
 
 
 def test_no_better_than_blind_is_said():

@@ -8,6 +8,7 @@ import click
 
 from ..errors import InputError
 from ..output_files import check_apart
+from ..registry import telling_of_code
 from .terminal import clear_errors, console, counted
 
 if TYPE_CHECKING:
@@ -49,7 +50,8 @@ def audit_command(plan_file: Path, ledger_file: Path, dry_run: bool, yes: bool, 
     """
     from ..audit.planning.plan import MANY, Plan, is_file
 
-    plan = Plan.read(plan_file)
+    with telling_of_code(_tell_of_code):
+        plan = Plan.read(plan_file)
     check_apart([ledger_file], [plan_file, *(Path(graph) for graph in plan.datasets if is_file(graph))])
     trials = plan.count()
     if trials > MANY and not yes:
@@ -66,6 +68,10 @@ def audit_command(plan_file: Path, ledger_file: Path, dry_run: bool, yes: bool, 
     except KeyboardInterrupt:
         click.echo(f"gaudit: interrupted; start it again to go on, {ledger_file} keeps what is done", err=True)
         sys.exit(130)
+
+
+def _tell_of_code(name: str, place: str) -> None:
+    click.echo(f"gaudit: this plan runs code: {name} from {place}", err=True)
 
 
 def _run(plan: "Plan", grid: "Grid", ledger: "Ledger", dry_run: bool, how: dict[str, Any]) -> None:

@@ -8,7 +8,7 @@ import click
 
 from ..output_files import check_outputs, write
 from ..registry import find, registered
-from .terminal import clear_errors
+from .terminal import clear_errors, trust_code_option
 
 if TYPE_CHECKING:
     from ..audit.results.audit_result import Audit
@@ -39,8 +39,11 @@ ENDINGS = {"md": "markdown"}
     metavar="FILE",
     help="Write how exposed each single member is too (CSV; itself sensitive).",
 )
+@trust_code_option
 @clear_errors
-def report_command(ledger_file: Path, output: Path | None, format_: str | None, records: Path | None) -> None:
+def report_command(
+    ledger_file: Path, output: Path | None, format_: str | None, records: Path | None, trust_code: bool
+) -> None:
     """Write the report of an audit: answers, findings, evidence, what to do, limits.
 
     Example: gaudit report audit.db -o report.html
@@ -49,7 +52,7 @@ def report_command(ledger_file: Path, output: Path | None, format_: str | None, 
     from ..audit.results.assemble import read_audit
 
     writer = _writer(format_ or _by_ending(output))
-    audit = read_audit(ledger_file)
+    audit = read_audit(ledger_file, trust_code)
     text = writer(audit)
     if output is None:
         click.echo(text, nl=False)
@@ -59,7 +62,7 @@ def report_command(ledger_file: Path, output: Path | None, format_: str | None, 
     if records is not None:
         from ..reports.formats.exports import records as by_record
 
-        write(records, by_record(audit))
+        write(records, by_record(audit), private=True)
         click.echo(f"Written to {records}: how exposed each member is. Keep it as safe as the graph.", err=True)
 
 

@@ -1,7 +1,6 @@
 """What left the parties of a run, and what each observer saw of it."""
 
 import json
-import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -14,6 +13,7 @@ from safetensors.torch import save_file
 from torch import Tensor
 
 from ..errors import InputError
+from ..output_files import PRIVATE, whole
 from .messages import Carrying
 
 FORMAT = "gaudit-transcript/1"
@@ -265,7 +265,7 @@ class Transcript:
     def save(self, path: str | Path) -> None:
         """Writes one file: safetensors, with the messages' headers as JSON in its metadata.
 
-        The file appears whole or not at all.
+        The file appears whole or not at all, and nobody but its owner may read it.
         """
         path = Path(path)
         header = _Header(
@@ -288,16 +288,12 @@ class Transcript:
             for i, m in enumerate(self.messages)
             for name, tensor in m.tensors.items()
         }
-        part = path.with_name(f".{path.name}.part-{os.getpid()}")
         try:
-            save_file(tensors, part, metadata={"gaudit": header.model_dump_json()})
-            part.replace(path)
-        except OSError as error:
-            raise InputError(f"cannot write the transcript {path}: {error.strerror or error}") from error
+            with whole(path, private=True, kind="transcript") as part:
+                save_file(tensors, part, metadata={"gaudit": header.model_dump_json()})
+                part.chmod(PRIVATE)  # the library may put a file of its own in its place
         except SafetensorError as error:
             raise InputError(f"cannot write the transcript {path}: {str(error).splitlines()[0]}") from error
-        finally:
-            part.unlink(missing_ok=True)
 
     @classmethod
     def load(cls, path: str | Path) -> "Transcript":

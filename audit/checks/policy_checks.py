@@ -162,7 +162,7 @@ def _incomplete(place: AttackFinding, audit: Audit) -> str | None:
     lacking = [index for index in range(audit.plan.seeds) if index not in place.attack.by_seed]
     if not lacking:
         return None
-    seeds = ", ".join(map(str, lacking))
+    seeds = ", ".join(map(str, lacking[:10])) + (", ..." if len(lacking) > 10 else "")
     return f"{len(lacking)} of {audit.plan.seeds} seeds are not there (index {seeds}): {_shortfall(audit)}"
 
 

@@ -3,7 +3,6 @@
 import io
 import math
 import os
-import secrets
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -16,7 +15,8 @@ from xml.parsers import expat
 import numpy as np
 from numpy.typing import NDArray
 
-from ...errors import InputError
+from ...errors import InputError, one_line
+from ...output_files import whole
 from ..masks import MASKS
 from .rows import MOST_EDGES, MOST_NODES, RowDirections, Rows, undirected
 
@@ -109,20 +109,13 @@ def write_whole(path: Path, write: Callable[[IO[bytes]], None]) -> None:
     Raises:
         InputError: the folder cannot be written, or the disk is full.
     """
-    beside = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
-    try:
-        with beside.open("wb") as stream:
-            write(stream)
-        beside.replace(path)
-    except OSError as error:
-        raise InputError(f"{path}: cannot be written: {error.strerror or first_line(error)}") from error
-    finally:
-        beside.unlink(missing_ok=True)
+    with whole(path) as part, part.open("wb") as stream:
+        write(stream)
 
 
 def first_line(error: Exception) -> str:
-    """The first line of a foreign error."""
-    return (str(error).splitlines() or [type(error).__name__])[0]
+    """The first line of a foreign error, shortened."""
+    return one_line((str(error).splitlines() or [type(error).__name__])[0], 200)
 
 
 def _read_npz(path: Path) -> tuple["Data", RowDirections]:

@@ -7,7 +7,6 @@ from ...audit.results.audit_result import AttackFinding, Point, Section
 from ...audit.results.outcome import DefenseOutcome
 from ...audit.statistics.finding import Finding
 from ...audit.statistics.severity import Scale
-from ...registry import find
 from .answers import base_for, between, people, rate_at
 from .sentences import cost_phrase
 from .words import gain
@@ -22,7 +21,11 @@ def compared(section: Section, identity: tuple[str, ...]) -> list[str]:
     if control is None:
         return ["The undefended pipeline did not run: there is nothing to compare with."]
     outcomes = {o.label: o for o in section.outcomes}
-    return [*_of_defenses(points, control, outcomes), *_of_alternatives(points, outcomes), *_as_good(points)]
+    return [
+        *_of_defenses(points, control, outcomes),
+        *_of_alternatives(points, outcomes),
+        *_as_good(points, outcomes),
+    ]
 
 
 def _of_defenses(points: Sequence[Point], control: Point, outcomes: dict[str, DefenseOutcome]) -> list[str]:
@@ -109,10 +112,10 @@ def _at(point: Point, outcomes: dict[str, DefenseOutcome]) -> str:
     return f"{point.label}, {_leak(point)}{cost_phrase(outcomes[point.label].cost)}"
 
 
-def _as_good(points: Sequence[Point]) -> Iterator[str]:
+def _as_good(points: Sequence[Point], outcomes: dict[str, DefenseOutcome]) -> Iterator[str]:
     """Defenses whose trivial alternative does at least as well somewhere: their idea is not what protects."""
     for family in dict.fromkeys(p.family for p in points if p.role == "defense"):
-        name = find("defenses", family).alternative
+        name = next(outcomes[p.label].beside for p in points if p.family == family)
         trivial = [p for p in points if p.family == name]
         beaten = [p for p in points if p.family == family and any(_at_least_as_good(t, p) for t in trivial)]
         if beaten:

@@ -28,7 +28,7 @@ def who(observer: str) -> str:
 
 def actor(attack: AttackOutcome, release: str) -> str:
     """Who mounts an attack, with what it holds."""
-    if not attack.plan.make().kinds():
+    if not attack.plan.facts.reads:
         return "Someone who sees no message at all"
     observer = attack.plan.observer
     if observer == "server" and words(attack.game).server_reads:
@@ -119,7 +119,7 @@ def _not_beaten(attack: AttackOutcome) -> list[str]:
 def _but(attack: AttackOutcome) -> str:
     """What must follow an AUC above chance that is not shown to beat a blind baseline."""
     above = attack.auc.low is not None and attack.auc.low > 0.5
-    if not above or attack.unexplained or not attack.plan.make().kinds():
+    if not above or attack.unexplained or not attack.plan.facts.reads:
         return ""
     return f", not shown to be more than {' or '.join(_not_beaten(attack))}"
 
@@ -143,7 +143,7 @@ def _capital(text: str) -> str:
 
 def blind_warning(attack: AttackOutcome) -> str | None:
     """What to say where the attack is not shown to do better than chance and its blind baselines."""
-    if attack.unexplained or not attack.plan.make().kinds():
+    if attack.unexplained or not attack.plan.facts.reads:
         return None
     chance = [] if (attack.auc.low or 0) > 0.5 else ["chance"]
     others = " or ".join([*chance, *_not_beaten(attack)])

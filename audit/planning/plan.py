@@ -81,7 +81,7 @@ class Plan(Settings):
     name: str = Field("audit", min_length=1, max_length=200)
     preset: Literal["quick", "paper"] = "quick"
     datasets: tuple[str, ...] = ("citations",)
-    seeds: int = Field(3, ge=1, le=MANY, description="repetitions; each draws its own partition, models and noise")
+    seeds: int = Field(3, ge=1, description="repetitions; each draws its own partition, models and noise")
     seed: int = Field(0, ge=0, description="root of all randomness")
     timeline: bool = Field(False, description="attack every release, not only the one that validation chose")
     alternatives: bool = Field(True, description="run the trivial alternative to each defense too")

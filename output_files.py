@@ -1,12 +1,19 @@
 """Files that appear whole or not at all, and never in place of one that is read."""
 
 import os
-from collections.abc import Iterable
-from contextlib import suppress
+import secrets
+import shutil
+import stat
+import tempfile
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
 from itertools import combinations
 from pathlib import Path
 
 from .errors import InputError
+
+PRIVATE, USUAL = 0o600, 0o666
+"""Modes of files: of what tells of single persons, and of all else, where the umask has its say."""
 
 
 def check_outputs(outputs: Iterable[Path | None], inputs: Iterable[Path | None] = ()) -> None:
@@ -54,9 +61,14 @@ def _same(one: Path, other: Path) -> bool:
 def _check_writable(path: Path) -> None:
     if path.is_dir():
         raise InputError(f"cannot write {path}: it is a folder, give a file name")
-    if not path.absolute().parent.is_dir():
-        raise InputError(f"cannot write {path}: the folder {path.absolute().parent} does not exist")
-    trial = path.with_name(f".{path.name}.part")
+    if written_through(path):
+        if not os.access(path, os.W_OK):
+            raise InputError(f"cannot write {path}: permission denied")
+        return
+    folder = _target(path).parent
+    if not folder.is_dir():
+        raise InputError(f"cannot write {path}: the folder {folder} does not exist")
+    trial = _beside(_target(path))
     try:
         trial.touch()
         trial.unlink()
@@ -64,13 +76,69 @@ def _check_writable(path: Path) -> None:
         raise InputError(f"cannot write {path}: {error.strerror or error}") from error
 
 
-def write(path: Path, text: str) -> None:
-    """The file appears whole or not at all."""
-    part = path.with_name(f".{path.name}.part")
-    try:
+def written_through(path: Path) -> bool:
+    """Whether a path is no file that another one may take the place of: a device, a pipe, an open stream."""
+    with suppress(OSError):
+        if not stat.S_ISREG(path.stat().st_mode):
+            return True
+        return os.path.abspath(path).startswith(("/dev/", "/proc/"))  # noqa: PTH100  # links are the point here
+    return False
+
+
+def write(path: Path, text: str, private: bool = False) -> None:
+    """The file appears whole or not at all; ``private`` as in `whole`."""
+    with whole(path, private) as part:
         part.write_text(text, encoding="utf-8")
-        part.replace(path)
+
+
+@contextmanager
+def whole(path: Path, private: bool = False, kind: str = "") -> Iterator[Path]:
+    """A file to write to in the block, which takes the place of ``path`` when the block ends without an error.
+
+    A link stays one, and what it leads to is replaced. Devices, pipes and open streams (``/dev/stdout``) are
+    written to, and stay what they are.
+
+    Args:
+        path: where the file shall be.
+        private: it tells of single persons: nobody but its owner may read it, from its first byte on. Any other
+            file keeps the mode of the one that it replaces.
+        kind: what it is, for the error.
+
+    Raises:
+        InputError: it cannot be written; nothing half-written is left.
+    """
+    called = f"the {kind} {path}" if kind else f"{path}"
+    if path.is_dir():
+        raise InputError(f"cannot write {called}: it is a folder, give a file name")
+    through, target = written_through(path), _target(path)
+    part = _beside(Path(tempfile.gettempdir(), "output") if through else target)
+    try:
+        os.close(os.open(part, os.O_CREAT | os.O_EXCL | os.O_WRONLY, PRIVATE if private or through else USUAL))
+        if not (private or through) and target.exists():
+            part.chmod(stat.S_IMODE(target.stat().st_mode))
+        yield part
+        if through:
+            _pour(part, path)
+        else:
+            part.replace(target)
     except OSError as error:
+        raise InputError(f"cannot write {called}: {error.strerror or error}") from error
+    finally:
         with suppress(OSError):
             part.unlink(missing_ok=True)
-        raise InputError(f"cannot write {path}: {error.strerror or error}") from error
+
+
+def _target(path: Path) -> Path:
+    """What a path leads to, through links."""
+    return Path(os.path.realpath(path))
+
+
+def _beside(path: Path) -> Path:
+    """A new name in the same folder."""
+    return path.with_name(f".gaudit-{secrets.token_hex(6)}.part")
+
+
+def _pour(part: Path, path: Path) -> None:
+    """Appends, where that has a meaning: what was written to a stream before stays there."""
+    with part.open("rb") as source, os.fdopen(os.open(path, os.O_WRONLY | os.O_APPEND), "wb") as stream:
+        shutil.copyfileobj(source, stream)

@@ -7,8 +7,11 @@ Every class is announced by an entry point of its group (``gaudit.targets``, ``g
 
 import ast
 import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import cache
 from importlib import import_module
+from importlib.machinery import PathFinder
 from importlib.metadata import EntryPoint, entry_points
 from importlib.util import find_spec
 from pathlib import Path
@@ -54,26 +57,75 @@ def registered(group: str) -> dict[str, EntryPoint]:
 def find(group: str, name: str) -> Any:
     """The class registered under ``name`` in ``group``, or ``module:Class`` of the user's own.
 
+    For names that a user gave, in a command or in a plan: a ``module:Class`` is imported, so it runs code. Names
+    from results are asked for with `installed`.
+
     Raises:
         InputError: nothing has that name (with the nearest match).
     """
     if ":" in name and group in BASES:
         return _own(group, name)
+    return installed(group, name)
+
+
+def is_installed(group: str, name: str) -> bool:
+    """Whether a package that is installed announces the name; nothing is imported."""
+    return ":" not in name and name in registered(group)
+
+
+def installed(group: str, name: str) -> Any:
+    """What an installed package announces under ``name`` in ``group``; no name leads to any other code.
+
+    Raises:
+        InputError: nothing has that name (with the nearest match).
+    """
     points = registered(group)
     if name not in points:
         raise unknown_name(group[:-1], name, points)
     return points[name].load()
 
 
+Tell = Callable[[str, str], None]
+"""Called with a ``module:Class`` and the place of its code, before that is run."""
+_listeners: list[Tell] = []
+
+
+@contextmanager
+def telling_of_code(tell: Tell) -> Iterator[None]:
+    """Within the block ``tell`` is called before code of the user's own is imported, once for each name."""
+    told: set[str] = set()
+
+    def once(name: str, place: str) -> None:
+        if name not in told:
+            told.add(name)
+            tell(name, place)
+
+    _listeners.append(once)
+    try:
+        yield
+    finally:
+        _listeners.remove(once)
+
+
+def _place(module: str) -> str:
+    """Where the code of a module's top-level package lies; nothing is imported."""
+    top = module.partition(".")[0]
+    spec = PathFinder.find_spec(top)
+    places = [] if spec is None else [spec.origin, *(spec.submodule_search_locations or ())]
+    return next((place for place in places if place), "nowhere: there is no such module")
+
+
 def _own(group: str, name: str) -> Any:
     """A class by module and name; modules are looked for in the current folder too, as Python itself does.
 
-    Names come from plans and ledgers, and what they name is called with settings from there: it must be derived
+    Names come from requests and plans, and what they name is called with settings from there: it must be derived
     from the base of the group, and no other class.
     """
     module, _, attribute = name.partition(":")
     if "" not in sys.path and str(Path.cwd()) not in sys.path:
         sys.path.insert(0, str(Path.cwd()))
+    for tell in _listeners:
+        tell(name, _place(module))
     try:
         found = getattr(import_module(module), attribute, None)
     except Exception as error:  # a module of the user's may fail in any way

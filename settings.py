@@ -4,7 +4,7 @@ from typing import Any, ClassVar, Self, get_args
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from .errors import InputError, unknown_name
+from .errors import InputError, quoted, unknown_name
 
 
 class Settings(BaseModel):
@@ -30,7 +30,7 @@ class Settings(BaseModel):
                 raise InputError(f"settings of {owner}: {first['msg'].removeprefix('Value error, ')}") from error
             name = ".".join(str(part) for part in first["loc"]) or "settings"
             message = first["msg"].removeprefix("Value error, ")
-            raise InputError(f"setting '{name}' of {owner}: {message}, got {first['input']!r}") from error
+            raise InputError(f"setting '{name}' of {owner}: {message}, got {quoted(first['input'])}") from error
 
 
 def _known(settings: type[BaseModel], path: list[str]) -> list[str]:

@@ -8,6 +8,7 @@ import click
 
 from ..errors import InputError
 from ..output_files import check_apart
+from ..registry import telling_of_code
 from .progress import counted
 from .terminal import clear_errors, console
 
@@ -57,7 +58,8 @@ def audit_command(plan_file: Path, ledger_file: Path, dry_run: bool, yes: bool, 
     """
     from ..audit.planning.plan import MANY, Plan, is_file
 
-    plan = Plan.read(plan_file)
+    with telling_of_code(_tell_of_code):
+        plan = Plan.read(plan_file)
     check_apart([ledger_file], [plan_file, *(Path(graph) for graph in plan.datasets if is_file(graph))])
     trials = plan.count()
     if trials > MANY and not yes:
@@ -80,6 +82,10 @@ def _left(grid: "Grid", ledger: "Ledger", file: Path) -> str:
     wanted = {task.key for task in grid.tasks}
     kept = len(wanted & (ledger.done() | ledger.failed()))
     return f"{kept} of {len(wanted)} trials are in {file}. Start the same command again to run the rest."
+
+
+def _tell_of_code(name: str, place: str) -> None:
+    click.echo(f"gaudit: this plan runs code: {name} from {place}", err=True)
 
 
 def _run(plan: "Plan", grid: "Grid", ledger: "Ledger", dry_run: bool, how: dict[str, Any]) -> None:

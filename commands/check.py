@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from ..output_files import check_outputs, write
-from .terminal import clear_errors, console
+from .terminal import clear_errors, console, trust_code_option
 
 if TYPE_CHECKING:
     from ..audit.checks.gate_report import GateReport
@@ -39,6 +39,7 @@ _baseline = click.option(
 @click.option("--junit", type=click.Path(path_type=Path), metavar="FILE", help="Write JUnit XML.")
 @click.option("--sarif", type=click.Path(path_type=Path), metavar="FILE", help="Write SARIF 2.1.0.")
 @click.option("--summary", type=click.Path(path_type=Path), metavar="FILE", help="Append a Markdown summary.")
+@trust_code_option
 @clear_errors
 def check_command(
     ledger: Path | None,
@@ -48,6 +49,7 @@ def check_command(
     junit: Path | None,
     sarif: Path | None,
     summary: Path | None,
+    trust_code: bool,
 ) -> None:
     """Hold an audit against a policy and the accepted baseline; nothing is trained.
 
@@ -59,7 +61,7 @@ def check_command(
     from ..audit.checks.check_files import check_files, files_of
 
     check_outputs([junit, sarif, summary], files_of(ledger, policy, baseline))
-    report = check_files(ledger, policy, baseline, strict)
+    report = check_files(ledger, policy, baseline, strict, trust_code)
     _write_files(report, junit, sarif, summary)
     from ..reports.console.check_console import print_report
 
@@ -91,8 +93,9 @@ def baseline_group() -> None:
 @_policy
 @_baseline
 @click.option("--reason", required=True, metavar="TEXT", help="Why these numbers are acceptable.")
+@trust_code_option
 @clear_errors
-def update(ledger: Path | None, policy: Path, baseline: Path | None, reason: str) -> None:
+def update(ledger: Path | None, policy: Path, baseline: Path | None, reason: str, trust_code: bool) -> None:
     """Accept what an audit found: the only command that writes a baseline. Commit what it writes.
 
     Exit codes: 0 written; 2 something in a command or file is wrong; 4 the audit is invalid or incomplete.
@@ -102,7 +105,7 @@ def update(ledger: Path | None, policy: Path, baseline: Path | None, reason: str
     from ..audit.checks.check_files import RefusedBaselineError, update_baseline
 
     try:
-        written = update_baseline(ledger, reason, policy, baseline)
+        written = update_baseline(ledger, reason, policy, baseline, trust_code)
     except RefusedBaselineError as error:
         click.echo(f"gaudit: error: {error}", err=True)
         sys.exit(UNUSABLE)

@@ -19,14 +19,14 @@ from .check_training import check_training_command
 from .lint_claim import lint_claim_command
 from .progress import staged
 from .report import report_command
-from .terminal import clear_errors, console
+from .terminal import GuardedGroup, clear_errors, console
 from .written_settings import read_defense, read_pairs
 
 DATASET = "citations"
 INVALID = 4
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
+@click.group(cls=GuardedGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
 @click.version_option(__version__, prog_name="gaudit")
 def main() -> None:
     """Privacy attack-and-defense auditing for graph learning.
@@ -152,7 +152,7 @@ def attack(**options: Any) -> None:
     if json_file is not None:
         write(json_file, audit.to_json(conclusion(audit.outcomes, audit.release_phrase, audit.valid)))
     if per_node is not None:
-        write(per_node, audit.per_node())
+        write(per_node, audit.per_node(), private=True)
     screen.print(audit.headline(), highlight=False, soft_wrap=True, markup=False)
     mounted = [(request.target, a.plan) for o in audit.outcomes for a in o.attacks if request.observer is None]
     for line in chosen(mounted):

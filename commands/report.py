@@ -13,7 +13,7 @@ import click
 from ..errors import InputError
 from ..output_files import check_outputs, write
 from ..registry import find, registered
-from .terminal import clear_errors
+from .terminal import clear_errors, trust_code_option
 
 if TYPE_CHECKING:
     from ..audit.results.audit_result import Audit
@@ -56,6 +56,7 @@ ENDINGS = {"md": "markdown"}
     help="The date that the report names: 2026-01-31, or today. Default: that of SOURCE_DATE_EPOCH, else none, so "
     "that the same ledger gives the same bytes.",
 )
+@trust_code_option
 @clear_errors
 def report_command(
     ledger_file: Path,
@@ -64,6 +65,7 @@ def report_command(
     records: Path | None,
     against: Path | None,
     date: str | None,
+    trust_code: bool,
 ) -> None:
     """Write the report of an audit: answers, findings, evidence, what to do, limits.
 
@@ -74,8 +76,8 @@ def report_command(
     from ..audit.results.assemble import read_audit
 
     writer = _writer(format_ or _by_ending(output))
-    before = None if against is None else read_audit(against)
-    audit = replace(read_audit(ledger_file), date=named, before=before)
+    before = None if against is None else read_audit(against, trust_code)
+    audit = replace(read_audit(ledger_file, trust_code), date=named, before=before)
     text = writer(audit)
     if output is None:
         click.echo(text, nl=False)
@@ -85,7 +87,7 @@ def report_command(
     if records is not None:
         from ..reports.formats.exports import records as by_record
 
-        write(records, by_record(audit))
+        write(records, by_record(audit), private=True)
         click.echo(f"Written to {records}: how exposed each member is. Keep it as safe as the graph.", err=True)
 
 

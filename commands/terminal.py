@@ -1,5 +1,7 @@
 """What all commands share: clear errors, and results on a terminal."""
 
+import errno
+import os
 import sys
 from collections.abc import Callable
 from functools import wraps
@@ -7,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ..errors import InputError
+from ..errors import InputError, one_line
 from .interrupts import interruptible
 
 if TYPE_CHECKING:
@@ -27,6 +29,42 @@ def clear_errors(command: Callable[..., None]) -> Callable[..., None]:
             sys.exit(2)
 
     return wrapped
+
+
+TRACEBACK = "GAUDIT_TRACEBACK"
+"""The environment variable that brings Python's own account of an error that nobody foresaw."""
+UNFORESEEN = 70
+"""Exit code of such an error (EX_SOFTWARE of sysexits.h): no finding, and no fault of who gave the command."""
+
+
+trust_code_option = click.option(
+    "--trust-code",
+    is_flag=True,
+    help="Import a module:Class that the ledger names and does not describe: this runs code of whoever wrote it.",
+)
+
+
+class GuardedGroup(click.Group):
+    """Commands that end with one line whatever happens in them."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except (click.ClickException, click.exceptions.Exit, click.Abort):
+            raise
+        except InputError as error:
+            click.echo(f"gaudit: error: {error}", err=True)
+            sys.exit(2)
+        except Exception as error:
+            if os.environ.get(TRACEBACK) or (isinstance(error, OSError) and error.errno == errno.EPIPE):
+                raise
+            what = one_line(f"{type(error).__name__}: {error}", 300)
+            click.echo(
+                f"gaudit: error: this was not foreseen, and nothing can be said ({what}): set {TRACEBACK}=1 to see "
+                "where it happened, and report it",
+                err=True,
+            )
+            sys.exit(UNFORESEEN)
 
 
 def console() -> "Console":

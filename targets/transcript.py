@@ -1,7 +1,5 @@
 """What left the parties of a run, and what each observer saw of it."""
 
-import json
-import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -13,11 +11,14 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 from torch import Tensor
 
-from ..errors import InputError
+from ..errors import InputError, quoted
+from ..output_files import PRIVATE, whole
+from ..untrusted import JSON_MEMORY, check_memory, json_of
 from .messages import Carrying
 
 FORMAT = "gaudit-transcript/1"
-LARGEST_FILE = 16 * 2**30
+TENSOR_MEMORY = 1.2
+"""Bytes of memory that a byte of a transcript takes: its tensors, and the largest of them once more."""
 DTYPES = {
     *(torch.float16, torch.bfloat16, torch.float32, torch.float64, torch.bool),
     *(torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64),
@@ -265,7 +266,7 @@ class Transcript:
     def save(self, path: str | Path) -> None:
         """Writes one file: safetensors, with the messages' headers as JSON in its metadata.
 
-        The file appears whole or not at all.
+        The file appears whole or not at all, and nobody but its owner may read it.
         """
         path = Path(path)
         header = _Header(
@@ -288,16 +289,12 @@ class Transcript:
             for i, m in enumerate(self.messages)
             for name, tensor in m.tensors.items()
         }
-        part = path.with_name(f".{path.name}.part-{os.getpid()}")
         try:
-            save_file(tensors, part, metadata={"gaudit": header.model_dump_json()})
-            part.replace(path)
-        except OSError as error:
-            raise InputError(f"cannot write the transcript {path}: {error.strerror or error}") from error
+            with whole(path, private=True, kind="transcript") as part:
+                save_file(tensors, part, metadata={"gaudit": header.model_dump_json()})
+                part.chmod(PRIVATE)  # the library may put a file of its own in its place
         except SafetensorError as error:
             raise InputError(f"cannot write the transcript {path}: {str(error).splitlines()[0]}") from error
-        finally:
-            part.unlink(missing_ok=True)
 
     @classmethod
     def load(cls, path: str | Path) -> "Transcript":
@@ -308,8 +305,7 @@ class Transcript:
         """
         path = Path(path)
         try:
-            if path.stat().st_size > LARGEST_FILE:
-                raise InputError(f"the transcript {path} is larger than {LARGEST_FILE // 2**30} GiB: not read")
+            _check_size(path)
             with safe_open(path, framework="pt") as file:
                 header = _read_header(path, file.metadata())
                 return cls._from_file(path, header, file)
@@ -332,14 +328,24 @@ class Transcript:
         return cls(messages, {(t.kind, t.sender, t.receiver, t.sealed_from): t for t in header.tallies})
 
 
+def _check_size(path: Path) -> None:
+    """Refuses a file before any of it is read: its tensors are copied, and its header is JSON."""
+    with path.open("rb") as stream:
+        header = int.from_bytes(stream.read(8), "little")
+    size = path.stat().st_size
+    check_memory(f"the transcript {path}", TENSOR_MEMORY * size + JSON_MEMORY * min(header, size))
+
+
 def _read_header(path: Path, metadata: Mapping[str, str] | None) -> _Header:
     if not metadata or "gaudit" not in metadata:
         raise InputError(f"{path} is a safetensors file but not a transcript: it has no 'gaudit' header")
     try:
-        content = json.loads(metadata["gaudit"])
+        content = json_of(metadata["gaudit"])
         format_ = content.get("format") if isinstance(content, dict) else None
         if isinstance(format_, str) and format_ != FORMAT:
-            raise InputError(f"the transcript {path} has the format '{format_}', this version reads '{FORMAT}'")
+            raise InputError(
+                f"the transcript {path} has the format {quoted(format_)}, this version reads '{FORMAT}'"
+            )
         return _Header.model_validate(content)
     except InputError:
         raise
@@ -347,9 +353,9 @@ def _read_header(path: Path, metadata: Mapping[str, str] | None) -> _Header:
         first = error.errors()[0]
         where = ".".join(str(part) for part in first["loc"])
         raise InputError(
-            f"the header of the transcript {path} is damaged ({where}: {first['input']!r:.80}): record it again"
+            f"the header of the transcript {path} is damaged ({where}: {quoted(first['input'])}): record it again"
         ) from error
-    except (ValueError, RecursionError) as error:
+    except ValueError as error:
         raise InputError(f"the header of the transcript {path} is damaged: record it again") from error
 
 

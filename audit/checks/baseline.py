@@ -12,7 +12,8 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from ...errors import InputError
+from ...errors import InputError, quoted
+from ...untrusted import JSON_MEMORY, check_memory, json_of, read_text
 from ..results.audit_result import AttackFinding, Audit
 from .policy import features
 
@@ -97,7 +98,7 @@ class Baseline(_Strict):
                 "install that version"
             )
         if schema != SCHEMA:
-            raise InputError(f"baseline {path} is broken: 'schema' must be {SCHEMA}, not {schema!r}")
+            raise InputError(f"baseline {path} is broken: 'schema' must be {SCHEMA}, not {quoted(schema)}")
         try:
             return cls(**content)
         except (ValidationError, TypeError) as error:
@@ -147,17 +148,15 @@ def _accepted(place: AttackFinding, reason: str) -> Accepted:
 
 
 def _content(path: Path) -> dict[str, Any]:
-    try:
-        if path.stat().st_size > LARGEST_BASELINE:
-            raise InputError(f"baseline {path}: larger than {LARGEST_BASELINE >> 20} MiB")
-        content = json.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError as error:
+    if not path.exists():
         raise InputError(
             f"there is no baseline {path}: make one with gaudit baseline update --reason '...' and commit it"
-        ) from error
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"cannot read the baseline {path}: {getattr(error, 'strerror', None) or error}") from error
-    except (ValueError, RecursionError) as error:
+        )
+    text = read_text(path, "baseline", LARGEST_BASELINE)
+    check_memory(f"baseline {path}", JSON_MEMORY * len(text))
+    try:
+        content = json_of(text)
+    except ValueError as error:
         raise InputError(f"baseline {path} is broken: {error}; restore it from version control") from error
     if not isinstance(content, dict):
         raise InputError(f"baseline {path} is broken: it holds no table; restore it from version control")

@@ -19,7 +19,11 @@ class RefusedBaselineError(InputError):
 
 
 def check_files(
-    ledger: Path | None, policy: Path = POLICY, baseline: Path | None = None, strict: bool = False
+    ledger: Path | None,
+    policy: Path = POLICY,
+    baseline: Path | None = None,
+    strict: bool = False,
+    trust_code: bool = False,
 ) -> GateReport:
     """Checks what a ledger holds; nothing is written.
 
@@ -28,6 +32,7 @@ def check_files(
         policy: the policy file.
         baseline: by default `.gaudit-baseline.json` beside the policy; only read where a check has a margin.
         strict: whether an inconclusive check fails, whatever the policy says.
+        trust_code: as in `read_audit`.
 
     Raises:
         InputError: a file cannot be used, or a check means several findings.
@@ -38,15 +43,23 @@ def check_files(
     ledger = ledger_of(ledger, file)
     where = beside(policy) if baseline is None else baseline
     accepted = Baseline.read(where) if file.policy.needs_baseline else None
-    report = checked(read_audit(ledger), file, accepted, strict)
+    report = checked(read_audit(ledger, trust_code), file, accepted, strict)
     words = ["gaudit", "check", str(ledger), "--policy", str(policy)]
     words += [] if accepted is None else ["--baseline", str(where)]
     command = shlex.join([*words, *(["--strict"] if report.strict else [])])
     return replace(report, command=command, rerun=_rerun(file, ledger))
 
 
-def update_baseline(ledger: Path | None, reason: str, policy: Path = POLICY, baseline: Path | None = None) -> Path:
+def update_baseline(
+    ledger: Path | None,
+    reason: str,
+    policy: Path = POLICY,
+    baseline: Path | None = None,
+    trust_code: bool = False,
+) -> Path:
     """Accepts what a ledger holds: writes the baseline, whole or not at all, and returns where.
+
+    ``trust_code`` as in `read_audit`.
 
     Raises:
         RefusedBaselineError: the audit is invalid or incomplete.
@@ -62,7 +75,7 @@ def update_baseline(ledger: Path | None, reason: str, policy: Path = POLICY, bas
     ledger = ledger_of(ledger, file)
     check_outputs([where], [ledger, policy])
     before = Baseline.read(where) if where.exists() else None
-    audit = read_audit(ledger)
+    audit = read_audit(ledger, trust_code)
     _refuse(audit)
     write(where, Baseline.of(audit, reason.strip(), before).text())
     return where

@@ -1,7 +1,6 @@
 """What must hold of an audit before a change may go in: `gaudit.toml`, read by `gaudit check`."""
 
 import re
-import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -10,11 +9,12 @@ from typing import Any, Literal, get_args
 
 from pydantic import Field, field_validator, model_validator
 
-from ...errors import InputError, unknown_name
+from ...errors import LONGEST_QUOTED, InputError, shortened, unknown_name
 from ...registry import registered
 from ...settings import Settings
 from ...targets.game import Neighbours
 from ...targets.transcript import observer_members
+from ...untrusted import read_text, toml_of
 from ..planning.plan import Plan, is_file
 from ..results.audit_result import AttackFinding
 from ..statistics.severity import Level, Scale
@@ -143,18 +143,8 @@ class Policy(Settings):
         Raises:
             InputError: it cannot be read, has unknown keys or names, values out of range, or no check.
         """
-        try:
-            if path.stat().st_size > LARGEST_POLICY:
-                raise InputError(f"policy {path}: larger than {LARGEST_POLICY >> 20} MiB")
-            text = path.read_text(encoding="utf-8")
-            content = tomllib.loads(text)
-        except (OSError, UnicodeDecodeError) as error:
-            raise InputError(
-                f"cannot read the policy {path}: {getattr(error, 'strerror', None) or error}"
-            ) from error
-        except tomllib.TOMLDecodeError as error:
-            raise InputError(f"policy {path} is not TOML: {error}") from error
-        policy = cls.of(content, str(path))
+        text = read_text(path, "policy", LARGEST_POLICY)
+        policy = cls.of(toml_of(text, f"policy {path}"), str(path))
         return PolicyFile(policy, path, _lines_of_checks(text, len(policy.check)))
 
     @classmethod
@@ -243,7 +233,12 @@ def misspelt(check: Check, places: Iterable[AttackFinding]) -> InputError | None
             continue
         others = check.model_copy(update={name: None})
         have = {str(features(place)[name]) for place in every if others.matches(place)}
-        if have and (name == "strength" or get_close_matches(str(wanted), have)):
+        if have and (
+            name == "strength"
+            or get_close_matches(
+                shortened(str(wanted), LONGEST_QUOTED), [h for h in have if len(h) <= LONGEST_QUOTED]
+            )
+        ):
             return unknown_name(f"{name} in check '{check.name}':", str(wanted), have)
     return None
 
@@ -256,7 +251,7 @@ def planned(check: Check, plan: Plan) -> bool:
         (check.attack, {attack.name for attack in plan.attack}),
         (check.target, {target.name for target in plan.target}),
         (check.dataset, datasets),
-        (defense, {defense.name for defense in plan.all_defenses()}),
+        (defense, plan.defense_names()),
     )
     return all(name is None or name in known for name, known in named)
 

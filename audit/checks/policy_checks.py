@@ -4,6 +4,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
+from itertools import count, islice
 
 from ...errors import InputError, unknown_name
 from ..results.applied import nothing_attacked
@@ -18,6 +19,9 @@ from .baseline import Accepted, Baseline, key_of, rounded
 from .gate import Decision, Status, against_baseline, not_below_chance, within_budget, within_level
 from .gate_report import CheckResult, GateReport
 from .policy import LEVEL, TPR, Check, PolicyFile, misspelt, planned, told_apart
+
+NAMED = 10
+"""Seeds that are named where some are not there."""
 
 
 @dataclass(frozen=True)
@@ -163,11 +167,13 @@ def _shortfall(audit: Audit) -> str:
 
 
 def _incomplete(place: AttackFinding, audit: Audit) -> str | None:
-    lacking = [index for index in range(audit.plan.seeds) if index not in place.attack.by_seed]
+    there = place.attack.by_seed
+    lacking = audit.plan.seeds - sum(0 <= index < audit.plan.seeds for index in there)
     if not lacking:
         return None
-    seeds = ", ".join(map(str, lacking))
-    return f"{len(lacking)} of {audit.plan.seeds} seeds are not there (index {seeds}): {_shortfall(audit)}"
+    first = islice((index for index in count() if index not in there), min(lacking, NAMED))
+    seeds = ", ".join(map(str, first)) + (", ..." if lacking > NAMED else "")
+    return f"{lacking} of {audit.plan.seeds} seeds are not there (index {seeds}): {_shortfall(audit)}"
 
 
 def _findings(place: AttackFinding) -> dict[str, Finding]:

@@ -1,7 +1,5 @@
 """What somebody says of a private release, in a file: the claim, and the facts that it is said to follow from."""
 
-import json
-import tomllib
 from pathlib import Path
 from typing import Any, Literal
 
@@ -10,6 +8,7 @@ from pydantic import Field, model_validator
 from ...errors import InputError
 from ...mechanisms.guarantee import Adjacency, Model
 from ...settings import Settings
+from ...untrusted import json_of, read_text, toml_of
 
 LARGEST_STATEMENT = 2**20
 TINY, HUGE, MANY = 1e-12, 1e12, 10**9
@@ -306,24 +305,15 @@ class Statement(Settings):
         content = _content(path)
         if not isinstance(content, dict):
             raise InputError(f"statement {path}: expected a table with a [claim], got {type(content).__name__}")
-        try:
-            return cls.checked(f"statement {path}", content)
-        except InputError as error:  # names and values from a file may have line breaks
-            raise InputError(" ".join(str(error).split())) from error
+        return cls.checked(f"statement {path}", content)
 
 
 def _content(path: Path) -> Any:
     """The plain values of a file."""
+    text = read_text(path, "statement", LARGEST_STATEMENT)
+    if path.suffix != ".json":
+        return toml_of(text, f"statement {path}")
     try:
-        if path.stat().st_size > LARGEST_STATEMENT:
-            raise InputError(f"statement {path}: larger than {LARGEST_STATEMENT >> 20} MiB")
-        text = path.read_text(encoding="utf-8")
-        return json.loads(text) if path.suffix == ".json" else tomllib.loads(text)
-    except (OSError, UnicodeDecodeError) as error:
-        why = getattr(error, "strerror", None) or error
-        raise InputError(f"cannot read the statement {path}: {why}") from error
-    except (ValueError, RecursionError) as error:
-        if isinstance(error, InputError):
-            raise
-        kind = "JSON" if path.suffix == ".json" else "TOML"
-        raise InputError(f"statement {path} is not {kind}: {' '.join(str(error).split())}") from error
+        return json_of(text)
+    except ValueError as error:
+        raise InputError(f"statement {path} is not JSON: {error}") from error

@@ -49,9 +49,8 @@ class PlannedTrial:
     @property
     def title(self) -> str:
         """As a reader calls it."""
-        defense = self.plan.make_defense()
-        knob = defense.strength
-        strength = "" if knob is None else f", {knob} {getattr(defense.settings, knob):g}"
+        facts = self.plan.facts
+        strength = "" if facts.strength is None else f", {facts.knob} {facts.strength:g}"
         return f"{self.plan.target} on {self.dataset}, {self.plan.defense}{strength}, seed {self.plan.index}"
 
     @property

@@ -1,6 +1,5 @@
 """What an audit shall run: a grid of targets, graphs, defenses with strengths, attacks, observers and seeds."""
 
-import tomllib
 from pathlib import Path
 from typing import Any, Literal
 
@@ -10,11 +9,12 @@ from ...attacks.attack import Attack
 from ...errors import InputError, unknown_name
 from ...graphs.datasets.loading import dataset_names
 from ...graphs.files.network_file import TEXTS
-from ...registry import find
+from ...registry import find, installed, is_installed
 from ...settings import Settings
 from ...targets.defense import Defense
 from ...targets.game import Neighbours
 from ...targets.transcript import observer_members
+from ...untrusted import read_text, toml_of
 from ..statistics.severity import Scale
 
 MANY = 10_000
@@ -97,18 +97,7 @@ class Plan(Settings):
         Raises:
             InputError: it cannot be read, or does not say what it must.
         """
-        try:
-            if path.stat().st_size > LARGEST_PLAN:
-                raise InputError(f"plan {path}: larger than {LARGEST_PLAN >> 20} MiB")
-            content = tomllib.loads(path.read_text(encoding="utf-8"))
-        except InputError:
-            raise
-        except (OSError, UnicodeDecodeError) as error:
-            raise InputError(f"cannot read the plan {path}: {getattr(error, 'strerror', None) or error}") from error
-        except RecursionError as error:
-            raise InputError(f"plan {path} is not TOML that can be read: its lists are nested too deep") from error
-        except ValueError as error:  # of TOML, or of a number with thousands of digits
-            raise InputError(f"plan {path} is not TOML: {error}") from error
+        content = toml_of(read_text(path, "plan", LARGEST_PLAN), f"plan {path}")
         return cls.of(content, str(path), path.parent)
 
     @classmethod
@@ -153,6 +142,12 @@ class Plan(Settings):
             wanted = dict.fromkeys(find("defenses", d.name).alternative for d in planned)
             planned += [PlannedDefense(name=name) for name in wanted if name is not None and name not in names]
         return [PlannedDefense(name="none"), *planned]
+
+    def defense_names(self) -> set[str]:
+        """Names of all defenses that may run, as far as installed classes tell: of a plan that is read as data."""
+        names = {"none", *(d.name for d in self.defense)}
+        known = [installed("defenses", name) for name in names if is_installed("defenses", name)]
+        return names | {str(kind.alternative) for kind in known if self.alternatives and kind.alternative}
 
     def defenses_of(self, target: PlannedTarget) -> list[PlannedDefense]:
         """Those that run before one target."""

@@ -14,16 +14,27 @@ from ...targets.defense import Defense
 from ...targets.game import Neighbours
 from ...targets.target import Target
 from ...targets.transcript import Message, sees
+from .facts import AttackFacts, DefenseFacts
 
 
 @dataclass(frozen=True)
 class AttackPlan:
-    """An attack with its settings, the observer that mounts it and the neighbours that it queries with."""
+    """An attack with its settings, the observer that mounts it and the neighbours that it queries with.
+
+    Attributes:
+        kept: what results that are read tell of its class; None in a plan that runs.
+    """
 
     name: str
     settings: dict[str, Any] = field(default_factory=dict)
     observer: str = "public"
     neighbours: Neighbours = "true"
+    kept: AttackFacts | None = field(default=None, compare=False)
+
+    @property
+    def facts(self) -> AttackFacts:
+        """What a reader needs to know of the attack's class."""
+        return AttackFacts.of(self.make()) if self.kept is None else self.kept
 
     @property
     def identity(self) -> tuple[str, str, str, str]:
@@ -37,7 +48,11 @@ class AttackPlan:
 
 @dataclass(frozen=True)
 class TrialPlan:
-    """What one trial runs. Trials that differ in the defense alone share the seed, thus the partition."""
+    """What one trial runs. Trials that differ in the defense alone share the seed, thus the partition.
+
+    Attributes:
+        kept: what results that are read tell of the defense's class; None in a plan that runs.
+    """
 
     target: str
     target_settings: dict[str, Any]
@@ -48,6 +63,12 @@ class TrialPlan:
     index: int
     timeline: bool = False
     transcript: str | None = None
+    kept: DefenseFacts | None = field(default=None, compare=False)
+
+    @property
+    def facts(self) -> DefenseFacts:
+        """What a reader needs to know of the defense with its settings."""
+        return DefenseFacts.of(self.make_defense()) if self.kept is None else self.kept
 
     @property
     def device(self) -> str:

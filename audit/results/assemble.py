@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from ...errors import InputError
 from ..planning.grid import Cell, Grid
 from ..planning.plan import Plan
 from ..planning.trial_plan import AttackPlan
@@ -24,14 +25,26 @@ SHADOW_GAP = 0.15
 CONTROL = "none"
 
 
-def read_audit(path: Path) -> Audit:
+def read_audit(path: Path, trust_code: bool = False) -> Audit:
     """The audit that a ledger holds.
 
+    Args:
+        path: of the ledger, which is data: no code that it names is run.
+        trust_code: import a ``module:Class`` that it names after all.
+
     Raises:
-        InputError: as `Ledger` does, or there is no plan in it.
+        InputError: as `Ledger` does, there is no plan in it, or what it holds makes no sense.
     """
     with Ledger(path) as ledger:
-        return assemble(ledger.content())
+        content = ledger.content(trust_code)
+    try:
+        return assemble(content)
+    except InputError:
+        raise
+    except (ArithmeticError, LookupError, TypeError, ValueError, AttributeError) as error:
+        raise InputError(
+            f"the ledger {path} is damaged: its numbers make no sense ({type(error).__name__}: {error})"
+        ) from error
 
 
 def assemble(content: Content) -> Audit:
@@ -79,7 +92,7 @@ def _section(cell: Cell, done: list[TrialResult], plan: Plan, variant: str) -> S
 
 def _judged(attack: AttackOutcome, scale: Scale) -> Verdict | None:
     """An attack that reads no message is a baseline, not a finding."""
-    return verdict(attack, scale) if attack.plan.make().kinds() else None
+    return verdict(attack, scale) if attack.plan.facts.reads else None
 
 
 def _measured(sections: Sequence[Section]) -> set[tuple[str, ...]]:

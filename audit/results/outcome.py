@@ -201,6 +201,7 @@ class DefenseOutcome:
         knob: the name of the setting that is its strength, or None.
         label: its name, with the strength where it ran at several.
         alternative: whether it is a trivial alternative to defenses, and no plan lists it as a defense itself.
+        beside: the name of its trivial alternative, or None.
         kept: how much of what a network is used for a published one keeps, by measure; 1: as in the original.
         promise: the differential privacy of its settings, or None.
     """
@@ -222,6 +223,7 @@ class DefenseOutcome:
     knob: str | None = None
     label: str = ""
     alternative: bool = False
+    beside: str | None = None
     kept: dict[str, Finding] = field(default_factory=dict)
     promise: Guarantee | None = None
 

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from ...registry import find
 from ...targets.games.named import game_of
 from ..planning.trial_plan import AttackPlan
 from ..running.trial import Attacked, TrialResult
@@ -48,7 +47,7 @@ def outcomes(
     """
     by_defense: dict[tuple[str, str], list[TrialResult]] = {}
     for result in sorted(results, key=lambda r: r.plan.index):
-        settings = result.plan.make_defense().settings.model_dump_json()
+        settings = json.dumps(result.plan.facts.settings, sort_keys=True)
         by_defense.setdefault((result.plan.defense, settings), []).append(result)
     undefended = next((trials for (name, _), trials in by_defense.items() if name == control), None)
     settings_of = [(name, json.loads(settings)) for name, settings in by_defense]
@@ -57,20 +56,20 @@ def outcomes(
         outcome = _outcome(trials, undefended, fpr)
         apart = differing(outcome.settings, [s for other, s in settings_of if other == name])
         label = f"{name}, {apart}" if apart else name
-        found.append(replace(outcome, label=label, alternative=find("defenses", name).trivial))
+        found.append(replace(outcome, label=label, alternative=trials[0].plan.facts.trivial))
     return found
 
 
 def _outcome(trials: list[TrialResult], control: list[TrialResult] | None, fpr: float) -> DefenseOutcome:
     first = trials[0]
-    defense = first.plan.make_defense()
+    defense = first.plan.facts
     chosen = _attacks(trials, True, fpr)
     timeline = _attacks(trials, False, fpr) if first.plan.timeline else ()
     return DefenseOutcome(
         first.plan.defense,
         defense.phrase,
         defense.guarantee,
-        defense.settings.model_dump(mode="json"),
+        defense.settings,
         _accuracy(trials, lambda t: t.utility.test),
         _accuracy(trials, lambda t: t.utility.test_before_tuning),
         _cost(trials, control),
@@ -81,10 +80,11 @@ def _outcome(trials: list[TrialResult], control: list[TrialResult] | None, fpr: 
         first.exposure,
         _notes(trials),
         {name: _accuracy(trials, _of(name)) for name in first.transfer},
-        defense.strength,
+        defense.knob,
         first.plan.defense,
+        beside=defense.alternative,
         kept={name: _mean(name, [t.kept[name] for t in trials]) for name in first.kept},
-        promise=defense.promise(),
+        promise=defense.guaranteed,
     )
 
 

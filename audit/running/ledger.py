@@ -5,6 +5,7 @@ what is there is not run again, and a plan that grows keeps what it has.
 """
 
 import fcntl
+import math
 import os
 import sqlite3
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -13,9 +14,11 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from types import TracebackType
-from typing import Self, overload
+from typing import Any, Self, overload
 
-from ...errors import InputError
+from ...errors import InputError, one_line, quoted
+from ...output_files import PRIVATE
+from ...untrusted import check_memory
 from ..planning.grid import Grid
 from ..planning.plan import Plan
 from .serialization import dumps_plan, loads, loads_plan
@@ -25,6 +28,9 @@ APPLICATION = 0x67617564
 """Marks a SQLite file as ours ('gaud')."""
 UNWRITABLE = (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY)
 """How SQLite says that it cannot make the files that go with a write-ahead log."""
+LONGEST_ROW = 2**29
+"""Bytes of a trial's result or of a plan."""
+MOST_TABLES = 20
 PATIENCE = 60.0
 """Seconds to wait for who reads the file before it is written."""
 
@@ -39,6 +45,29 @@ def _first(connection: sqlite3.Connection) -> None:
 
 MIGRATIONS: tuple[Callable[[sqlite3.Connection], None], ...] = (_first,)
 """Step i leads from schema i to schema i + 1; an empty file has schema 0."""
+
+
+def _typed(value: Any, kind: type) -> Any:
+    """A value of a row, which SQLite keeps in whatever type it came."""
+    if not isinstance(value, kind):
+        raise InputError(f"it holds {quoted(value)} where {kind.__name__} is expected")
+    return value
+
+
+def _opened(place: str) -> sqlite3.Connection:
+    """A connection to a file that may be forged: nothing in it is run, and no row is larger than a result."""
+    connection = sqlite3.connect(place, uri=True, timeout=PATIENCE)
+    connection.execute("PRAGMA trusted_schema = OFF")
+    connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, LONGEST_ROW)
+    return connection
+
+
+def _schema(version: int) -> list[tuple[str, str, str]]:
+    """Type, name and SQL of what a ledger of some version consists of: no view, no trigger, no other column."""
+    with closing(sqlite3.connect(":memory:")) as connection:
+        for step in MIGRATIONS[:version]:
+            step(connection)
+        return connection.execute("SELECT type, name, sql FROM sqlite_master ORDER BY name").fetchall()
 
 
 @dataclass(frozen=True)
@@ -168,8 +197,10 @@ class Ledger:
         """Keeps why a trial could not be run."""
         self._note(key, None, reason, seconds)
 
-    def content(self) -> Content:
+    def content(self, trust_code: bool = False) -> Content:
         """The plan that was noted last, and what has run of it so far, for as long as the ledger is open.
+
+        Only if ``trust_code`` a ``module:Class`` that is named in it may be imported.
 
         Raises:
             InputError: there is no plan yet, or the file is damaged.
@@ -179,9 +210,12 @@ class Ledger:
         if row is None:
             raise InputError(f"the ledger {self.path} holds no plan yet")
         try:
-            plan, grid, versions = loads_plan(row[0])
+            plan, grid, versions = loads_plan(_typed(row[0], str), trust_code)
         except InputError as error:
             raise InputError(f"the ledger {self.path} is damaged: {error}") from error
+        with self._clearly():
+            (size,) = self._db.execute("SELECT coalesce(max(length(result)), 0) FROM trials").fetchone()
+        check_memory(f"the ledger {self.path}", 2 * size)
         wanted = {task.key for task in grid.tasks}
         results: dict[str, TrialResult] = {}
         failures: dict[str, str] = {}
@@ -190,26 +224,33 @@ class Ledger:
             for key, content, reason, took in self._db.execute("SELECT key, result, reason, seconds FROM trials"):
                 if key not in wanted:
                     continue
-                seconds[key] = took
+                seconds[key] = self._seconds(key, took)
                 if reason is not None:
-                    failures[key] = reason
+                    failures[key] = one_line(reason)
                 else:
-                    results[key] = self._without_attacks(key, content)
+                    results[key] = self._without_attacks(key, content, trust_code)
         return Content(plan, grid, results, failures, versions, seconds)
 
-    def _without_attacks(self, key: str, content: bytes) -> TrialResult:
+    def _without_attacks(self, key: str, content: object, trust_code: bool) -> TrialResult:
         """A result whose attacks are left in the file until they are asked for."""
-        result = self._read(key, content)
-        return replace(result, attacked=StoredAttacks(len(result.attacked), partial(self._attacks, key)))
+        result = self._read(key, content, trust_code)
+        return replace(
+            result, attacked=StoredAttacks(len(result.attacked), partial(self._attacks, key, trust_code))
+        )
 
-    def _attacks(self, key: str) -> Sequence[Attacked]:
+    def _attacks(self, key: str, trust_code: bool) -> Sequence[Attacked]:
         with self._clearly():
             (content,) = self._db.execute("SELECT result FROM trials WHERE key = ?", (key,)).fetchone()
-        return self._read(key, content).attacked
+        return self._read(key, content, trust_code).attacked
 
-    def _read(self, key: str, content: bytes) -> TrialResult:
+    def _seconds(self, key: str, took: object) -> float:
+        if not isinstance(took, int | float) or not 0 <= took < math.inf:
+            raise InputError(f"the ledger {self.path} is damaged at trial {key[:12]}: its time is {quoted(took)}")
+        return took
+
+    def _read(self, key: str, content: object, trust_code: bool) -> TrialResult:
         try:
-            return loads(content)
+            return loads(_typed(content, bytes), trust_code)
         except InputError as error:
             raise InputError(f"the ledger {self.path} is damaged at trial {key[:12]}: {error}") from error
 
@@ -228,7 +269,9 @@ class Ledger:
 
     def _locked(self) -> int:
         try:
-            lock = os.open(self.path, os.O_RDWR | os.O_CREAT, 0o644)
+            lock = os.open(self.path, os.O_RDWR | os.O_CREAT, PRIVATE)  # SQLite gives its log the same mode
+            with suppress(OSError):  # somebody else's
+                os.fchmod(lock, PRIVATE)
         except OSError as error:
             raise InputError(f"cannot write the ledger {self.path}: {error.strerror or error}") from error
         try:
@@ -246,18 +289,18 @@ class Ledger:
         place, log = self.path.absolute().as_uri(), self.path.with_name(self.path.name + "-wal")
         whole = not log.exists() or not log.stat().st_size  # else the log holds a part of the content
         still = f"{place}?mode=ro&immutable=1"
-        with closing(sqlite3.connect(still if whole else f"{place}?mode=ro", uri=True)) as seen:
+        with closing(_opened(still if whole else f"{place}?mode=ro")) as seen:
             self._check(seen, write)
             if whole and self.path.stat().st_size % seen.execute("PRAGMA page_size").fetchone()[0]:
                 raise InputError(f"the ledger {self.path} is damaged and left as it is: its end is missing")
-        connection = sqlite3.connect(f"{place}?mode={'rw' if write else 'ro'}", uri=True, timeout=PATIENCE)
+        connection = _opened(f"{place}?mode={'rw' if write else 'ro'}")
         try:
             connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
         except sqlite3.OperationalError as error:
             connection.close()
             if write or not whole or error.sqlite_errorcode % 256 not in UNWRITABLE:
                 raise
-            return sqlite3.connect(still, uri=True)  # in a read-only folder nothing can change
+            return _opened(still)  # in a read-only folder nothing can change
         return connection
 
     def _check(self, connection: sqlite3.Connection, write: bool) -> None:
@@ -273,6 +316,11 @@ class Ledger:
             )
         if version < len(MIGRATIONS) and not write:
             raise InputError(f"the ledger {self.path} has the old schema {version}: run 'gaudit audit' on it once")
+        found = connection.execute("SELECT type, name, sql FROM sqlite_master ORDER BY name").fetchmany(MOST_TABLES)
+        if tables and found != _schema(version):
+            raise InputError(
+                f"the ledger {self.path} is damaged or forged and left as it is: its tables are not those of gaudit"
+            )
         (state,) = connection.execute("PRAGMA quick_check(1)").fetchone()
         if state != "ok":
             raise InputError(f"the ledger {self.path} is damaged and left as it is: {' '.join(state.split())}")

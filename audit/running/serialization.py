@@ -7,16 +7,21 @@ a bit that has changed on a disk is noticed.
 import hashlib
 import json
 import math
+from collections.abc import Callable
 from dataclasses import asdict
+from functools import cache
 from typing import Any
 
 import numpy as np
+from pydantic import TypeAdapter
 from safetensors import SafetensorError
 from safetensors.numpy import load, save
 
-from ...errors import InputError
+from ...errors import InputError, one_line
 from ...targets.target import Utility
 from ...targets.transcript import Exposure
+from ...untrusted import JSON_MEMORY, check_memory, json_of
+from ..planning.facts import AttackFacts, DefenseFacts
 from ..planning.grid import Cell, Grid, PlannedTrial, versions
 from ..planning.plan import Plan
 from ..planning.trial_plan import AttackPlan, TrialPlan
@@ -53,8 +58,8 @@ def dumps(result: TrialResult) -> bytes:
     return bytes(save(arrays | {HEADER + _digest(header): header}))
 
 
-def loads(content: bytes) -> TrialResult:
-    """The result that was dumps.
+def loads(content: bytes, trust_code: bool = False) -> TrialResult:
+    """The result that was dumps; only if ``trust_code`` a ``module:Class`` in it may be imported.
 
     Raises:
         InputError: these bytes are not a result.
@@ -65,9 +70,11 @@ def loads(content: bytes) -> TrialResult:
             if name.removeprefix(HEADER) != _digest(array):
                 raise ValueError(f"the array {name} has changed")
         (name,) = (name for name in arrays if name.startswith(HEADER))
-        return _result(json.loads(arrays.pop(name).tobytes()), arrays)
+        header = arrays.pop(name).tobytes()
+        check_memory("its header", JSON_MEMORY * len(header))
+        return _checked(_result(json_of(header), arrays, trust_code))
     except (SafetensorError, *DAMAGED) as error:
-        raise InputError(f"it does not hold a trial's result ({type(error).__name__}: {error})") from error
+        raise _damage("it does not hold a trial's result", error) from error
 
 
 def dumps_plan(plan: Plan, grid: Grid) -> str:
@@ -83,8 +90,8 @@ def dumps_plan(plan: Plan, grid: Grid) -> str:
     return f"{hashlib.sha256(text.encode()).hexdigest()} {text}"
 
 
-def loads_plan(content: str) -> tuple[Plan, Grid, dict[str, str]]:
-    """Plan, grid (without its graphs) and versions.
+def loads_plan(content: str, trust_code: bool = False) -> tuple[Plan, Grid, dict[str, str]]:
+    """Plan, grid (without its graphs) and versions; ``trust_code`` as in `loads`.
 
     Raises:
         InputError: the text is something else.
@@ -93,13 +100,24 @@ def loads_plan(content: str) -> tuple[Plan, Grid, dict[str, str]]:
         digest, _, text = content.partition(" ")
         if digest != hashlib.sha256(text.encode()).hexdigest():
             raise ValueError("it has changed")
-        known = json.loads(text)
-        cells = tuple(Cell(**cell) for cell in known["cells"])
-        tasks = tuple(PlannedTrial(**{**task, "plan": _trial_plan(task["plan"])}) for task in known["tasks"])
+        check_memory("its plan", JSON_MEMORY * len(text))
+        known = json_of(text)
+        cells = tuple(map(_of(Cell), known["cells"]))
+        tasks = tuple(
+            _of(PlannedTrial)({**task, "plan": _trial_plan(task["plan"], trust_code)}) for task in known["tasks"]
+        )
         plan = Plan.model_validate(known["plan"])
-        return plan, Grid(cells, tasks, {}, str(known["fingerprint"])), dict(known["versions"])
+        versions_then = _of(dict[str, str])(known["versions"])
+        return plan, Grid(cells, tasks, {}, str(known["fingerprint"])), versions_then
     except DAMAGED as error:
-        raise InputError(f"its plan cannot be read ({type(error).__name__}: {error})") from error
+        raise _damage("its plan cannot be read", error) from error
+
+
+def _damage(what: str, error: Exception) -> InputError:
+    """What is wrong with content that cannot be read; what a reader can mend is said as it is."""
+    if isinstance(error, InputError):
+        return error
+    return InputError(f"{what} ({type(error).__name__}: {one_line(error, 200)})")
 
 
 def _plan(plan: TrialPlan) -> dict[str, Any]:
@@ -107,9 +125,15 @@ def _plan(plan: TrialPlan) -> dict[str, Any]:
     own = {
         "target_settings": target.settings.model_dump(mode="json"),
         "defense_settings": defense.settings.model_dump(mode="json"),
-        "attacks": [vars(a) for a in plan.attacks],
+        "attacks": [_attack_plan(a) for a in plan.attacks],
+        "kept": DefenseFacts.kept_of(defense) if plan.kept is None else plan.kept.model_dump(),
     }
     return {**vars(plan), **own}
+
+
+def _attack_plan(plan: AttackPlan) -> dict[str, Any]:
+    kept = AttackFacts.kept_of(plan.make()) if plan.kept is None else plan.kept.model_dump()
+    return {**vars(plan), "kept": kept}
 
 
 def _attacked(found: Attacked, arrays: dict[str, np.ndarray]) -> dict[str, Any]:
@@ -119,7 +143,7 @@ def _attacked(found: Attacked, arrays: dict[str, np.ndarray]) -> dict[str, Any]:
         return {**parts, "nodes": judged.nodes, "sampling_weight": judged.sampling_weight}
 
     return {
-        "plan": vars(found.plan),
+        "plan": _attack_plan(found.plan),
         "round": found.round,
         "judged": kept(found.judged),
         "blind": kept(found.blind),
@@ -153,26 +177,33 @@ def _kept_labels(labels: np.ndarray, arrays: dict[str, np.ndarray]) -> dict[str,
     return {"values": values.tolist(), "places": _kept(places.astype(np.int32), arrays)}
 
 
-def _result(header: dict[str, Any], arrays: dict[str, np.ndarray]) -> TrialResult:
+def _result(header: dict[str, Any], arrays: dict[str, np.ndarray], trust_code: bool) -> TrialResult:
     return TrialResult(
-        _trial_plan(header["plan"]),
-        tuple(Utility(**_with_nan(u)) for u in header["utilities"]),
+        _trial_plan(header["plan"], trust_code),
+        tuple(_of(Utility)(_with_nan(u)) for u in header["utilities"]),
         int(header["chosen"]),
-        tuple(_read_attacked(a, arrays) for a in header["attacked"]),
-        dict(header["refused"]),
-        tuple(Exposure(**e) for e in header["exposure"]),
-        tuple(header["notes"]),
+        tuple(_read_attacked(a, arrays, trust_code) for a in header["attacked"]),
+        _of(dict[str, str])(header["refused"]),
+        tuple(map(_of(Exposure), header["exposure"])),
+        _of(tuple[str, ...])(header["notes"]),
         int(header["tested"]),
-        _with_nan(header["transfer"]),
-        _with_nan(header.get("kept", {})),
+        _of(dict[str, float])(_with_nan(header["transfer"])),
+        _of(dict[str, float])(_with_nan(header.get("kept", {}))),
     )
 
 
-def _trial_plan(content: dict[str, Any]) -> TrialPlan:
-    return TrialPlan(**{**content, "attacks": tuple(AttackPlan(**a) for a in content["attacks"])})
+def _trial_plan(content: dict[str, Any], trust_code: bool) -> TrialPlan:
+    attacks = tuple(_read_attack_plan(a, trust_code) for a in content["attacks"])
+    kept = DefenseFacts.read(content["defense"], content.get("kept"), trust_code)
+    return _of(TrialPlan)({**content, "attacks": attacks, "kept": kept})
 
 
-def _read_attacked(content: dict[str, Any], arrays: dict[str, np.ndarray]) -> Attacked:
+def _read_attack_plan(content: dict[str, Any], trust_code: bool) -> AttackPlan:
+    kept = AttackFacts.read(content["name"], content.get("kept"), trust_code)
+    return _of(AttackPlan)({**content, "kept": kept})
+
+
+def _read_attacked(content: dict[str, Any], arrays: dict[str, np.ndarray], trust_code: bool) -> Attacked:
     def judged(content: dict[str, Any]) -> ScoredSubjects:
         there = [*ARRAYS, *(part for part in LABELS if part in content)]
         parts = {part: arrays[content[part]] for part in there}
@@ -180,24 +211,62 @@ def _read_attacked(content: dict[str, Any], arrays: dict[str, np.ndarray]) -> At
         return ScoredSubjects(
             **parts,
             nodes=None if nodes is None else int(nodes),
-            sampling_weight=content.get("sampling_weight", 1.0),
+            sampling_weight=float(content.get("sampling_weight", 1.0)),
         )
 
     accuracies = content["accuracies"]
     return Attacked(
-        AttackPlan(**content["plan"]),
-        content["round"],
+        _read_attack_plan(content["plan"], trust_code),
+        int(content["round"]),
         judged(content["judged"]),
         judged(content["blind"]),
         {name: arrays[kept] for name, kept in content["groups"].items()},
-        content["knowledge"],
-        content["game"],
+        str(content["knowledge"]),
+        str(content["game"]),
         {name: judged(kept) for name, kept in content["baselines"].items()},
         {name: np.array(kept["values"])[arrays[kept["places"]]] for name, kept in content["attributes"].items()},
         None if accuracies is None else (float(accuracies[0]), float(accuracies[1])),
         {name: judged(kept) for name, kept in content.get("samples", {}).items()},
         content.get("clustered_by", ""),
     )
+
+
+@cache
+def _of(kind: Any) -> Callable[[Any], Any]:
+    """Makes values of a type from plain ones; a ValueError where these have other types, or other names."""
+    return TypeAdapter(kind).validate_python
+
+
+def _checked(result: TrialResult) -> TrialResult:
+    """The result, if its parts have the types and sizes that scoring takes for granted.
+
+    Raises:
+        ValueError: one has not.
+    """
+    if not 0 <= result.chosen < len(result.utilities) or result.tested < 0:
+        raise ValueError("it chose a release that it does not hold")
+    for attacked in result.attacked:
+        rows = len(attacked.judged.truth)
+        for judged in (attacked.judged, attacked.blind, *attacked.baselines.values(), *attacked.samples.values()):
+            _check_scores(judged)
+        for name, values in (*attacked.groups.items(), *attacked.attributes.items()):
+            if values.shape != (rows,):
+                raise ValueError(f"'{one_line(name, 40)}' has {values.shape} entries, expected {rows}")
+        if any(mask.dtype != np.bool_ for mask in attacked.groups.values()):
+            raise ValueError("a group is no mask")
+    return result
+
+
+def _check_scores(judged: ScoredSubjects) -> None:
+    truth, score = judged.truth, judged.score
+    if truth.dtype != np.bool_ or truth.ndim != 1 or not truth.shape == score.shape == judged.subjects.shape:
+        raise ValueError("guesses, subjects and truth do not go together")
+    if score.dtype.kind not in "biuf" or not np.isfinite(score).all():
+        raise ValueError("a guess is no finite number")
+    if judged.subjects.dtype.kind not in "iu":
+        raise ValueError("subjects have no ids")
+    if not 0 < judged.sampling_weight < np.inf:
+        raise ValueError("a sampling weight is not above 0")
 
 
 def _plain(value: Any) -> Any:

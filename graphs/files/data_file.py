@@ -1,12 +1,9 @@
 """A user's own graph: NumPy archives and GraphML files, both untrusted."""
 
-import io
 import math
 import os
-import secrets
 import zipfile
-import zlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -16,7 +13,9 @@ from xml.parsers import expat
 import numpy as np
 from numpy.typing import NDArray
 
-from ...errors import InputError
+from ...errors import InputError, one_line, quoted
+from ...output_files import whole
+from ...untrusted import check_memory
 from ..masks import MASKS
 from .rows import MOST_EDGES, MOST_NODES, RowDirections, Rows, undirected
 
@@ -27,7 +26,17 @@ if TYPE_CHECKING:  # torch takes seconds to import, and a network without featur
 MOST_FEATURE_BYTES = 8 << 30
 MOST_GRAPHML_BYTES = 512 << 20
 
+MOST_DIRECTORY_BYTES = 1 << 20
+NPZ_MEMORY = 3
+"""Bytes of memory that a byte of an array takes at most, with the copies that are made of it."""
+ELEMENT_MEMORY = 2500
+"""Bytes of memory that an element or an attribute of a GraphML file takes at most."""
+XML_MEMORY = 6
+"""The same for a byte of it."""
+MOST_NESTED = 100
+
 Array = NDArray[Any]
+Shape = tuple[int, ...]
 
 
 def read_graph(path: str | os.PathLike[str], draw_split: bool = True) -> "Data":
@@ -109,34 +118,51 @@ def write_whole(path: Path, write: Callable[[IO[bytes]], None]) -> None:
     Raises:
         InputError: the folder cannot be written, or the disk is full.
     """
-    beside = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
-    try:
-        with beside.open("wb") as stream:
-            write(stream)
-        beside.replace(path)
-    except OSError as error:
-        raise InputError(f"{path}: cannot be written: {error.strerror or first_line(error)}") from error
-    finally:
-        beside.unlink(missing_ok=True)
+    with whole(path) as part, part.open("wb") as stream:
+        write(stream)
 
 
 def first_line(error: Exception) -> str:
-    """The first line of a foreign error."""
-    return (str(error).splitlines() or [type(error).__name__])[0]
+    """The first line of a foreign error, shortened."""
+    return one_line((str(error).splitlines() or [type(error).__name__])[0], 200)
 
 
 def _read_npz(path: Path) -> tuple["Data", RowDirections]:
     from torch_geometric.data import Data
 
+    def check(name: str, shape: Shape, dtype: np.dtype[Any]) -> None:
+        _check_header(name, shape, dtype, path)
+
+    fields = arrays_of(path, ("x", "y", "edge_index", *MASKS), check)
+    return Data.from_dict({name: _to_tensor(array, name, path) for name, array in fields.items()}), "if-mixed"
+
+
+def arrays_of(
+    path: Path, names: Iterable[str], check: Callable[[str, Shape, np.dtype[Any]], None]
+) -> dict[str, Array]:
+    """Those of some arrays that an archive holds. Never unpickled; other arrays are left alone.
+
+    Args:
+        path: of the archive.
+        names: of the arrays.
+        check: refuses an array by its name, shape and type, before memory is set aside for any.
+
+    Raises:
+        InputError: damaged, no archive, or too large.
+    """
     with damage_refused(path):
+        _check_directory(path)
         with zipfile.ZipFile(path) as archive:
             held = set(archive.namelist())
-            names = [name for name in ("x", "y", "edge_index", *MASKS) if f"{name}.npy" in held]
-            for name in names:
-                _check_header(archive, name, path)
+            found = [name for name in names if f"{name}.npy" in held]
+            size = 0
+            for name in found:
+                shape, dtype = _array_header(archive, name)
+                check(name, shape, dtype)
+                size += math.prod(shape) * dtype.itemsize
+            check_memory(f"{path}: its arrays", NPZ_MEMORY * size)
         with np.load(path, allow_pickle=False) as arrays:
-            fields = {name: arrays[name] for name in names}
-    return Data.from_dict({name: _to_tensor(array, name, path) for name, array in fields.items()}), "if-mixed"
+            return {name: arrays[name] for name in found}
 
 
 @contextmanager
@@ -144,25 +170,38 @@ def damage_refused(path: Path) -> Iterator[None]:
     """Makes one line of what a damaged archive, or none at all, raises while it is read."""
     try:
         yield
-    except (zipfile.BadZipFile, zlib.error, ValueError, EOFError, NotImplementedError, RuntimeError) as error:
-        if isinstance(error, InputError):
-            raise
+    except (InputError, OSError):
+        raise
+    except Exception as error:  # zipfile, zlib, numpy and the parser of its headers have errors of many kinds
         raise InputError(f"{path}: truncated or not an npz archive: {first_line(error)}") from error
 
 
-def array_header(archive: zipfile.ZipFile, name: str) -> tuple[tuple[int, ...], np.dtype[Any]]:
-    """Shape and type of an array in an archive, before memory is set aside for it."""
+def _check_directory(path: Path) -> None:
+    """Refuses an archive with a list of members that takes much to read: an array has one entry in it."""
+    size = path.stat().st_size
+    with path.open("rb") as stream:
+        stream.seek(max(0, size - (1 << 16) - 64))
+        tail = stream.read()
+    end = tail.rfind(b"PK\5\6")
+    listed = int.from_bytes(tail[end + 12 : end + 16], "little") if end >= 0 else 0
+    if listed > MOST_DIRECTORY_BYTES or (b"PK\6\7" in tail and size < (1 << 31)):
+        raise InputError(f"{path}: not an npz archive of a graph: it lists too many members")
+
+
+def _array_header(archive: zipfile.ZipFile, name: str) -> tuple[Shape, np.dtype[Any]]:
+    """Shape and type of an array in an archive."""
     with archive.open(f"{name}.npy") as stream:
         version = np.lib.format.read_magic(stream)
         old = version == (1, 0)
         read = np.lib.format.read_array_header_1_0 if old else np.lib.format.read_array_header_2_0
         shape, _, dtype = read(stream)
+    if any(type(size) is not int or size < 0 for size in shape):  # a bool is an int to others
+        raise ValueError(f"the array '{name}' has the shape {shape}")
     return shape, dtype
 
 
-def _check_header(archive: zipfile.ZipFile, name: str, path: Path) -> None:
+def _check_header(name: str, shape: Shape, dtype: np.dtype[Any], path: Path) -> None:
     """Refuses an array by its header."""
-    shape, dtype = array_header(archive, name)
     if dtype.kind not in ("b" if name in MASKS else "biuf"):
         expected = "booleans" if name in MASKS else "numbers"
         raise InputError(f"{path}: array '{name}' has type {dtype}: expected {expected}")
@@ -199,16 +238,16 @@ def parsed_graphml(path: Path) -> Any:
     """The ``networkx`` graph of a GraphML file that holds nodes; directed, or with parallel edges, as it is there.
 
     Raises:
-        InputError: the file is too large, declares a document type or entities, or holds no readable graph.
+        InputError: the file is too large, nested too deep, declares a document type or entities, or holds no
+            readable graph.
     """
     import networkx as nx
 
     if path.stat().st_size > MOST_GRAPHML_BYTES:
         raise InputError(f"{path}: larger than {MOST_GRAPHML_BYTES >> 20} MiB: convert it to .npz")
-    content = path.read_bytes()
-    _refuse_declarations(content, path)
+    _refuse_declarations(path)
     try:
-        graph = nx.read_graphml(io.BytesIO(content))
+        graph = nx.read_graphml(path)
     except Exception as error:  # the reader answers malformed documents with errors of many kinds
         raise InputError(
             f"{path}: not a readable GraphML graph: {type(error).__name__}: {first_line(error)}"
@@ -234,8 +273,27 @@ def _read_graphml(path: Path) -> tuple["Data", RowDirections]:
     return data.update(_graphml_masks(nodes, path)), "yes" if graph.is_directed() else "no"
 
 
-def _refuse_declarations(content: bytes, path: Path) -> None:
-    """Refuses broken XML, and document type declarations, whose entities could expand without end."""
+def _refuse_declarations(path: Path) -> None:
+    """Refuses broken XML, document type declarations, whose entities could expand without end, and too much of it.
+
+    The file is read in parts, and nothing of it is kept: what it takes is known before memory is set aside.
+    """
+    parts = depth = 0
+
+    def begin(_: str, attributes: dict[str, str]) -> None:
+        nonlocal parts, depth
+        parts, depth = parts + 1 + len(attributes), depth + 1
+        if depth > MOST_NESTED:
+            raise InputError(f"{path}: elements are nested deeper than {MOST_NESTED}: not a GraphML graph")
+        if not parts % 4096:
+            check_room()
+
+    def check_room() -> None:
+        check_memory(f"{path}: its elements", ELEMENT_MEMORY * parts + XML_MEMORY * path.stat().st_size)
+
+    def end(_: str) -> None:
+        nonlocal depth
+        depth -= 1
 
     def refuse(*_: object) -> None:
         raise InputError(f"{path}: holds a DOCTYPE or ENTITY declaration, which is refused: remove it")
@@ -243,8 +301,11 @@ def _refuse_declarations(content: bytes, path: Path) -> None:
     parser = expat.ParserCreate()
     parser.StartDoctypeDeclHandler = refuse
     parser.EntityDeclHandler = refuse
+    parser.StartElementHandler, parser.EndElementHandler = begin, end
     try:
-        parser.Parse(content, True)
+        with path.open("rb") as stream:
+            parser.ParseFile(stream)
+        check_room()
     except (expat.ExpatError, ValueError, LookupError) as error:
         if isinstance(error, InputError):
             raise
@@ -265,17 +326,25 @@ def graphml_features(nodes: Nodes, path: Path) -> "torch.Tensor":
 
     first = next(iter(nodes.values()))
     if any("x" in values for values in nodes.values()):
-        rows: dict[str, Sequence[Any]] = {node: str(values.get("x", "")).split() for node, values in nodes.items()}
+
+        def row(values: Mapping[str, Any]) -> Sequence[Any]:
+            return str(values.get("x", "")).split()
     else:
         names = [f"x{i}" for i in range(sum(map(is_numbered, first)))]
         _check_numbered(nodes, names, path)
-        rows = {node: [values[name] for name in names] for node, values in nodes.items()}
-    if not any(rows.values()):
+
+        def row(values: Mapping[str, Any]) -> Sequence[Any]:
+            return [values[name] for name in names]
+
+    width = len(row(first))
+    if not width and not any(map(row, nodes.values())):
         raise InputError(f"{path}: nodes have no features: give a string 'x' of numbers, or numbers x0, x1, ..")
-    width = len(rows[next(iter(rows))])
-    if len(nodes) * width * 4 > MOST_FEATURE_BYTES:
-        raise InputError(f"{path}: features of {len(nodes)} nodes and width {width} are too large")
-    return torch.tensor([_numbers(row, node, width, path) for node, row in rows.items()], dtype=torch.float32)
+    check_memory(f"{path}: features of {len(nodes)} nodes and width {width}", 8 * len(nodes) * width)
+    features = np.empty((len(nodes), width), dtype=np.float32)
+    with np.errstate(over="ignore"):  # too large for float32: reported as infinite by check_graph
+        for place, (node, values) in enumerate(nodes.items()):
+            features[place] = _numbers(row(values), node, width, path)
+    return torch.from_numpy(features)
 
 
 def _check_numbered(nodes: Nodes, names: Sequence[str], path: Path) -> None:
@@ -286,18 +355,20 @@ def _check_numbered(nodes: Nodes, names: Sequence[str], path: Path) -> None:
         if odd is not None:
             fault = "has" if odd in values else "lacks"
             raise InputError(
-                f"{path}: node {node!r} {fault} a feature {odd!r}, and the first node has "
+                f"{path}: node {quoted(node)} {fault} a feature {quoted(odd)}, and the first node has "
                 f"{len(names)} features: give every node as many, called x0, x1, .."
             )
 
 
 def _numbers(row: Sequence[Any], node: str, width: int, path: Path) -> list[float]:
     if len(row) != width:
-        raise InputError(f"{path}: node {node!r} has {len(row)} features, the first node has {width}")
+        raise InputError(f"{path}: node {quoted(node)} has {len(row)} features, the first node has {width}")
     try:
         return [float(value) for value in row]
     except (TypeError, ValueError) as error:
-        raise InputError(f"{path}: node {node!r} has a feature that is no number: {first_line(error)}") from error
+        raise InputError(
+            f"{path}: node {quoted(node)} has a feature that is no number: {first_line(error)}"
+        ) from error
 
 
 def graphml_labels(nodes: Nodes, path: Path) -> "torch.Tensor":
@@ -306,7 +377,7 @@ def graphml_labels(nodes: Nodes, path: Path) -> "torch.Tensor":
 
     for node, values in nodes.items():
         if "label" not in values:
-            raise InputError(f"{path}: node {node!r} has no attribute 'label': give every node one")
+            raise InputError(f"{path}: node {quoted(node)} has no attribute 'label': give every node one")
     labels = [values["label"] for values in nodes.values()]
     kinds = {type(label) for label in labels}
     if kinds == {str}:
@@ -328,5 +399,5 @@ def _graphml_masks(nodes: Nodes, path: Path) -> dict[str, "torch.Tensor"]:
         return {}
     for node, split in zip(nodes, splits, strict=True):
         if split not in ("", "train", "val", "test"):
-            raise InputError(f"{path}: node {node!r} has split {split!r}: expected train, val or test")
+            raise InputError(f"{path}: node {quoted(node)} has split {quoted(split)}: expected train, val or test")
     return {name: torch.tensor([f"{split}_mask" == name for split in splits]) for name in MASKS}

@@ -14,14 +14,16 @@ from typing import IO, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from ...errors import InputError
+from ...errors import InputError, quoted
+from ...untrusted import check_memory
 from ..network import Floats, Ints, Network
 from .columns import HEADERS, MOST_COLUMNS, MOST_UNNAMED, Column, column_of, ends_of, number_of
 from .data_file import first_line
 from .rows import RowDirections, Rows, as_whole, check_names, unfit
 
 ENDINGS = (".txt", ".tsv", ".csv", ".edges")
-MOST_TEXT_BYTES = 2 << 30
+BYTE_MEMORY, ROW_MEMORY = 6, 250
+"""Bytes of memory that a byte, and beside it a row, of text takes at most."""
 WRITTEN_BETWEEN = {".csv": ",", ".tsv": "\t"}
 FEW_ROWS = 5
 """In a file of so few rows it is no wonder that none names the ids of the first one again."""
@@ -124,11 +126,9 @@ def _text(path: Path) -> bytes:
     """The whole file, unpacked, with plain ends of lines."""
     try:
         with gzip.open(path) if path.suffix.lower() == ".gz" else path.open("rb") as stream:
-            raw = stream.read(MOST_TEXT_BYTES + 1)
+            raw = _read(stream, path)
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
         raise InputError(f"{path}: truncated or not a gzip file: {first_line(error)}") from error
-    if len(raw) > MOST_TEXT_BYTES:
-        raise InputError(f"{path}: more than {MOST_TEXT_BYTES:,} bytes of text: convert it to .npz")
     raw = raw.removeprefix(b"\xef\xbb\xbf")
     if b"\r" in raw:
         raw = raw.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
@@ -141,6 +141,17 @@ def _text(path: Path) -> bytes:
         line = raw.count(b"\n", 0, where) + 1
         raise InputError(f"{path}: line {line}: not text in UTF-8: expected an edge list, rows of two ids")
     return raw
+
+
+def _read(stream: IO[bytes], path: Path) -> bytes:
+    """The content, in parts: a small packed file may hold gigabytes, which are refused before they are there."""
+    parts: list[bytes] = []
+    size = rows = 0
+    while part := stream.read(1 << 20):
+        parts.append(part)
+        size, rows = size + len(part), rows + part.count(b"\n") + part.count(b"\r")
+        check_memory(f"{path}: its text", BYTE_MEMORY * size + ROW_MEMORY * rows)
+    return b"".join(parts)
 
 
 def _separator(path: Path, line: str) -> str:
@@ -190,7 +201,7 @@ def _rows(table: list[Text], nodes: Sequence[str], kinds: Sequence[str], decimal
     first = _first_row(one, other, names, nodes)
     if first == "unclear":
         raise InputError(
-            f"{path}: the first row ({names[0][:50]!r}, {names[1][:50]!r}) looks like names of columns, as no "
+            f"{path}: the first row ({quoted(names[0])}, {quoted(names[1])}) looks like names of columns, as no "
             "other row has these ids: delete it or put # before it; if it is an edge move it behind other rows, or "
             "put lines '#@node ID' with its ids before it"
         )
@@ -389,7 +400,7 @@ def _wrong(cells: Sequence[str], width: int) -> str:
     if bad is not None:
         return f"entry {bad[:50]!r} is {unfit(bad)}: expected an id, a weight or a type without"
     number = number_of(cells[2]) if width == 3 else None
-    return "" if number is None or math.isfinite(number) else f"weight {cells[2]!r}: expected a finite number"
+    return "" if number is None or math.isfinite(number) else f"weight {quoted(cells[2])}: expected a finite number"
 
 
 def _mixed(rows: Sequence[Row]) -> str:
@@ -400,4 +411,4 @@ def _mixed(rows: Sequence[Row]) -> str:
         return ""
     (line, cells), (other, _) = (words[0], numbers[0]) if len(words) <= len(numbers) else (numbers[0], words[0])
     expected = "a number" if len(words) <= len(numbers) else "the name of a type"
-    return f"line {line}: third column {cells[2]!r}: expected {expected}, as in line {other}"
+    return f"line {line}: third column {quoted(cells[2])}: expected {expected}, as in line {other}"

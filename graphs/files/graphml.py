@@ -8,7 +8,7 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...errors import InputError
+from ...errors import InputError, quoted
 from ..network import Floats, Ints, Network
 from .data_file import graphml_features, graphml_labels, is_numbered, parsed_graphml
 from .rows import Rows, as_whole, check_names
@@ -96,7 +96,7 @@ def _told(edges: Sequence[Edge], name: str, path: Path) -> list[Any]:
         return [values[name] for _, _, values in edges]
     if any(name in values for _, _, values in edges):
         raise InputError(
-            f"{path}: edge {missing} has no attribute '{name}', others have: give every edge one or none"
+            f"{path}: edge {quoted(missing)} has no attribute '{name}', others have: give every edge one or none"
         )
     return []
 

@@ -1,7 +1,6 @@
 """Networks as NumPy archives."""
 
 import math
-import zipfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import IO, Any
@@ -11,7 +10,7 @@ from numpy.typing import NDArray
 
 from ...errors import InputError
 from ..network import Network
-from .data_file import MOST_FEATURE_BYTES, array_header, damage_refused
+from .data_file import MOST_FEATURE_BYTES, Shape, arrays_of
 from .rows import MOST_EDGES, MOST_NODES, Rows, as_whole, check_names
 
 MOST_TEXT_BYTES = 1 << 30
@@ -44,14 +43,11 @@ def read_npz(path: Path) -> Rows:
     Raises:
         InputError: damaged, too large, without edges, or arrays of other types and sizes.
     """
-    with damage_refused(path):
-        with zipfile.ZipFile(path) as archive:
-            held = set(archive.namelist())
-            names = [name for name in ARRAYS if f"{name}.npy" in held]
-            for name in names:
-                _check_header(*array_header(archive, name), name, path)
-        with np.load(path, allow_pickle=False) as arrays:
-            read = {name: _exact(arrays[name], name, path) for name in names}
+
+    def check(name: str, shape: Shape, dtype: np.dtype[Any]) -> None:
+        _check_header(shape, dtype, name, path)
+
+    read = {name: _exact(array, name, path) for name, array in arrays_of(path, ARRAYS, check).items()}
     ends = [read.pop(name) for name in ("edge_index", "edges") if name in read]
     if len(ends) != 1:
         raise InputError(f"{path}: expected one array 'edge_index' or 'edges' [2, e], found {len(ends)}")

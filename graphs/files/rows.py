@@ -9,7 +9,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from ...errors import InputError
+from ...errors import InputError, quoted
 from ..network import Floats, Ints, Network
 
 Directed = Literal["refuse", "merge"]
@@ -19,7 +19,9 @@ MOST_EDGES = 200_000_000
 LONGEST_ID = 256
 """Characters of a node's id, or of a type's name: arrays of text are as wide as their longest entry."""
 _QUOTED = "ids that start with # or % need quotation marks"
-_UNFIT = re.compile(r"[^\S ]|[\x00-\x1f\x7f-\x9f\ud800-\udfff\ufeff\ufffe\uffff]")
+_UNFIT = re.compile(
+    r"[^\S ]|[\x00-\x1f\x7f-\x9f\ud800-\udfff\ufeff\ufffe\uffff\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069]"
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -187,10 +189,10 @@ def check_names(names: Sequence[str], what: str, source: str) -> None:
     """
     bad = next((name for name in names if unfit(name)), None)
     if bad is not None:
-        raise InputError(f"{source}: {what} {bad[:LONGEST_ID]!r} is {unfit(bad)}: rename it")
+        raise InputError(f"{source}: {what} {quoted(bad)} is {unfit(bad)}: rename it")
     if len(set(names)) < len(names):
         twice = next(name for name, count in Counter(names).items() if count > 1)
-        raise InputError(f"{source}: {what} {twice!r} is there twice: expected each once")
+        raise InputError(f"{source}: {what} {quoted(twice)} is there twice: expected each once")
 
 
 def unfit(name: str) -> str:

@@ -10,7 +10,6 @@ from ...audit.results.audit_result import AuditControl
 from ...audit.results.outcome import PLAIN_AUC, AttackOutcome, DefenseOutcome
 from ...audit.statistics.finding import Finding
 from ...audit.statistics.identity_metrics import ALONE, CROWDS, NAMED
-from ...registry import find
 from ...targets.transcript import Exposure
 from ..text.explanations import APART
 from ..text.sentences import asks_with, blind_warning, clustered, conclusion
@@ -233,7 +232,8 @@ def _epsilon_notes(attacks: Sequence[AttackOutcome]) -> list[str]:
 def _same_finding(attacks: Sequence[AttackOutcome]) -> list[str]:
     """Attacks that rank alike are one finding, however many names they have."""
     found = {(a.plan.name, a.auc.estimate, a.plan.neighbours) for a in attacks}
-    pairs = [(name, find("attacks", name).ranks_as, *rest) for name, *rest in sorted(found, key=str)]
+    ranked = {a.plan.name: a.plan.facts.ranks_as for a in attacks}
+    pairs = [(name, ranked[name], *rest) for name, *rest in sorted(found, key=str)]
     alike = [(name, other) for name, other, *rest in pairs if (other, *rest) in found]
     return [f"{name} ranks nodes as {other} does: one finding, not two." for name, other in dict.fromkeys(alike)]
 

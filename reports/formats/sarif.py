@@ -10,8 +10,7 @@ from urllib.parse import quote
 from ...audit.checks.gate import Status
 from ...audit.checks.gate_report import CheckResult, GateReport
 from ...audit.statistics.severity import Level
-from ...errors import InputError
-from ...registry import find, summary
+from ...registry import installed, is_installed, summary
 from ..text.words import words
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
@@ -60,7 +59,7 @@ def _rule_id(result: CheckResult) -> str:
 
 def _rule(name: str, results: list[CheckResult]) -> dict[str, Any]:
     attack, game = results[0].check.attack, _game(results[0])
-    what = _about_attack(attack)
+    what = _about_attack(results[0])
     question = words(game).game
     rule = {
         "id": name,
@@ -76,11 +75,12 @@ def _rule(name: str, results: list[CheckResult]) -> dict[str, Any]:
     return {**rule, "properties": {"tags": ["security", "privacy"], **severity}}
 
 
-def _about_attack(attack: str) -> str:
-    try:
-        return summary(find("attacks", attack))
-    except InputError:
-        return f"the attack {attack}"
+def _about_attack(result: CheckResult) -> str:
+    """The policy and the ledger are data: neither names code that is imported here."""
+    attack = result.check.attack
+    if result.place is not None:
+        return result.place.attack.plan.facts.about
+    return summary(installed("attacks", attack)) if is_installed("attacks", attack) else f"the attack {attack}"
 
 
 def _help(attack: str, question: str, what: str) -> str:

@@ -8,7 +8,6 @@ from ...audit.results.audit_result import AttackFinding, Audit
 from ...audit.results.outcome import AttackOutcome
 from ...audit.statistics.finding import Finding
 from ...audit.statistics.severity import Level, Scale
-from ...registry import find
 from .sentences import actor
 from .words import words
 
@@ -48,7 +47,7 @@ def granted(place: AttackFinding) -> str:
 def _different(places: list[AttackFinding]) -> int:
     """How many attacks these are; two that rank people alike are one."""
     names = {p.attack.plan.name for p in places}
-    alike = sum(find("attacks", p.attack.plan.name).ranks_as in names for p in places)
+    alike = sum(p.attack.plan.facts.ranks_as in names for p in places)
     return len(places) - alike
 
 

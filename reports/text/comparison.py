@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from ...audit.results.assemble import named
 from ...audit.results.audit_result import AttackFinding, Section
 from ...audit.statistics.severity import Scale
-from ...registry import find
 from .answers import base_for, between, people, rate_at
 from .effects import Effects, Identity, Tried, cheapest, clearly_less, effects, safest, without_defense
 from .sentences import cost_phrase
@@ -151,7 +150,7 @@ def _as_good(found: Effects) -> Iterator[str]:
     """Defenses that a trivial alternative equals in the estimates: their idea is not shown to protect."""
     defenses = [t for t in found.tried if t.point.role == "defense"]
     for family in dict.fromkeys(t.point.family for t in defenses):
-        name = find("defenses", family).alternative
+        name = next(t.outcome.beside for t in defenses if t.point.family == family)
         trivial = [t for t in found.tried if t.point.family == name]
         own = [t for t in defenses if t.point.family == family]
         beaten = [t for t in own if any(_at_least_as_good(a, t) for a in trivial)]

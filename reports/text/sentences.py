@@ -28,8 +28,7 @@ def who(observer: str) -> str:
 
 def actor(attack: AttackOutcome, release: str) -> str:
     """Who mounts an attack, with what it holds and what it must know beforehand."""
-    made = attack.plan.make()
-    if not made.kinds():
+    if not attack.plan.facts.reads:
         return "Someone who sees no message at all"
     observer, knows = attack.plan.observer, beforehand(attack)
     if observer == "server" and words(attack.game).server_reads:
@@ -44,12 +43,12 @@ def actor(attack: AttackOutcome, release: str) -> str:
 
 def beforehand(attack: AttackOutcome) -> str:
     """What makes an adversary more than somebody who sees what is let out: granted knowledge, to follow a name."""
-    made = attack.plan.make()
+    facts = attack.plan.facts
     granted = []
-    if made.auditor:
+    if facts.auditor:
         granted.append("every edge and the labels of all people in question")
-    if made.knows_links:
-        granted.append(f"{100 * made.knows_links:g} % of the links")
+    if facts.knows_links:
+        granted.append(f"{100 * facts.knows_links:g} % of the links")
     if attack.plan.neighbours == "apart" and words(attack.game).asks:
         granted.append("which edges run between members and outsiders")
     return f", and knows {' and '.join(granted)}" if granted else ""
@@ -153,7 +152,7 @@ def _not_beaten(attack: AttackOutcome) -> list[str]:
 def _but(attack: AttackOutcome) -> str:
     """What must follow an AUC above chance that is not shown to beat a blind baseline."""
     above = attack.auc.low is not None and attack.auc.low > 0.5
-    if not above or attack.unexplained or not attack.plan.make().kinds():
+    if not above or attack.unexplained or not attack.plan.facts.reads:
         return ""
     return f", not shown to be more than {' or '.join(_not_beaten(attack))}"
 
@@ -177,7 +176,7 @@ def _capital(text: str) -> str:
 
 def blind_warning(attack: AttackOutcome) -> str | None:
     """What to say where the attack is not shown to do better than chance and its blind baselines."""
-    if attack.unexplained or not attack.plan.make().kinds():
+    if attack.unexplained or not attack.plan.facts.reads:
         return None
     chance = [] if (attack.auc.low or 0) > 0.5 else ["chance"]
     others = " or ".join([*chance, *_not_beaten(attack)])

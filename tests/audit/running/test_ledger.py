@@ -20,6 +20,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from gaudit.audit.planning.facts import AttackFacts
 from gaudit.audit.planning.grid import Grid, laid_out, versions
 from gaudit.audit.planning.plan import Plan
 from gaudit.audit.planning.trial_plan import AttackPlan
@@ -30,6 +31,7 @@ from gaudit.audit.running.ledger import MIGRATIONS, Content, Ledger
 from gaudit.audit.running.serialization import dumps
 from gaudit.audit.running.trial import run_trial
 from gaudit.errors import InputError
+from gaudit.reports.formats.exports import as_json
 
 CONTENT = {
     "datasets": ["karate"],
@@ -315,17 +317,19 @@ def test_what_was_changed_by_hand_is_noticed(path, column):
 
 
 def test_no_class_but_an_attack_is_called_by_a_ledger_from_somebody_else(path, plan, grid, tmp_path):
-    """Names in a ledger are looked up, and settings handed on: no program may be started by them."""
+    """Names in a ledger lead to no code: no program may be started by them, whoever is trusted."""
     mark = tmp_path / "mark"
-    evil = AttackPlan("subprocess:Popen", {"args": ["touch", str(mark)]})
+    told = AttackFacts(reads=True, ranks_as=None, about="Harmless")
+    evil = AttackPlan("subprocess:Popen", {"args": ["touch", str(mark)]}, kept=told)
     task = replace(grid.tasks[1], plan=replace(grid.tasks[1].plan, attacks=(evil,)))
     with Ledger(path, write=True) as ledger:
         ledger.begin(plan, replace(grid, tasks=(*grid.tasks, replace(task, key="evil"))))
         result = run_trial(grid.tasks[1].plan, grid.graphs["karate"])
         found = replace(result, attacked=tuple(replace(a, plan=evil) for a in result.attacked))
         ledger.note_result("evil", dumps(found), 1.0)
+    assert "subprocess:Popen" in as_json(read_audit(path))
     with pytest.raises(InputError, match="'subprocess:Popen' is no attack"):
-        read_audit(path)
+        read_audit(path, trust_code=True)
     assert not mark.exists()
 
 

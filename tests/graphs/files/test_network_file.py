@@ -192,7 +192,7 @@ def test_a_failed_write_keeps_the_old_file(tmp_path):
     path.write_text("old")
     with pytest.raises(InputError, match="there twice"):
         write_network(Network.from_edges(2, [0], [1]), path, ["a", "a"])
-    with pytest.raises(InputError, match="cannot be written"):
+    with pytest.raises(InputError, match="cannot write"):
         write_network(Network.from_edges(2, [0], [1]), tmp_path / "nowhere" / "g.txt")
     assert list(tmp_path.iterdir()) == [path]
     assert path.read_text() == "old"

@@ -76,7 +76,10 @@ def tpr_at_fpr_finding(
         return Finding(metric, None, None, None, level, "none", "indicative", _needed(numbers, fpr), *counts)
     rng = np.random.default_rng(seed)
     mean, values, covariance, draws = (_one_by_one if apart else _together)(runs, fpr, resamples, rng)
-    reaches = [reach_of(values, covariance * s**2, freedom_of(runs), level) for s in _stretch(draws, mean, level)]
+    stretch = _stretch(draws, mean, level)
+    if runs[0].clusters is not None:  # quantiles of so few units are too near
+        stretch = max(stretch[0], 1.0), max(stretch[1], 1.0)
+    reaches = [reach_of(values, covariance * s**2, freedom_of(runs), level) for s in stretch]
     fewest = min(int(run.truth.sum()) for run in runs)
     low, high = (share_interval(mean, reach, fewest, level, counts[0]) for reach in reaches)
     interval = low[0], max(high[1], mean + reaches[1] * (mean == 0))

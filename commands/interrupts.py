@@ -7,6 +7,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
+from typing import Any
 
 import click
 
@@ -39,7 +40,7 @@ def interruptible() -> Iterator[None]:
             signal.signal(number, handler)
 
 
-def _heard() -> dict[int, signal._HANDLER]:
+def _heard() -> dict[int, Any]:
     """Both signals raise from now on; returns what was done about them before."""
     if threading.current_thread() is not threading.main_thread():  # signals are heard there alone
         return {}

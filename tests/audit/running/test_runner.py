@@ -18,6 +18,7 @@ from gaudit.audit.planning.plan import Plan
 from gaudit.audit.results.assemble import read_audit
 from gaudit.audit.running.ledger import Ledger
 from gaudit.audit.running.runner import run_audit
+from gaudit.errors import InputError
 from support.places import SUPPORT
 
 SMALL = {
@@ -32,7 +33,7 @@ TRIALS = 25  # 4 seeds x (control, 2 strengths, 3 shares of labels) and the plan
 KILLS = 30
 
 OWN = '''
-import os, signal
+import os, signal, time
 from gaudit.targets.classification.classifier import Classifier
 
 
@@ -58,6 +59,20 @@ class Failing(Classifier):
     def run(self, data, defense, seed, retain, progress=lambda *a: None):
         if seed.spawn_key[0] == 1:
             raise RuntimeError("out of\\nluck")
+        return super().run(data, defense, seed, retain, progress)
+
+
+class Hanging(Classifier):
+    """A target that never ends with seed 1, whatever is raised in it."""
+
+    name = "hanging"
+
+    def run(self, data, defense, seed, retain, progress=lambda *a: None):
+        while seed.spawn_key[0] == 1:
+            try:
+                time.sleep(60)
+            except Exception:
+                pass
         return super().run(data, defense, seed, retain, progress)
 '''
 
@@ -193,6 +208,35 @@ def test_a_failing_trial_stops_no_other_and_runs_again_when_asked_to(own):
     assert len(run(path, _with("Failing"), workers=1, retry=True)) == 1
 
 
+@pytest.mark.parametrize("workers", [1, 2])
+def test_a_trial_that_hangs_is_given_up_and_stops_no_other(own, workers):
+    path = own / "audit.db"
+    run(path, _with("Hanging"), workers=workers, timeout=2.0)
+    audit = read_audit(path)
+    assert [(f.trial, f.reason) for f in audit.failures] == [
+        (
+            "own_targets:Hanging on karate, none, seed 1",
+            "it took longer than the 2 seconds that a trial may (--timeout)",
+        )
+    ]
+    assert (audit.sections[0].seeds, audit.missing) == ((0,), 0)
+
+
+def test_a_killed_worker_on_ray_costs_no_trial_but_the_one_that_kills_it(own):
+    """What has ended beside it is noted at once and runs once."""
+    pytest.importorskip("ray", reason="Ray is not installed: pip install 'graph-gaudit[ray]'")
+    path = own / "audit.db"
+    try:
+        noted = run(path, _with("Deadly"), workers=2, executor="ray")
+    except InputError as error:
+        pytest.skip(f"Ray did not start here: {error}")
+    assert len(noted) == len(set(noted)) == 3
+    audit = read_audit(path)
+    assert [f.trial for f in audit.failures] == ["own_targets:Deadly on karate, none, seed 1"]
+    assert "worker process was killed" in audit.failures[0].reason
+    assert (audit.sections[0].seeds, audit.missing) == ((0,), 0)
+
+
 def test_on_a_ray_cluster_of_which_one_node_dies(undisturbed, tmp_path):
     ray = pytest.importorskip("ray", reason="Ray is not installed: pip install 'graph-gaudit[ray]'")
     from ray.cluster_utils import Cluster
@@ -224,7 +268,7 @@ def test_workers_end_with_the_process_that_started_them(own, tmp_path):
     options = ["audit", str(plan), "--ledger", str(tmp_path / "a.db"), "--workers", "2"]
     process = subprocess.Popen([*start, *options], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     try:
-        workers = _wait_for(lambda: _computing(process.pid), 60)
+        workers = _wait_for(lambda: _computing(process.pid), 300)
         assert workers
     finally:
         process.send_signal(signal.SIGKILL)

@@ -161,7 +161,7 @@ def _changes(one: Floats, other: Floats) -> bool:
 
 
 def _column(i: int) -> Scores:
-    return lambda rows: np.nan_to_num(rows[:, i], nan=-1e308)
+    return lambda rows: np.nan_to_num(rows[:, i], nan=-1e300)
 
 
 def _binned(i: int, bins: "Bins") -> Scores:
@@ -197,7 +197,8 @@ class Bins:
         rest = both[~np.isnan(both) & ~np.isin(both, frequent)]
         count = int(np.clip(len(rest) / 25, 1, BINS))
         shares = np.unique([*np.linspace(0, 1, count + 1)[1:-1], *TAIL, *(1 - np.array(TAIL))])
-        edges = np.unique(np.quantile(rest, shares)) if len(rest) >= BINS else np.empty(0)
+        with np.errstate(over="ignore", invalid="ignore"):  # infinite releases are read as huge
+            edges = np.unique(np.quantile(rest, shares)) if len(rest) >= BINS else np.empty(0)
         empty = cls(frequent, edges, np.empty(0), 0.0)
         size = 2 + len(frequent) + len(edges)
         mine, theirs = (np.bincount(empty.place(part), minlength=size) for part in (one, other))

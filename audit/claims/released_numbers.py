@@ -60,7 +60,8 @@ class Columns:
         else:
             told, unknown = self._read_each(outputs)
         derived = [values for _, values in self._derived(told)]
-        return np.round(np.clip(np.column_stack([told, unknown, *derived]), -1e300, 1e300), DIGITS)
+        found: Floats = np.round(np.clip(np.column_stack([told, unknown, *derived]), -1e300, 1e300), DIGITS)
+        return found
 
     def _read_each(self, outputs: Sequence[Any]) -> tuple[Floats, Floats]:
         place = {path: i for i, path in enumerate(self.paths)}
@@ -152,8 +153,7 @@ def _object(value: Any, path: str) -> Iterator[tuple[str, float]]:
     """Arrays, tensors, sparse matrices, other graphs, and whatever has attributes."""
     if hasattr(value, "detach"):
         value = value.detach().cpu().numpy()
-    if issparse(value):
-        value = value.toarray()
+    value = value.toarray() if issparse(value) else value  # type: ignore[attr-defined]
     if isinstance(value, np.ndarray):
         yield from _array(value, path)
     elif hasattr(value, "edges") and callable(value.edges):

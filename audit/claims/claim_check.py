@@ -234,7 +234,9 @@ class _Check:
         """By the inputs and the event that a search finds, on runs of their own."""
         ceiling = self.must_reach(self.runs)
         best = searched(self.repeated, self.given, self.claim, Aim(self.delta, self.each, self.runs), self.root)
-        outside, inside = both(self.repeated, best.pair, self.runs, branch(self.root, "measured"))
+        outside, inside = both(
+            self.repeated, best.pair, self.runs, branch(self.root, "measured"), own=best.place == 0
+        )
         found = self.measured(best.event, inside, outside)
         return replace(self.check(found, ceiling), inputs=_shown(best))
 

@@ -4,6 +4,7 @@ Many pairs of inputs get a few runs each, the best of them more, and the best of
 an event well. All of these runs are spent on choosing: what was chosen is measured on new ones.
 """
 
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -77,7 +78,10 @@ def _tried(
 ) -> Candidate | None:
     """What tells a pair apart; None for one that the mechanism does not take."""
     try:
-        outside, inside = both(repeated, pair, runs, root)
+        with warnings.catch_warnings():
+            if place:  # a mechanism may warn of inputs that its author did not think of
+                warnings.simplefilter("ignore")
+            outside, inside = both(repeated, pair, runs, root, own=place == 0)
     except InputError:
         if place == 0:
             raise
@@ -85,10 +89,12 @@ def _tried(
     return Candidate(pair, best_event(inside, outside, aim, deep=deep), place)
 
 
-def both(repeated: Repeated, pair: Pair, count: int, root: np.random.SeedSequence) -> tuple[Runs, Runs]:
+def both(
+    repeated: Repeated, pair: Pair, count: int, root: np.random.SeedSequence, *, own: bool = True
+) -> tuple[Runs, Runs]:
     """So many runs on either input of a pair."""
     first, second = (
-        repeated.on(data, count, np.random.default_rng(branch(root, "runs", side)))
+        repeated.on(data, count, np.random.default_rng(branch(root, "runs", side)), own=own)
         for side, data in enumerate(pair)
     )
     return first, second
@@ -100,7 +106,7 @@ def _follows(repeated: Repeated, root: np.random.SeedSequence) -> Callable[[Pair
     def follows(before: Pair, after: Pair) -> bool:
         rng = np.random.default_rng(branch(root, "probes"))
         try:
-            low, high = (repeated.on(pair[0], PROBES, rng).outputs for pair in (before, after))
+            low, high = (repeated.on(pair[0], PROBES, rng, own=False).outputs for pair in (before, after))
         except InputError:
             return False
         columns = Columns.seen(low)

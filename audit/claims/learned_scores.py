@@ -104,7 +104,9 @@ class Aim:
 def _wilson(hits: Floats, runs: int, far: float) -> Floats:
     """Limit of a share, so many deviations away from what was counted (Wilson 1927)."""
     share, wide = hits / runs, far**2 / runs
-    return (share + wide / 2 + far * np.sqrt(share * (1 - share) / runs + wide / (4 * runs))) / (1 + wide)
+    spread = np.sqrt(share * (1 - share) / runs + wide / (4 * runs))
+    limit: Floats = (share + wide / 2 + far * spread) / (1 + wide)
+    return limit
 
 
 def best_event(inside: Runs, outside: Runs, aim: Aim, *, own_alone: bool = False, deep: bool = True) -> Event:
@@ -161,7 +163,7 @@ def _changes(one: Floats, other: Floats) -> bool:
 
 
 def _column(i: int) -> Scores:
-    return lambda rows: np.nan_to_num(rows[:, i], nan=-1e308)
+    return lambda rows: np.nan_to_num(rows[:, i], nan=-1e300)
 
 
 def _binned(i: int, bins: "Bins") -> Scores:
@@ -197,7 +199,8 @@ class Bins:
         rest = both[~np.isnan(both) & ~np.isin(both, frequent)]
         count = int(np.clip(len(rest) / 25, 1, BINS))
         shares = np.unique([*np.linspace(0, 1, count + 1)[1:-1], *TAIL, *(1 - np.array(TAIL))])
-        edges = np.unique(np.quantile(rest, shares)) if len(rest) >= BINS else np.empty(0)
+        with np.errstate(over="ignore", invalid="ignore"):  # infinite releases are read as huge
+            edges = np.unique(np.quantile(rest, shares)) if len(rest) >= BINS else np.empty(0)
         empty = cls(frequent, edges, np.empty(0), 0.0)
         size = 2 + len(frequent) + len(edges)
         mine, theirs = (np.bincount(empty.place(part), minlength=size) for part in (one, other))
@@ -250,7 +253,7 @@ def _best_cut(one: Floats, other: Floats, aim: Aim) -> tuple[float, bool, float]
         even = np.linspace(0, len(cuts) - 1, CUTS).astype(int)
         ends = np.arange(20)
         cuts = cuts[np.unique(np.concatenate([even, ends, len(cuts) - 1 - ends]))]
-    hits, false = (len(part) - np.searchsorted(np.sort(part), cuts) for part in (one, other))
+    hits, false = (float(len(part)) - np.searchsorted(np.sort(part), cuts) for part in (one, other))
     misses, right = len(one) - hits, len(other) - false
     apart = 1e-6 * np.abs(hits / len(one) - false / len(other))  # where nothing shows, the largest advantage
     up = np.maximum(aim.shown(hits, len(one), false, len(other)), aim.shown(right, len(other), misses, len(one)))

@@ -63,7 +63,8 @@ def check_training(
     delta, score = float(promise.delta), _confidence(run, target.name, chosen, planted.y[chosen])
     half = guesses // 2
     found = one_run_epsilon(inside, score, half, guesses - half, delta=delta, level=level, validity="valid")
-    return ClaimCheck(target.name, promise, found, time.process_time() - began)
+    ceiling = one_run_ceiling(guesses, canaries, delta, level)
+    return ClaimCheck(target.name, promise, found, time.process_time() - began, ceiling)
 
 
 def _promised(run: Run, name: str, canaries: int, guesses: int, level: float) -> Guarantee:

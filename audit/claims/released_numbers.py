@@ -39,7 +39,7 @@ class Columns:
     def seen(cls, outputs: Sequence[Any]) -> "Columns":
         """Those that occur in these releases, the most frequent first."""
         if (regular := _regular(outputs)) is not None:
-            return cls(tuple(_paths(regular)))
+            return cls(tuple(regular[0]))
         counts: dict[str, int] = {}
         for output in outputs:
             for path, _ in leaves(output):
@@ -55,12 +55,13 @@ class Columns:
     def read(self, outputs: Sequence[Any]) -> Floats:
         """A row for each release: its numbers (NaN where there is none), unknown parts, and what follows."""
         regular = _regular(outputs)
-        if regular is not None and _paths(regular) == list(self.paths):
-            told, unknown = regular.reshape(len(regular), -1), np.zeros(len(regular))
+        if regular is not None and regular[0] == list(self.paths):
+            told, unknown = regular[1], np.zeros(len(outputs))
         else:
             told, unknown = self._read_each(outputs)
         derived = [values for _, values in self._derived(told)]
-        return np.round(np.clip(np.column_stack([told, unknown, *derived]), -1e300, 1e300), DIGITS)
+        found: Floats = np.round(np.clip(np.column_stack([told, unknown, *derived]), -1e300, 1e300), DIGITS)
+        return found
 
     def _read_each(self, outputs: Sequence[Any]) -> tuple[Floats, Floats]:
         place = {path: i for i, path in enumerate(self.paths)}
@@ -69,7 +70,7 @@ class Columns:
             for path, value in leaves(output):
                 if path in place:
                     told[row, place[path]] = value
-                else:
+                elif not path.endswith(".length"):  # which numbers in an array of one shape go without
                     unknown[row] += 1
         return told, unknown
 
@@ -152,8 +153,7 @@ def _object(value: Any, path: str) -> Iterator[tuple[str, float]]:
     """Arrays, tensors, sparse matrices, other graphs, and whatever has attributes."""
     if hasattr(value, "detach"):
         value = value.detach().cpu().numpy()
-    if issparse(value):
-        value = value.toarray()
+    value = value.toarray() if issparse(value) else value  # type: ignore[attr-defined]
     if isinstance(value, np.ndarray):
         yield from _array(value, path)
     elif hasattr(value, "edges") and callable(value.edges):
@@ -189,24 +189,28 @@ def _read(size: int) -> list[int]:
     return list(range(size)) if size <= MOST else np.linspace(0, size - 1, MOST).astype(int).tolist()
 
 
-def _regular(outputs: Sequence[Any]) -> np.ndarray | None:
-    """Numbers, or arrays or lists of as many numbers, in one array; None where releases are anything else."""
-    kind = type(outputs[0])
+def _regular(outputs: Sequence[Any]) -> tuple[list[str], Floats] | None:
+    """Paths and numbers [n, p] of releases that are all alike: numbers, arrays of one shape, or lists of these.
+
+    As `leaves` would name and give them, and much faster; None where releases are anything else.
+    """
+    first, kind = outputs[0], type(outputs[0])
     if any(type(output) is not kind for output in outputs):
         return None
-    if isinstance(outputs[0], bool | int | float | np.number | np.bool_):
-        found = np.array([float(output) for output in outputs])
+    if isinstance(first, bool | int | float | np.number | np.bool_) and not isinstance(first, complex):
+        paths, found = [""], np.array([[float(output)] for output in outputs])
     elif kind is np.ndarray:
-        shape = outputs[0].shape
-        if any(output.shape != shape or output.dtype.kind not in "biuf" for output in outputs):
+        if any(output.shape != first.shape or output.dtype.kind not in "biuf" for output in outputs):
             return None
-        stacked = np.stack(outputs).reshape(len(outputs), -1).astype(float)
-        found = stacked[:, _read(stacked.shape[1])]
+        some = _read(first.size)
+        paths, found = [f"[{i}]" for i in some], np.stack(outputs).reshape(len(outputs), -1)[:, some].astype(float)
+    elif kind in (list, tuple) and 0 < len(first) <= MOST and all(len(output) == len(first) for output in outputs):
+        parts = [_regular([output[i] for output in outputs]) for i in range(len(first))]
+        alike = [part for part in parts if part is not None]
+        if len(alike) < len(parts) or sum(len(part[0]) for part in alike) > MOST:
+            return None
+        paths = [f"[{i}]{path}" for i, part in enumerate(alike) for path in part[0]]
+        found = np.hstack([part[1] for part in alike])
     else:
         return None
-    return found if np.isfinite(found).all() else None
-
-
-def _paths(regular: np.ndarray) -> list[str]:
-    """As `leaves` would name them."""
-    return [""] if regular.ndim == 1 else [f"[{i}]" for i in range(regular.shape[1])]
+    return (paths, found) if np.isfinite(found).all() else None

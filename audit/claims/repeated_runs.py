@@ -39,22 +39,36 @@ class Repeated:
         """Whether the mechanism has a score of its own."""
         return type(self.mechanism).score is not Mechanism.score
 
-    def on(self, data: Any, runs: int, rng: np.random.Generator) -> Runs:
+    def on(self, data: Any, runs: int, rng: np.random.Generator, *, own: bool = True) -> Runs:
         """So many runs on an input.
 
+        Args:
+            data: the input.
+            runs: how many.
+            rng: of the mechanism.
+            own: whether the mechanism names this input itself: on others its score may fail, and counts as missing.
+
         Raises:
-            InputError: the mechanism fails, or its score is not one number.
+            InputError: the mechanism fails, or its score on an input of its own is not one number.
         """
-        outputs, own = [], np.full(runs, np.nan)
+        outputs, scores = [], np.full(runs, np.nan)
         with _untouched(type(self.mechanism)) as put_back:
             for run in range(runs):
                 put_back()
                 one = self.mechanism.another()
                 outputs.append(self._called("mechanism", one.release, _own_copy(data), rng))
                 if self.scores_itself:
-                    own[run] = one_number(self._called("score of", one.score, outputs[-1]), self.name)
+                    scores[run] = self._score(one, outputs[-1], own)
                 self.ran()
-        return Runs(outputs, own)
+        return Runs(outputs, scores)
+
+    def _score(self, one: Mechanism, released: Any, own: bool) -> float:
+        try:
+            return one_number(self._called("score of", one.score, released), self.name)
+        except InputError:
+            if own:
+                raise
+            return np.nan
 
     def _called(self, what: str, call: Callable[..., Any], *given: Any) -> Any:
         """What goes wrong in a mechanism of the user's is no verdict on it."""

@@ -17,7 +17,16 @@ def claim_table(check: "ClaimCheck") -> "Table":
     from rich.table import Table
 
     table = Table()
-    for title in ("mechanism", "unit", "claimed epsilon", "delta", "measured, at least", "verdict", "how"):
+    for title in (
+        "mechanism",
+        "unit",
+        "claimed epsilon",
+        "delta",
+        "measured, at least",
+        "can show at most",
+        "verdict",
+        "how",
+    ):
         table.add_column(title)
     measured, claim = check.measured, check.guarantee
     table.add_row(
@@ -26,6 +35,7 @@ def claim_table(check: "ClaimCheck") -> "Table":
         f"{float(claim.epsilon):g}",
         f"{float(claim.delta):g}",
         "not measurable" if measured.low is None else f"{measured.low:.2f}",
+        "no limit" if check.ceiling is None else f"{check.ceiling:.2f}",
         "refuted" if check.refuted else "not refuted",
         f"{measured.method}; {measured.note}; {100 * measured.level:g} % confidence, {measured.validity}",
     )

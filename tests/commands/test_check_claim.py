@@ -83,7 +83,7 @@ def test_broken_claim_ends_with_1(check_claim):
     last = result.stdout.rstrip().splitlines()[-1]
     assert "refuted: epsilon is above" in last
     assert "claimed is 1" in last
-    assert check_claim(*asked[:3], "--claimed", 6, *asked[5:]).exit_code == 0
+    assert check_claim(*asked[:3], "--claimed", 4.5, "--runs", 2000).exit_code == 0
 
 
 REQUESTS = {
@@ -101,6 +101,9 @@ REQUESTS = {
     "level": (["gaussian-uploads", "--level", "99"], ["confidence", "99"]),
     "seed": (["ldp", "--seed", "-1"], ["seed", "-1"]),
     "runs": (["ldp", "--runs", "10"], ["10 runs"]),
+    "too few runs": (["ldp", "--epsilon", "5", "--runs", "2000"], ["4.88", "5 is claimed", "more than 2,"]),
+    "too few in a search": (["ldp", "--epsilon", "6", "--runs", "2000", "--search"], ["5.57", "6 is claimed"]),
+    "epsilon for too many runs": (["ldp", "--epsilon", "14"], ["epsilon of 14", "runs"]),
     "module": (["no_such_module:Own"], ["cannot import", "no_such_module"]),
 }
 
@@ -128,7 +131,7 @@ def test_refused_request_leaves_an_old_file_as_it_was(check_claim, tmp_path):
 def test_json_has_claim_bound_and_verdict_and_the_same_bytes_again(check_claim, tmp_path):
     paths = [tmp_path / name for name in ("one.json", "two.json")]
     for path in paths:
-        result = check_claim("gaussian-uploads", "--epsilon", 4, "--runs", 200, "--json", path)
+        result = check_claim("gaussian-uploads", "--epsilon", 4, "--runs", 400, "--json", path)
         assert result.exit_code == 0, result.output
     assert paths[0].read_bytes() == paths[1].read_bytes()
     content = json.loads(paths[0].read_text())

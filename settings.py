@@ -30,7 +30,10 @@ class Settings(BaseModel):
                 raise InputError(f"settings of {owner}: {first['msg'].removeprefix('Value error, ')}") from error
             name = ".".join(str(part) for part in first["loc"]) or "settings"
             message = first["msg"].removeprefix("Value error, ")
-            raise InputError(f"setting '{name}' of {owner}: {message}, got {first['input']!r}") from error
+            got = (
+                "" if isinstance(first["input"], dict) else f", got {first['input']!r}"
+            )  # several settings are long
+            raise InputError(f"setting '{name}' of {owner}: {message}{got}") from error
 
 
 def _known(settings: type[BaseModel], path: list[str]) -> list[str]:

@@ -30,7 +30,9 @@ class Settings(BaseModel):
                 raise InputError(f"settings of {owner}: {first['msg'].removeprefix('Value error, ')}") from error
             name = ".".join(str(part) for part in first["loc"]) or "settings"
             message = first["msg"].removeprefix("Value error, ")
-            raise InputError(f"setting '{name}' of {owner}: {message}, got {quoted(first['input'])}") from error
+            several = isinstance(first["input"], dict)  # too long to quote
+            got = "" if several else f", got {quoted(first['input'])}"
+            raise InputError(f"setting '{name}' of {owner}: {message}{got}") from error
 
 
 def _known(settings: type[BaseModel], path: list[str]) -> list[str]:

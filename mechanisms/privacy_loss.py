@@ -42,6 +42,11 @@ class Pair:
         """With both inputs exchanged."""
         return Pair(self.there, self.here, self.times)
 
+    def merged(self, outcomes: int) -> "Pair":
+        """With runs of neighbouring outcomes counted as one, so that about so many are left: it tells no more."""
+        starts = np.arange(0, len(self.here), -(-len(self.here) // outcomes))
+        return Pair(np.logaddexp.reduceat(self.here, starts), np.logaddexp.reduceat(self.there, starts), self.times)
+
     def epsilon(self, delta: float) -> float:
         """The smallest epsilon of one repetition at a delta, in this direction.
 

@@ -12,7 +12,7 @@ from ...mechanisms.gaussian import FINE, discrete_pair, epsilon_of
 from ...mechanisms.privacy_loss import Pair, laplaces, least_epsilon, normals
 from ...mechanisms.renyi import ORDERS, epsilon_of_renyi
 from .claim_statement import Noise
-from .scaled_noise import cauchy_epsilon, worst_scaled
+from .scaled_noise import ROUGHEST, cauchy_epsilon, worst_scaled
 from .sparse_vector import sparse_vector_epsilon, sparse_vector_least
 
 Epsilon = Callable[[float], float]
@@ -20,12 +20,12 @@ Epsilon = Callable[[float], float]
 
 WIDEST = 60.0
 """Deviations beyond which two normals are as good as apart, and no pair of cells is made of them."""
-LONGEST_SHIFT, LARGEST_SHIFT = 10_000, 10**6
+LONGEST_SHIFT, LARGEST_SHIFT = 10_000, 10**5
 """Steps of a grid from which on discrete Laplace, and discrete Gaussian, noise counts as continuous."""
 FAR_APART = 30.0
 """Epsilon from which on no pair is made of two choices."""
-SPLIT = 100
-"""Largest squared sensitivity of whole numbers that is also tried in several places."""
+SPLIT, OUTCOMES = 100, 5000
+"""Largest squared sensitivity of whole numbers that is also tried in several places, and outcomes of each."""
 
 
 @dataclass(frozen=True)
@@ -120,7 +120,7 @@ def _discrete_gaussian(noise: Noise, many: int) -> Account | None:
         return exact_gaussian(whole / deviation, delta) if pair is None else pair.epsilon(delta)
 
     if noise.norm == "any":
-        return _exact(alone, pair)
+        return _exact(alone, None if pair is None else pair.merged(OUTCOMES))
 
     def sound(delta: float) -> float:
         rho = squared / (2 * deviation**2)
@@ -130,9 +130,10 @@ def _discrete_gaussian(noise: Noise, many: int) -> Account | None:
         rest = squared - whole**2
         if not delta or not rest or squared > SPLIT or pair is None:
             return alone(delta)
-        return max(alone(delta), least_epsilon([pair, discrete_pair(1, deviation).repeated(rest)], delta))
+        parts = [pair.merged(OUTCOMES), discrete_pair(1, deviation).merged(OUTCOMES).repeated(rest)]
+        return max(alone(delta), least_epsilon(parts, delta))
 
-    return Account(sound, least, pair)
+    return Account(sound, least, None if pair is None else pair.merged(OUTCOMES))
 
 
 def steps_of(noise: Noise, many: int = 1) -> float | None:
@@ -248,7 +249,7 @@ def _propose_test_release(noise: Noise, many: int) -> Account | None:
         return _exact(lambda delta: math.inf)
     release, early = noise.sensitivity / noise.scale, noise.threshold < 1
     passes = 0.5 if early else math.exp((math.floor(noise.threshold) - noise.threshold) / noise.test_scale) / 2
-    told = math.log(passes / failure) if early else 1 / noise.test_scale
+    told = (noise.threshold if early else 1.0) / noise.test_scale
     sound, enough = 1 / noise.test_scale + release, failure * (1 - 1e-9)
 
     def least(delta: float) -> float:
@@ -269,7 +270,11 @@ def _smooth(noise: Noise, many: int) -> Account | None:
         least = partial(worst_scaled, "cauchy", scale, beta)
         return Account(lambda delta: pure, lambda delta: least(delta) if delta else pure)
     worst = partial(worst_scaled, noise.law, scale, beta)
-    return _exact(lambda delta: worst(delta) if delta else math.inf)
+    rough = beta > ROUGHEST  # neighbours that are further apart are not tried
+    return Account(
+        lambda delta: worst(delta) if delta and not rough else math.inf,
+        lambda delta: worst(delta) if delta else math.inf,
+    )
 
 
 ACCOUNTS: dict[str, Callable[[Noise, int], Account | None]] = {

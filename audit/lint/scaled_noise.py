@@ -11,6 +11,8 @@ from ...graphs.network import Floats
 from ...mechanisms.privacy_loss import Pair, log_cells
 
 CELLS = 6001
+ROUGHEST = 300.0
+"""Largest beta up to which all neighbours are tried."""
 SCALES, SHIFTS = np.linspace(-1.0, 1.0, 5), (1.0, 0.5, 0.0)
 """Parts of the largest ratio of two bounds (in its logarithm), and of the largest difference, that are tried."""
 
@@ -27,8 +29,9 @@ def cauchy_epsilon(scale: float, beta: float) -> float:
         scale: of the noise, in smooth bounds.
         beta: by which the logarithm of the smooth bound changes at most.
     """
-    apart = min(beta, 700.0)
-    return math.acosh(max(1 + 1 / (2 * scale**2), math.cosh(apart) + math.exp(-apart) / (2 * scale**2)))
+    if beta > ROUGHEST:
+        return max(beta, math.acosh(1 + 1 / (2 * scale**2)))
+    return math.acosh(max(1 + 1 / (2 * scale**2), math.cosh(beta) + math.exp(-beta) / (2 * scale**2)))
 
 
 def worst_scaled(law: Literal["laplace", "gaussian", "cauchy"], scale: float, beta: float, delta: float) -> float:
@@ -45,8 +48,7 @@ def worst_scaled(law: Literal["laplace", "gaussian", "cauchy"], scale: float, be
         delta: above 0.
     """
     found, below = 0.0, _log_below(law)
-    for log_ratio in beta * SCALES:
-        ratio = math.exp(min(log_ratio, 700.0))
+    for ratio in np.exp(min(beta, ROUGHEST) * SCALES).tolist():
         for part in SHIFTS:
             shift = part * min(1.0, ratio) / scale
             edges = _edges(law, delta, ratio, shift)

@@ -43,8 +43,10 @@ def sparse_vector_least(noise: Noise, many: int, delta: float) -> float:
     if not threshold or not query or above is None or isinstance(above, str):
         return math.inf
     moved, rounds = many * (noise.sensitivity or 0.0), above if noise.refreshed else 1
-    scales = max(threshold, query)
-    at = np.linspace(-40 * scales - moved, 40 * scales + moved, POINTS)
+    reach = 40 * threshold + moved
+    if 2 * reach / POINTS > min(threshold, query) / 20:
+        return 0.0  # too coarse to tell
+    at = np.linspace(-reach, reach, POINTS)
     weight = np.exp(-np.abs(at) / threshold)
     weight /= weight.sum()
     each = above // rounds
@@ -52,8 +54,8 @@ def sparse_vector_least(noise: Noise, many: int, delta: float) -> float:
     def chance(raised: float, lowered: float) -> Floats:
         passed = np.exp(-np.abs(at + lowered) / query) / 2
         passed = np.where(at + lowered > 0, passed, 1 - passed)
-        stopped = np.exp(-np.abs(at - raised) / query) / 2
-        stopped = np.where(at - raised > 0, np.log1p(-stopped), np.log(stopped))
+        stopped = -np.abs(at - raised) / query - math.log(2)
+        stopped = np.where(at > raised, np.log1p(-np.exp(stopped)), stopped)
         return np.array([float((weight * np.exp(run * stopped) * passed**each).sum()) for run in RUNS]) ** rounds
 
     here, there = chance(0.0, 0.0), chance(moved, 0.0 if noise.monotone else moved)

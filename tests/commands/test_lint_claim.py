@@ -1,8 +1,10 @@
 """`gaudit lint-claim`: exit codes, one line about what is wrong with a file, and what is printed."""
 
 import json
+import re
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -119,3 +121,56 @@ def test_command_loads_nothing_heavy_until_it_needs_it(written):
     )
     done = subprocess.run([sys.executable, "-c", code, str(path)], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
+
+
+PAGE = Path(__file__).parents[2] / "docs" / "lint-claim.md"
+STATED = {
+    tomllib.loads(block)["noise"][0]["mechanism"]: block
+    for block in re.findall(r"```toml\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
+}
+# mechanism, what the page says is a mistake in it, and the words of the remark
+MISTAKES = [
+    ("discrete-gaussian", {"claim__epsilon": 4.378}, "continuous noise"),
+    ("k-ary-response", {"noise__truthful": 0.7311}, "formula for two answers"),
+    ("laplace", {"claim__epsilon": 0.1}, "rate x epsilon"),
+    ("laplace", {"noise__sampling": "none"}, "all units are used"),
+    (
+        "laplace",
+        {"noise__sampling": "without-replacement", "noise__sensitivity_for": "add/remove"},
+        "drawn in place",
+    ),
+    ("laplace", {"claim__adjacency": "replace", "noise__sensitivity_for": "replace"}, "whether it was drawn"),
+    ("propose-test-release", {"noise__test_scale": 0}, "no noise"),
+    ("propose-test-release", {"claim__epsilon": 0.5}, "its test"),
+    ("propose-test-release", {"claim__delta": 0.0}, "nothing with delta 0"),
+    ("propose-test-release", {"noise__threshold": 12}, "by mistake"),
+    ("smooth-sensitivity", {"noise__law": "laplace"}, "nothing with delta 0"),
+    ("smooth-sensitivity", {"noise__law": "gaussian"}, "nothing with delta 0"),
+    ("smooth-sensitivity", {"noise__calibrated_to": "local"}, "of these data"),
+    ("smooth-sensitivity", {"noise__beta": 2}, "keeps epsilon 2"),
+    ("sparse-vector", {"noise__query_scale": 0}, "queries have no noise"),
+    ("sparse-vector", {"noise__threshold_scale": 0}, "the threshold has no noise"),
+    ("sparse-vector", {"noise__query_scale": 10 / 3}, "however many"),
+    ("sparse-vector", {"noise__positives": "unlimited"}, "never stops"),
+    ("sparse-vector", {"noise__answers": "tested value"}, "gives away"),
+    ("permute-and-flip", {"noise__scale": 1}, "factor of two"),
+]
+
+
+def test_the_page_has_a_statement_for_each_mechanism():
+    assert set(STATED) == {mechanism for mechanism, _, _ in MISTAKES}
+
+
+@pytest.mark.parametrize("mechanism", STATED)
+def test_statements_of_the_page_hold(mechanism, lint_claim, written):
+    result = lint_claim(written(STATED[mechanism], "claim.toml"))
+    assert result.exit_code == 0, result.output
+    (line,) = result.stdout.splitlines()
+    assert "no rule objects" in line
+
+
+@pytest.mark.parametrize(("mechanism", "facts", "says"), MISTAKES)
+def test_mistakes_of_the_page_are_found(mechanism, facts, says, lint_claim, written):
+    result = lint_claim(written(changed(tomllib.loads(STATED[mechanism]), **facts)))
+    assert result.exit_code == 1, result.output
+    assert says in result.stdout

@@ -56,6 +56,23 @@ BAD = {
         CLAIM + NOISE + '[[bound]]\nwhat = "degree"\nsource = "released"\nrelease = "b"\n',
         "no release is called 'b'",
     ),
+    "half an answer": (
+        CLAIM + NOISE.replace("laplace", "randomised-response") + "sensitivity = 0.5\n",
+        "of statement {file}: sensitivity counts the answers that one unit changes: expected a whole number",
+    ),
+    "two answers of five": (
+        CLAIM + NOISE.replace("laplace", "randomised-response") + "choices = 5\n",
+        "say mechanism = 'k-ary-response'",
+    ),
+    "answers that are false more often": (
+        CLAIM + NOISE.replace("laplace", "randomised-response") + "truthful = 0.3\n",
+        "truthful is below 0.5",
+    ),
+    "a sample for a choice": (
+        CLAIM + NOISE.replace("laplace", "exponential") + 'sampling = "poisson"\n',
+        "sampling is known for laplace, discrete-laplace, gaussian, discrete-gaussian noise, and this is exponential",
+    ),
+    "no answers above": (CLAIM + NOISE.replace("laplace", "sparse-vector") + "positives = 0\n", "positives is 0"),
     "no list": (CLAIM + NOISE.replace("[[noise]]", "[noise]"), "noise"),
     "a key with a line break": (CLAIM + NOISE + '"two\\nlines" = 1\n', "two lines"),
     "too large": ("#" * 2**21, "larger than 1 MiB"),
@@ -69,7 +86,8 @@ def test_bad_file_is_refused_in_one_line_that_names_it(tmp_path, case):
         read(tmp_path, text)
     assert "\n" not in str(error.value)
     assert "claim.toml" in str(error.value)
-    assert says in str(error.value)
+    assert says.format(file=tmp_path / "claim.toml") in str(error.value)
+    assert len(str(error.value)) < 500 + len(str(tmp_path))
 
 
 def test_bad_json_is_refused(tmp_path):

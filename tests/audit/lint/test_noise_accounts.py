@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gaudit.audit.lint.claim_statement import Noise
-from gaudit.audit.lint.noise_accounts import account, failure_of_test
+from gaudit.audit.lint.noise_accounts import ACCOUNTS, account, failure_of_test
 
 
 def noise(mechanism, **facts):
@@ -224,3 +224,24 @@ UNKNOWN = {
 @pytest.mark.parametrize("mechanism", UNKNOWN)
 def test_nothing_is_known_where_a_fact_is_missing(mechanism):
     assert account(noise(mechanism, **UNKNOWN[mechanism])) is None
+
+
+SIZES = st.sampled_from([1e-6, 0.05, 0.3, 1, 1.4142, 3, 50, 1e6])
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    mechanism=st.sampled_from(sorted(ACCOUNTS)),
+    sizes=st.lists(SIZES, min_size=8, max_size=8),
+    norm=st.sampled_from(["L1", "L2", "any"]),
+    law=st.sampled_from(["laplace", "gaussian", "cauchy"]),
+    delta=st.sampled_from([0.0, 1e-15, 1e-6, 0.1, 0.99]),
+)
+def test_nothing_is_both_proven_and_refuted(mechanism, sizes, norm, law, delta):
+    names = ("scale", "beta", "query_scale", "threshold_scale", "value_scale", "test_scale", "threshold")
+    answers = mechanism.endswith("response")
+    facts = dict(zip(names, sizes, strict=False)) | {"sensitivity": 2 if answers else sizes[-1], "truthful": 0.7}
+    stated = noise(mechanism, **facts, norm=norm, law=law, choices=2, positives=3, answers="new value")
+    kept = account(stated)
+    if kept is not None:
+        assert 0 <= kept.least(delta) <= kept.sound(delta) * (1 + 1e-6) + 1e-9

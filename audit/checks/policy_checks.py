@@ -19,7 +19,6 @@ from .gate import Decision, Status, against_baseline, not_below_chance, within_b
 from .gate_report import CheckResult, GateReport
 from .policy import LEVEL, TPR, Check, PolicyFile, misspelt, planned, told_apart
 
-
 NAMED = 10
 """Seeds that are named where some are not there."""
 

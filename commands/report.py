@@ -36,7 +36,7 @@ ENDINGS = {"md": "markdown"}
     "format_",
     metavar="NAME",
     help="html (one file, no network), markdown, json, csv, or another that is installed (gaudit list "
-    "formats). Default: by FILE's ending, else html.",
+    "formats). Default: by FILE's ending, html where it has none.",
 )
 @click.option(
     "--records",
@@ -71,11 +71,11 @@ def report_command(
 
     Example: gaudit report audit.db -o report.html
     """
+    writer = _writer(format_ or _by_ending(output))
     check_outputs([output, records], [ledger_file, *([] if against is None else [against])])
     named = date_of(date, os.environ.get("SOURCE_DATE_EPOCH"))
     from ..audit.results.assemble import read_audit
 
-    writer = _writer(format_ or _by_ending(output))
     before = None if against is None else read_audit(against, trust_code)
     audit = replace(read_audit(ledger_file, trust_code), date=named, before=before)
     text = writer(audit)
@@ -112,9 +112,19 @@ def date_of(given: str | None, epoch: str | None) -> str:
 
 
 def _by_ending(output: Path | None) -> str:
+    """The format that a file's ending stands for; html where it has none.
+
+    Raises:
+        InputError: no format has that ending.
+    """
     ending = "" if output is None else output.suffix.lower().removeprefix(".")
     name = ENDINGS.get(ending, ending)
-    return name if name in registered("formats") else "html"
+    if name and name not in registered("formats"):
+        known = ", ".join(sorted({*registered("formats"), *ENDINGS} - {*ENDINGS.values()}))
+        raise InputError(
+            f"{output}: no report format has the ending .{ending}: choose one of {known}, or name one with --format"
+        )
+    return name or "html"
 
 
 def _writer(format_: str) -> "Callable[[Audit], str]":

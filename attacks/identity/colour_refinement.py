@@ -43,7 +43,7 @@ def jointly(one: csr_array, other: csr_array) -> csr_array:
     return csr_array(block_diag((one, other), format="csr"))
 
 
-def refinements(graph: csr_array, labels: Ints | None = None) -> Iterator[Hashes]:
+def refinements(graph: csr_array, labels: Ints | None = None, ties: Hashes | None = None) -> Iterator[Hashes]:
     """H_0, H_1, H_2, ... without end, each [n].
 
     Args:
@@ -51,25 +51,29 @@ def refinements(graph: csr_array, labels: Ints | None = None) -> Iterator[Hashes
         labels: what is known of each node beforehand [n]. It is H_0 then, and H_i holds the node's own H_{i-1}
             too: without it, H_2 would no longer tell a node's own label. Without labels nothing is lost, for the
             size of the multiset is the degree, and so H_i determines H_{i-1} by induction.
+        ties: what is known of each entry's edge, in the order of ``graph.indices``: H_i is the multiset of pairs
+            of an edge and H_{i-1} of the neighbour then.
     """
     colours: Hashes = np.zeros(graph.shape[0], dtype=np.uint64)
     if labels is not None:
         colours = labels.astype(np.int64).view(np.uint64)
     while True:
         yield colours
-        finer = _sums(graph, _mixed(colours))
-        colours = finer if labels is None else finer + _mixed(colours ^ OWN)
+        finer = _sums(graph, mixed(colours), ties)
+        colours = finer if labels is None else finer + mixed(colours ^ OWN)
 
 
-def colours_at(graph: csr_array, depth: int, labels: Ints | None = None) -> Hashes:
+def colours_at(graph: csr_array, depth: int, labels: Ints | None = None, ties: Hashes | None = None) -> Hashes:
     """H_depth of each node, [n]; arguments as in `refinements`. Time and memory are O(depth m) and O(n + BLOCK)."""
-    rounds = refinements(graph, labels)
+    rounds = refinements(graph, labels, ties)
     for _ in range(depth):
         next(rounds)
     return next(rounds)
 
 
-def stable_colours(graph: csr_array, labels: Ints | None = None, rounds: int | None = None) -> tuple[Hashes, int]:
+def stable_colours(
+    graph: csr_array, labels: Ints | None = None, rounds: int | None = None, ties: Hashes | None = None
+) -> tuple[Hashes, int]:
     """Refines until no class of equal nodes splits any more: the coarsest equitable partition.
 
     No automorphism moves a node out of its class, so a class is no smaller than the node's orbit.
@@ -78,11 +82,12 @@ def stable_colours(graph: csr_array, labels: Ints | None = None, rounds: int | N
         graph: adjacency [n, n].
         labels: as in `refinements`.
         rounds: at most so many. Real networks need about ten; a path of n nodes needs n / 2.
+        ties: as in `refinements`.
 
     Returns:
         H_T of each node [n], and T, the first depth that H_{T+1} does not refine.
     """
-    finer_and_finer = refinements(graph, labels)
+    finer_and_finer = refinements(graph, labels, ties)
     found = next(finer_and_finer)
     before = classes(found)
     for depth, finer in enumerate(finer_and_finer):
@@ -117,7 +122,7 @@ def unique_share(colours: NDArray[np.generic]) -> float:
     return float((sizes == 1).sum() / max(len(colours), 1))
 
 
-def _mixed(values: Hashes) -> Hashes:
+def mixed(values: Hashes) -> Hashes:
     """A fixed bijection that looks random: the finaliser of SplitMix64 (Steele, Lea and Flood 2014, figure 16)."""
     mixed = values + STEP
     mixed ^= mixed >> np.uint64(30)
@@ -128,15 +133,18 @@ def _mixed(values: Hashes) -> Hashes:
     return mixed
 
 
-def _sums(graph: csr_array, values: Hashes) -> Hashes:
-    """The sum over each node's neighbours modulo 2^64, 0 where there is none."""
+def _sums(graph: csr_array, values: Hashes, ties: Hashes | None = None) -> Hashes:
+    """The sum over each node's neighbours modulo 2^64, 0 where there is none; with ties of edges and neighbours."""
     start, neighbours = graph.indptr, graph.indices
     cuts = np.searchsorted(start, np.arange(0, len(neighbours), BLOCK))
     sums: Hashes = np.zeros(len(values), dtype=np.uint64)
     for first, last in pairwise(np.unique([0, *cuts, len(values)])):
         begin, end = start[first], start[last]
         running = np.zeros(end - begin + 1, dtype=np.uint64)
-        np.cumsum(values[neighbours[begin:end]], out=running[1:])  # differences stay right where it wraps around
+        near = values[neighbours[begin:end]]
+        if ties is not None:
+            near = mixed(near + ties[begin:end])
+        np.cumsum(near, out=running[1:])  # differences stay right where it wraps around
         sums[first:last] = np.diff(running[start[first : last + 1] - begin])
     return sums
 

@@ -46,6 +46,25 @@ def nearest(known: Floats, seen: Floats) -> Candidates:
     return Candidates.of_keys(place, row.ravel().astype(np.int64))
 
 
+def nearest_of_key(known: Floats, seen: Floats, known_keys: Ints, seen_keys: Ints) -> Candidates:
+    """For each person the nearest of those published nodes that share its key; nobody where none does.
+
+    Args:
+        known: profiles of persons [p, q].
+        seen: profiles of published nodes [n', q].
+        known_keys: of persons [p].
+        seen_keys: of published nodes [n'].
+    """
+    place = np.unique(np.concatenate([known_keys, seen_keys]), return_inverse=True)[1]
+    every = np.concatenate([known, seen])
+    apart = 1 + 2 * float(np.ptp(every, axis=0).sum()) if len(every) else 1.0  # further than any two profiles
+    both = np.column_stack([every, apart * place])
+    mine, theirs = both[: len(known)], both[len(known) :]
+    found = nearest(mine, theirs)
+    there = np.isin(known_keys, seen_keys)
+    return Candidates(found.start, np.where(there, found.sizes, 0), found.listed)
+
+
 def backed_by(found: Candidates, other: Candidates) -> Candidates:
     """The sets of ``found``, and for persons of whom it has no candidate those of ``other``."""
     empty = found.sizes == 0

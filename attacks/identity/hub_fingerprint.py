@@ -7,7 +7,8 @@ from pydantic import Field
 
 from ...graphs.network import Ints, Network, Original
 from .colour_refinement import stable_colours, structure
-from .identity_attack import Candidates, Facts, StructuralQuery, StructuralQuerySettings, shared
+from .identity_attack import Candidates, Facts, shared
+from .valued_query import ValuedQuery, ValuedQuerySettings, in_turn
 
 SELF = -1
 """Distance of a hub to itself; 0 already says that a node is not within reach."""
@@ -15,7 +16,7 @@ TIE_ROUNDS = 50
 """Rounds of refinement to spend on ties: enough for real networks, and no n / 2 rounds on a path."""
 
 
-class HubFingerprintSettings(StructuralQuerySettings):
+class HubFingerprintSettings(ValuedQuerySettings):
     """Settings of `HubFingerprint`."""
 
     hubs: int = Field(5, ge=1, description="how many nodes of highest degree are hubs (Hay et al.: 5 or 10)")
@@ -25,12 +26,15 @@ class HubFingerprintSettings(StructuralQuerySettings):
     )
 
 
-class HubFingerprint(StructuralQuery):
+class HubFingerprint(ValuedQuery):
     """Knows each person's distances to the hubs, and takes published nodes with the same ones for candidates.
 
     It finds the hubs in the published network by their degree; among nodes of one degree those of the smaller
     colour (`colour_refinement`) come first, which depends on no id, and only then the smaller id. Nodes of one
     colour are nearly always images of each other, but where two such nodes tie, fingerprints may fail to match.
+
+    Where weights or types of edges are published, a candidate also has the same values at its own edges
+    (``values``); where no node has both, these alone count, and then the fingerprint alone.
 
     In a closed world a candidate has the same fingerprint. In an open one it needs to agree where a person's
     distance is known, so persons out of reach of all hubs may be anybody.
@@ -49,7 +53,7 @@ class HubFingerprint(StructuralQuery):
     def learn(self, original: Original, rng: np.random.Generator) -> Facts:
         """The fingerprint of each person, [p, h]."""
         found = fingerprints(original.network, self.settings.hubs, self.settings.depth)
-        return {"fingerprints": found[: original.people]}
+        return {"fingerprints": found[: original.people], **self.learned_values(original)}
 
     def candidates(self, published: Network, facts: Facts, seeds: Ints, rng: np.random.Generator) -> Candidates:
         known = facts["fingerprints"]
@@ -58,7 +62,13 @@ class HubFingerprint(StructuralQuery):
                 np.zeros(len(known), dtype=np.int64), np.zeros(published.nodes, dtype=np.int64)
             )
         seen = fingerprints(published, self.settings.hubs, self.settings.depth)
-        return (closed_world if self.settings.world == "closed" else open_world)(known, seen)
+        alike = closed_world if self.settings.world == "closed" else open_world
+        keys, same = self.compared_values(published, facts), alike(known, seen)
+        if keys is None:
+            return same
+        place = 1 + np.unique(np.concatenate(keys), return_inverse=True)[1]  # 0 would be unknown
+        mine, theirs = np.split(place[:, None], [len(known)])
+        return in_turn(alike(np.column_stack([known, mine]), np.column_stack([seen, theirs])), keys, same)
 
 
 def hubs_of(network: Network, count: int) -> Ints:

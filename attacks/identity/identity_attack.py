@@ -106,6 +106,10 @@ class IdentityAttack(Attack[PersonKnowledge]):
     def learn(self, original: Original, rng: np.random.Generator) -> Facts:
         """What the adversary knows of each person [p] before the release, arrays of any shape by name."""
 
+    def says(self, facts: Facts) -> str:
+        """What it knows, for the report, given what it has learned."""
+        return self.knows
+
     def asked(self, facts: Facts) -> NDArray[np.bool_] | None:
         """The persons of whom it knows anything [p], who alone are in question; None for all."""
         return None

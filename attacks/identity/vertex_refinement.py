@@ -1,15 +1,18 @@
 """Who is who from the degrees around a person: vertex refinement queries (Hay et al. 2008)."""
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 from pydantic import BeforeValidator, Field
 
 from ...graphs.network import Floats, Ints, Network, Original
 from ...targets.messages import PUBLISHED_GRAPH
 from .colour_refinement import colours_at, stable_colours, structure
-from .degree_profiles import backed_by, degree_profiles, nearest, of_degrees
-from .identity_attack import Candidates, Facts, StructuralQuery, StructuralQuerySettings, shared
+from .degree_profiles import backed_by, degree_profiles, nearest, nearest_of_key, of_degrees
+from .edge_values import fact, tellings, usable, value_profile, valued_colours
+from .identity_attack import Candidates, Facts, shared
+from .valued_query import ValuedQuery, ValuedQuerySettings
 
 
 def _whole_or_stable(value: object) -> object:
@@ -21,7 +24,7 @@ def _whole_or_stable(value: object) -> object:
     raise ValueError("expected a whole number from 0 on, or 'stable'")
 
 
-class RefinementSettings(StructuralQuerySettings):
+class RefinementSettings(ValuedQuerySettings):
     """Settings of `Refinement`."""
 
     depth: Annotated[int | Literal["stable"], BeforeValidator(_whole_or_stable)] = Field(
@@ -36,7 +39,7 @@ class RefinementSettings(StructuralQuerySettings):
     )
 
 
-class Refinement(StructuralQuery):
+class Refinement(ValuedQuery):
     """Knows H_i of each person, and takes every published node with the same H_i for a candidate.
 
     H_0 is nothing, H_1(x) the degree, H_i(x) the multiset of H_{i-1} of x's neighbours. What any knowledge of a
@@ -46,6 +49,10 @@ class Refinement(StructuralQuery):
     A defense that changes a few edges changes H_i of many nodes, and an adversary would not give up then: where no
     node fits exactly, the published nodes with the nearest degree profile (`degree_profiles`; the nearest degree
     where it knows no more) are the candidates.
+
+    Where weights or types of edges are published, every degree comes with what is known of these (``values``). A
+    person whom no node fits in all then is looked for among those with the same values at their own edges, by the
+    nearest profile, and only then among all.
 
     Keys are 64-bit hashes, see `colour_refinement` for how unlikely it is that two different ones agree. A release
     that tells numbers of edges instead of edges leaves everybody a candidate.
@@ -75,17 +82,40 @@ class Refinement(StructuralQuery):
             colours = colours_at(graph, rounds)
         known = colours[: original.people].view(np.int64)
         profile = _profiles(original.network, int(rounds))[: original.people]
-        return {"colours": known, "rounds": np.full(original.people, rounds), "profiles": profile}
+        found = {"colours": known, "rounds": np.full(original.people, rounds), "profiles": profile}
+        return found | (self._learned(original) if self.settings.depth else {})
+
+    def _learned(self, original: Original) -> dict[str, NDArray[Any]]:
+        """The same by what a release may tell of edges, [p] each."""
+        found: dict[str, NDArray[Any]] = dict(self.learned_values(original))
+        for told in tellings(original.network) if found else []:
+            network = original.network.telling(told)
+            colours, rounds = valued_colours(network, self.settings.depth, self.settings.values)
+            found[fact("colours", told)] = colours[: original.people]
+            found[fact("rounds", told)] = np.full(original.people, rounds)
+            found[fact("profiles", told)] = value_profile(network)[: original.people]
+        return found
 
     def candidates(self, published: Network, facts: Facts, seeds: Ints, rng: np.random.Generator) -> Candidates:
         people = len(facts["colours"])
         if published.counts is not None or not people:
             return shared([np.arange(published.nodes)], np.zeros(people, dtype=np.int64))
-        colours = colours_at(structure(published), int(facts["rounds"][0]))
-        same = Candidates.of_keys(facts["colours"], colours.view(np.int64))
+        told, keys = usable(published, facts, "colours"), self.compared_values(published, facts)
+        if told:
+            rounds = int(facts[fact("rounds", told)][0])
+            seen = valued_colours(published.telling(told), rounds, self.settings.values)[0]
+            same = Candidates.of_keys(facts[fact("colours", told)], seen)
+        else:
+            rounds = int(facts["rounds"][0])
+            same = Candidates.of_keys(facts["colours"], colours_at(structure(published), rounds).view(np.int64))
         if self.settings.match == "exact":
             return same
-        return backed_by(same, nearest(facts["profiles"], _profiles(published, int(facts["rounds"][0]))))
+        known, seen = facts["profiles"], _profiles(published, int(facts["rounds"][0]))
+        if keys is not None:
+            known = np.column_stack([known, facts[fact("profiles", told)]])
+            seen = np.column_stack([seen, value_profile(published.telling(told))])
+            same = backed_by(same, nearest_of_key(known, seen, *keys))
+        return backed_by(same, nearest(known, seen))
 
 
 def _profiles(network: Network, depth: int) -> Floats:

@@ -86,6 +86,9 @@ class LearnsOfPeople(Protocol):
     def learn(self, original: Original, rng: np.random.Generator) -> Mapping[str, NDArray[Any]]:
         """What it knows of each person before the release."""
 
+    def says(self, facts: Mapping[str, NDArray[Any]]) -> str:
+        """The same, given what it has learned: a network may tell it more or less."""
+
     def asked(self, facts: Mapping[str, NDArray[Any]]) -> NDArray[np.bool_] | None:
         """The persons of whom it knows anything [p]; None for all."""
 
@@ -163,7 +166,7 @@ class Identity(Game):
         left = self._in_question(attack.asked(facts), ours, known, branch(seed, "others"))
         person, own = identity_pairs(left.subjects, people, nodes)
         members = int(left.truth.sum())
-        sentence = _sentence(attack, known, people, members)
+        sentence = _sentence(attack, facts, known, people, members)
         knowledge = PersonKnowledge(
             subjects=torch.from_numpy(np.sort(identity_codes(theirs[person], image[own], people, nodes))),
             members=members,
@@ -274,8 +277,10 @@ def _renamed(original: Original, of: Literal["original", "published"], theirs: n
     return Original(network.renamed(np.concatenate([theirs, added])), original.accounts + len(added))
 
 
-def _sentence(attack: LearnsOfPeople, seeds: int, people: int, members: int) -> str:
+def _sentence(
+    attack: LearnsOfPeople, facts: Mapping[str, NDArray[Any]], seeds: int, people: int, members: int
+) -> str:
     known = f", and the published nodes of {seeds} of them" if seeds else ""
     about = f"; in question are the {members} of whom it knows anything" if members < people - seeds else ""
     when = "before the release" if attack.of == "original" else "as the published graph has it"
-    return f"knows of {people} persons, {when}, {attack.knows}{known}{about}"
+    return f"knows of {people} persons, {when}, {attack.says(facts)}{known}{about}"

@@ -88,7 +88,7 @@ class Aim:
     level: float
     runs: int
 
-    def shown(self, hits: Floats, members: int, false: Floats, others: int) -> Floats:
+    def shown(self, hits: Any, members: int, false: Any, others: int) -> Floats:
         """The epsilon to be expected of events that so many of these runs belong to, and that others do not.
 
         With the limits of Wilson, which cost less than those that the bound is made of. The confidence follows the
@@ -97,11 +97,11 @@ class Aim:
         """
         far = -float(ndtri((1 - self.level) / 2)) * np.sqrt(min(members / self.runs, 1.0)) + LUCK
         low = _wilson(hits, members, -far) - self.delta
-        found: Floats = np.log(np.maximum(low, 1e-300) / _wilson(false, others, far))
-        return np.maximum(found, 0.0)
+        found: Floats = np.maximum(np.log(np.maximum(low, 1e-300) / _wilson(false, others, far)), 0.0)
+        return found
 
 
-def _wilson(hits: Floats, runs: int, far: float) -> Floats:
+def _wilson(hits: Any, runs: int, far: float) -> Floats:
     """Limit of a share, so many deviations away from what was counted (Wilson 1927)."""
     share, wide = hits / runs, far**2 / runs
     spread = np.sqrt(share * (1 - share) / runs + wide / (4 * runs))
@@ -171,7 +171,8 @@ def _binned(i: int, bins: "Bins") -> Scores:
 
 
 def _sum_of(bins: dict[int, "Bins"], which: list[int], rows: Floats) -> Floats:
-    return np.sum([bins[i].told(rows[:, i]) for i in which], axis=0)
+    found: Floats = np.sum([bins[i].told(rows[:, i]) for i in which], axis=0)
+    return found
 
 
 @dataclass(frozen=True)
@@ -253,7 +254,7 @@ def _best_cut(one: Floats, other: Floats, aim: Aim) -> tuple[float, bool, float]
         even = np.linspace(0, len(cuts) - 1, CUTS).astype(int)
         ends = np.arange(20)
         cuts = cuts[np.unique(np.concatenate([even, ends, len(cuts) - 1 - ends]))]
-    hits, false = (float(len(part)) - np.searchsorted(np.sort(part), cuts) for part in (one, other))
+    hits, false = ((len(part) - np.searchsorted(np.sort(part), cuts)).astype(float) for part in (one, other))
     misses, right = len(one) - hits, len(other) - false
     apart = 1e-6 * np.abs(hits / len(one) - false / len(other))  # where nothing shows, the largest advantage
     up = np.maximum(aim.shown(hits, len(one), false, len(other)), aim.shown(right, len(other), misses, len(one)))

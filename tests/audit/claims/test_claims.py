@@ -108,8 +108,9 @@ def test_eight_errors_are_planted():
 def test_wrong_mechanism_is_refuted_for_every_seed(stem):
     mechanism = broken(stem, epsilon=1.0)
     assert float(mechanism.guarantee.epsilon) == 1.0
+    runs = 1500 if stem in TWICE else 400 if mechanism.gaussian else 160  # 300 show whether scores are normal
     for seed in range(SEEDS):
-        check = check_claim(mechanism, 1500 if stem in TWICE else 160, seed, level=0.99)
+        check = check_claim(mechanism, runs, seed, level=0.99)
         assert check.refuted, check.sentence()
         assert "refuted: epsilon is above" in check.sentence()
 

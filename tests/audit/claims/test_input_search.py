@@ -16,7 +16,7 @@ from gaudit.mechanisms.guarantee import Guarantee
 from gaudit.mechanisms.mechanism import Mechanism
 from gaudit.registry import find
 from support import sound_mechanisms
-from support.broken.families import counts, networks, responses, selections, tables, uploads
+from support.broken.families import counts, networks, responses, tables, uploads
 from support.broken.families.claimed import Claimed
 
 SOUND = [k for k in vars(sound_mechanisms).values() if getattr(k, "__module__", "") == sound_mechanisms.__name__]

@@ -20,7 +20,7 @@ from ...mechanisms.renyi import (
 )
 from .claim_sensitivity import couples
 from .claim_statement import Claim, Noise, Release, Statement, Training
-from .noise_accounts import exact_gaussian
+from .noise_accounts import exact_gaussian, failure_of_test
 from .sampled_noise import account_of, is_sampled, relations, renyi_drawn
 
 PRV_ERROR = 0.01
@@ -244,11 +244,21 @@ def _spent_training(release: Training, claim: Claim, share: float) -> Spent | No
 
 def delta_of(release: Release, statement: Statement) -> float:
     """The delta of one release, each time: its own, or an equal part of what the claim's delta leaves."""
-    if release.delta is not None:
-        return release.delta
-    needy = [r for r in statement.releases if r.delta is None and needs_delta(r)]
-    stated = sum(r.times * (r.delta or 0.0) for r in statement.releases)
+    if len(statement.releases) == release.times == 1 and release.delta is None:
+        return statement.claim.delta
+    own = own_delta(release)
+    if own is not None:
+        return own
+    needy = [r for r in statement.releases if own_delta(r) is None and needs_delta(r)]
+    stated = sum(r.times * (own_delta(r) or 0.0) for r in statement.releases)
     return max(0.0, statement.claim.delta - stated) / max(1, len(needy)) / release.times
+
+
+def own_delta(release: Release) -> float | None:
+    """The delta that a release states, or that a test needs; None for others."""
+    if release.delta is None and isinstance(release, Noise) and release.mechanism == "propose-test-release":
+        return failure_of_test(release)
+    return release.delta
 
 
 def needs_delta(release: Release) -> bool:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from .claim_accounts import Spent, delta_of, needs_delta, spent
+from .claim_accounts import Spent, delta_of, needs_delta, own_delta, spent
 from .claim_composition import least_together, together
 from .claim_remark import ROUNDING, Remark
 from .claim_statement import Noise, Release, Statement
@@ -53,7 +53,7 @@ def deltas(statement: Statement) -> Iterator[Remark]:
     """Deltas add up too, and Gaussian noise needs one."""
     claim, total = (
         statement.claim,
-        sum(r.times * (r.delta or 0.0) for r in statement.releases if _uses(r, statement)),
+        sum(r.times * (own_delta(r) or 0.0) for r in statement.releases if _uses(r, statement)),
     )
     needy = [release.name for release in statement.releases if needs_delta(release)]
     if needy and not claim.delta:
@@ -65,7 +65,7 @@ def deltas(statement: Statement) -> Iterator[Remark]:
         says = f"the deltas of the releases add up to {total:.3g}, claimed is {claim.delta:.3g}"
         do = "split the delta between them"
         yield Remark("delta", "wrong", "[claim]", says, do, "Dwork and Roth 2014, Theorem 3.16")
-    elif any(r.delta is None and needs_delta(r) and not delta_of(r, statement) for r in statement.releases):
+    elif any(own_delta(r) is None and needs_delta(r) and not delta_of(r, statement) for r in statement.releases):
         says = f"cannot be judged: releases that state a delta leave nothing of it for others ({', '.join(needy)})"
         do = "say the delta of each release, and claim their sum"
         yield Remark("delta", "doubt", "[claim]", says, do, "Dwork and Roth 2014, Theorem 3.16")
@@ -74,7 +74,7 @@ def deltas(statement: Statement) -> Iterator[Remark]:
 def _uses(release: Release, statement: Statement) -> bool:
     """Whether a delta that is stated is needed: noise that keeps its epsilon with delta 0 does without."""
     if not isinstance(release, Noise) or needs_delta(release):
-        return True
+        return release.delta is not None or release.times > 1 or len(statement.releases) > 1
     kept, epsilon = account_of(release, statement.claim.adjacency), statement.claimed_of(release)
     return kept is None or epsilon is None or kept.sound(0.0) > epsilon * (1 + ROUNDING)
 

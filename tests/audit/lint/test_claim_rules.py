@@ -658,6 +658,16 @@ def test_repeated_releases_of_new_kinds_add_up(name):
     assert found(changed(stated, claim__epsilon=epsilon), "wrong") == {"budget"}
 
 
+def test_a_test_takes_of_delta_what_it_needs_and_no_equal_part():
+    """Its mistake has a probability of 3.1e-6; the Gaussian releases beside it share the rest of 1e-5."""
+    stated = changed(RIGHT["tested_first"](), claim__epsilon=40.0)
+    for index in range(4):
+        facts = {"mechanism": "gaussian", "sensitivity": 1, "norm": "L2", "scale": 1}
+        stated["noise"].append({"name": f"sum {index}", **facts, **FRESH})
+    assert found(stated, "wrong") == set()
+    assert found(changed(stated, claim__delta=3e-6), "wrong") == {"delta"}
+
+
 def test_a_delta_that_no_noise_needs_is_not_counted():
     stated = changed(laplace(), noise__delta=1e-3)
     assert found(stated, "wrong") == set()

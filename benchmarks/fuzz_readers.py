@@ -43,7 +43,7 @@ PATIENCE = 20
 """Seconds for one file."""
 GROWTH = 2 << 30
 """Bytes by which a process may grow."""
-ODD = (
+ODD: tuple[Any, ...] = (
     *(None, True, -1, 0, 2**31, 2**63, 2**64, 10**30, 0.5, -0.0, 1e308, "", "x", "\u202e\u0000\n", "a" * 5000),
     *([], {}, [[]], {"a": {}}, [1, "a", None], "module:Class", "payload:Attack", "none", "NaN", "../../etc/passwd"),
 )

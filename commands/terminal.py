@@ -68,8 +68,11 @@ class GuardedGroup(click.Group):
 
 
 def console() -> "Console":
-    """For results; files and pipes have no width of their own, and tables must not be squeezed there."""
+    """For results; files and pipes have no width of their own, and tables must not be squeezed there.
+
+    Text is shown as it is: names from files are no markup.
+    """
     from rich.console import Console
 
-    screen = Console()
-    return screen if screen.is_terminal else Console(width=140)
+    screen = Console(markup=False)
+    return screen if screen.is_terminal else Console(width=140, markup=False)

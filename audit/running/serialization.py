@@ -195,12 +195,14 @@ def _result(header: dict[str, Any], arrays: dict[str, np.ndarray], trust_code: b
 def _trial_plan(content: dict[str, Any], trust_code: bool) -> TrialPlan:
     attacks = tuple(_read_attack_plan(a, trust_code) for a in content["attacks"])
     kept = DefenseFacts.read(content["defense"], content.get("kept"), trust_code)
-    return _of(TrialPlan)({**content, "attacks": attacks, "kept": kept})
+    made: TrialPlan = _of(TrialPlan)({**content, "attacks": attacks, "kept": kept})
+    return made
 
 
 def _read_attack_plan(content: dict[str, Any], trust_code: bool) -> AttackPlan:
     kept = AttackFacts.read(content["name"], content.get("kept"), trust_code)
-    return _of(AttackPlan)({**content, "kept": kept})
+    made: AttackPlan = _of(AttackPlan)({**content, "kept": kept})
+    return made
 
 
 def _read_attacked(content: dict[str, Any], arrays: dict[str, np.ndarray], trust_code: bool) -> Attacked:

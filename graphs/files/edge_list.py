@@ -143,7 +143,7 @@ def _text(path: Path) -> bytes:
     return raw
 
 
-def _read(stream: IO[bytes], path: Path) -> bytes:
+def _read(stream: io.BufferedIOBase, path: Path) -> bytes:
     """The content, in parts: a small packed file may hold gigabytes, which are refused before they are there."""
     parts: list[bytes] = []
     size = rows = 0

@@ -139,3 +139,15 @@ def test_errors_quote_little(gaudit, tmp_path):
         assert line.isprintable()
         assert "x" * 121 not in line
         assert len(line) < 1600
+
+
+def test_names_in_a_transcript_are_no_markup(inspected, graph, recorded, tmp_path):
+    """A name that a terminal would read as markup is shown as it is."""
+    raw = recorded.read_bytes()
+    size = int.from_bytes(raw[:8], "little")
+    header = raw[8 : 8 + size].replace(b"condensed-graph", b"[red][/x]-graph")
+    path = tmp_path / "run.safetensors"
+    path.write_bytes(len(header).to_bytes(8, "little") + header + raw[8 + size :])
+    result = inspected(graph, "--transcript", path)
+    assert result.exit_code == 0, result.output
+    assert "[red][/x]-graph" in result.stdout

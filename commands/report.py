@@ -30,8 +30,8 @@ ENDINGS = {"md": "markdown"}
     "--format",
     "format_",
     metavar="NAME",
-    help="html (one file, no script, no network), markdown, json, csv, or another that is installed (gaudit list "
-    "formats). Default: by FILE's ending, else html.",
+    help="html (one file, no script, no network), markdown, json, csv, timings, or another that is installed "
+    "(gaudit list formats). Default: by FILE's ending, else html.",
 )
 @click.option(
     "--records",

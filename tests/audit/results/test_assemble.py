@@ -36,7 +36,7 @@ def parts(leaks=None, **how) -> tuple[Plan, Grid, dict[str, TrialResult]]:
 
 
 def audit_of(plan, grid, results, failures=None) -> Audit:
-    return assemble(Content(plan, grid, results, failures or {}, {}, 0.0))
+    return assemble(Content(plan, grid, results, failures or {}, {}, {}))
 
 
 def failed(audit: Audit) -> list[tuple[str, str]]:

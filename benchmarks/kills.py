@@ -104,8 +104,8 @@ class Killing:
     def ledger(self) -> Path:
         return self.folder / f"{len(self.whole)}.db"
 
-    def _start(self, kill: Callable[[int], object] | None) -> None:
-        """Runs the audit; ``kill`` is called again and again after random pauses in the middle of trials."""
+    def _start(self, kill: Callable[[int], bool] | None) -> None:
+        """Runs the audit; ``kill`` is called after random pauses in the middle of trials, until it is done."""
         for mark in self._marks():
             mark.unlink()
         child = os.fork()
@@ -116,7 +116,8 @@ class Killing:
             time.sleep(PAUSE)
             if kill is not None and self._in_hand():
                 time.sleep(self.draw.uniform(0, self.longest))
-                kill(child)
+                if kill(child):
+                    kill = None
         self._count()
         if ended[1] == 0:
             self.whole.append(self.ledger)
@@ -139,19 +140,20 @@ class Killing:
             self.noted[self.ledger.name, key] += 1
         keys.unlink(missing_ok=True)
 
-    def _kill_audit(self, child: int) -> None:
+    def _kill_audit(self, child: int) -> bool:
         self.midst += bool(self._in_hand())
         with_all = self.killed % 2 == 1
         (os.killpg if with_all else os.kill)(child, signal.SIGKILL)
         self.killed += 1
         for place in Path("/dev/shm").glob(f"*loky-{child}-*") if with_all else ():
             place.unlink()  # nobody is left who could
+        return True
 
-    def _kill_worker(self) -> None:
-        """The worker may have ended its trial in the meantime: then there is nobody to kill."""
+    def _kill_worker(self) -> bool:
+        """Kills one, if none has ended its trial in the meantime; others may follow in the same audit."""
         found = self._in_hand()
         if not found:
-            return
+            return False
         before = self._rows()
         os.kill(self.draw.choice(found), signal.SIGKILL)
         self.killed += 1
@@ -159,6 +161,7 @@ class Killing:
         end = time.monotonic() + 600
         while self._rows() == before and time.monotonic() < end:  # nobody kills one trial thrice
             time.sleep(PAUSE)
+        return False
 
     def _rows(self) -> int:
         with Ledger(self.ledger) as ledger:

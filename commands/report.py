@@ -35,7 +35,7 @@ ENDINGS = {"md": "markdown"}
     "--format",
     "format_",
     metavar="NAME",
-    help="html (one file, no network), markdown, json, csv, or another that is installed (gaudit list "
+    help="html (one file, no network), markdown, json, csv, timings, or another that is installed (gaudit list "
     "formats). Default: by FILE's ending, html where it has none.",
 )
 @click.option(

@@ -12,6 +12,7 @@ import sqlite3
 import tempfile
 import time
 import traceback
+import tracemalloc
 from collections.abc import Callable, Iterator
 from contextlib import closing, suppress
 from dataclasses import replace
@@ -32,6 +33,7 @@ from gaudit.audit.running.serialization import dumps
 from gaudit.audit.running.trial import run_trial
 from gaudit.errors import InputError
 from gaudit.reports.formats.exports import as_json
+from support.audits import parts
 
 CONTENT = {
     "datasets": ["karate"],
@@ -631,3 +633,27 @@ def test_a_first_schema_that_fails_leaves_a_file_that_can_be_used(tmp_path, monk
     monkeypatch.undo()
     with Ledger(path, write=True) as ledger:
         assert ledger.done() == set()
+
+
+def test_memory_does_not_grow_with_the_number_of_trials(tmp_path):
+    """Guesses stay in the file until they are gone through."""
+    peaks = [_peak(tmp_path / f"{seeds}.db", seeds) for seeds in (2, 20)]
+    assert peaks[1] < 1.5 * peaks[0]
+
+
+def _peak(path: Path, seeds: int) -> int:
+    """Bytes held at most while all guesses of an audit, with 20,000 non-members in each trial, are gone through."""
+    plan, grid, results = parts({("none", None): (1.5, 0.8)}, seeds=seeds, others=20_000)
+    with Ledger(path, write=True) as ledger:
+        ledger.begin(plan, grid)
+        for task in grid.tasks:
+            ledger.note_result(task.key, dumps(results[task.key]), 1.0)
+    del results
+    tracemalloc.start()
+    try:
+        with Ledger(path) as ledger:
+            content = ledger.content()
+            assert sum(attacked.judged.truth.sum() for r in content.results.values() for attacked in r.attacked)
+        return tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()

@@ -46,8 +46,8 @@ def report_command(ledger_file: Path, output: Path | None, format_: str | None, 
 
     Example: gaudit report audit.db -o report.html
     """
-    writer = _writer(format_ or _by_ending(output))
     check_outputs([output, records], [ledger_file])
+    writer = _writer(format_ or _by_ending(output))
     from ..audit.results.assemble import read_audit
 
     audit = read_audit(ledger_file)

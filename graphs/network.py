@@ -120,7 +120,8 @@ class Network:
         pairs = distinct(self.codes)
         sums: Floats | None = None
         if weights is not None:
-            sums = np.bincount(np.searchsorted(pairs, self.codes), weights, minlength=len(pairs))
+            sums = np.zeros(len(pairs))
+            np.add.at(sums, np.searchsorted(pairs, self.codes), weights)
         return Network(self.nodes, np.stack(ends(pairs, self.nodes)), sums, groups=self.groups)
 
     def igraph(self) -> Any:

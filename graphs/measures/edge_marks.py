@@ -36,8 +36,9 @@ def unique_shares(network: Network, people: int) -> dict[str, float]:
 
 def _sums(network: Network, weights: Floats) -> Floats:
     """Of the weights at each node, to `DIGITS` digits of the largest, [n]."""
-    one, other = (np.bincount(end, weights, minlength=network.nodes) for end in network.edges)
-    sums: Floats = one + other
+    sums = np.zeros(network.nodes)
+    for end in network.edges:
+        np.add.at(sums, end, weights)
     most = np.abs(weights).max(initial=0) * max(int(network.degrees.max(initial=0)), 1)
     return np.round(sums, DIGITS - int(np.ceil(np.log10(most)))) if most else sums
 

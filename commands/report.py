@@ -71,8 +71,8 @@ def report_command(
 
     Example: gaudit report audit.db -o report.html
     """
-    writer = _writer(format_ or _by_ending(output))
     check_outputs([output, records], [ledger_file, *([] if against is None else [against])])
+    writer = _writer(format_ or _by_ending(output))
     named = date_of(date, os.environ.get("SOURCE_DATE_EPOCH"))
     from ..audit.results.assemble import read_audit
 

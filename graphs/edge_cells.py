@@ -53,7 +53,8 @@ def like_in_cell(cell: Ints, new: Ints, rng: np.random.Generator) -> Ints:
     """For each new edge the position of a random old one of its cell, [new]."""
     sizes = np.bincount(cell)
     first = np.cumsum(sizes) - sizes
-    return np.argsort(cell, kind="stable")[first[new] + rng.integers(sizes[new])]
+    positions: Ints = np.argsort(cell, kind="stable")[first[new] + rng.integers(sizes[new])]
+    return positions
 
 
 def _even(items: int, cells: int) -> Ints:

@@ -117,9 +117,11 @@ class Network:
         weights = self.weights if "weights" in keep else None
         if self.types is None or "types" in keep:
             return self if weights is self.weights else replace(self, weights=None)
-        pairs, sums = distinct(self.codes), None
+        pairs = distinct(self.codes)
+        sums: Floats | None = None
         if weights is not None:
-            sums = np.bincount(np.searchsorted(pairs, self.codes), weights, minlength=len(pairs))
+            sums = np.zeros(len(pairs))
+            np.add.at(sums, np.searchsorted(pairs, self.codes), weights)
         return Network(self.nodes, np.stack(ends(pairs, self.nodes)), sums, groups=self.groups)
 
     def igraph(self) -> Any:
@@ -170,7 +172,7 @@ class Network:
             weights = medians(weights, cell)[np.concatenate([cell, joined])]
         else:
             like = rng.integers(self.size, size=len(new)) if self.size else np.empty(0, dtype=np.int64)
-            weights = None if weights is None else np.concatenate([weights, self.weights[like]])
+            weights = None if self.weights is None else np.concatenate([self.weights[stays], self.weights[like]])
         types = None if self.types is None else np.concatenate([self.types[stays], self.types[like]])
         one, other = np.concatenate([kept, ends(new, count)], axis=1)
         return Network.from_edges(count, one, other, weights, types)

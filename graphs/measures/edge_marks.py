@@ -1,5 +1,7 @@
 """Whom the weights and types of their edges tell apart."""
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -20,7 +22,7 @@ def unique_shares(network: Network, people: int) -> dict[str, float]:
         people: nodes that count, the first ones; those behind them are only there to be mistaken for somebody.
     """
     weights, types = network.weights, network.types
-    keys: dict[str, NDArray] = {"how many neighbours they have": network.plain().degrees}
+    keys: dict[str, NDArray[Any]] = {"how many neighbours they have": network.plain().degrees}
     if weights is not None:
         values = np.unique(weights, return_inverse=True)[1]
         keys["the sum of their weights"] = _sums(network, weights)
@@ -34,7 +36,9 @@ def unique_shares(network: Network, people: int) -> dict[str, float]:
 
 def _sums(network: Network, weights: Floats) -> Floats:
     """Of the weights at each node, to `DIGITS` digits of the largest, [n]."""
-    sums = sum(np.bincount(end, weights, minlength=network.nodes) for end in network.edges)
+    sums = np.zeros(network.nodes)
+    for end in network.edges:
+        np.add.at(sums, end, weights)
     most = np.abs(weights).max(initial=0) * max(int(network.degrees.max(initial=0)), 1)
     return np.round(sums, DIGITS - int(np.ceil(np.log10(most)))) if most else sums
 
@@ -51,7 +55,7 @@ def _multisets(network: Network, labels: Ints) -> NDArray[np.uint64]:
     return keys
 
 
-def _alone(keys: NDArray) -> NDArray[np.bool_]:
+def _alone(keys: NDArray[Any]) -> NDArray[np.bool_]:
     """Which keys occur once, [n]."""
     _, place, times = np.unique(keys, return_inverse=True, return_counts=True)
     alone: NDArray[np.bool_] = times[place] == 1

@@ -17,6 +17,12 @@ from .written_settings import read_defense, read_pairs
 @click.option("--set", "settings", multiple=True, metavar="KEY=VALUE", help="Any setting of the defense.")
 @click.option("-o", "--output", "destination", type=click.Path(path_type=Path), required=True, metavar="FILE")
 @click.option("--rename", is_flag=True, help="Write random numbers instead of the file's ids, in their order.")
+@click.option(
+    "--keep",
+    multiple=True,
+    type=click.Choice(["weights", "types"]),
+    help="Publish these of edges too; they are dropped otherwise, and times always.",
+)
 @click.option("--merge-directions", "merge", is_flag=True, help="Take a directed graph as an undirected one.")
 @click.option("--no-utility", is_flag=True, help="Do not measure what is kept (faster).")
 @click.option("--seed", type=click.IntRange(0), help="Repeats a result; who knows it can undo what was random.")
@@ -28,6 +34,7 @@ def anonymise_command(
     settings: tuple[str, ...],
     destination: Path,
     rename: bool,
+    keep: tuple[str, ...],
     merge: bool,
     no_utility: bool,
     seed: int | None,
@@ -35,8 +42,9 @@ def anonymise_command(
     """Anonymise a graph file, check the guarantee on the result, and say what changed.
 
     Formats by ending: .txt, .tsv, .csv, .edges (each also .gz), .npz, .graphml. The ids of the file, and
-    the order of its nodes, are kept unless --rename is given: rename before you publish. Without --seed the
-    randomness is fresh each time.
+    the order of its nodes, are kept unless --rename is given: rename before you publish. Weights and types of
+    edges are dropped unless --keep names them, and times always. Without --seed the randomness is fresh each
+    time.
 
     Example: gaudit anonymize graph.txt --defense k-degree --k 10 -o out.txt
     """
@@ -46,7 +54,7 @@ def anonymise_command(
     name, own = read_defense(defense)
     asked = _said_once(own, read_pairs(settings), {} if k is None else {"k": k})
     check_outputs([destination], [source])
-    request = AnonymiseRequest(source, destination, name, asked, rename, merge, not no_utility, seed)
+    request = AnonymiseRequest(source, destination, name, asked, rename, keep, merge, not no_utility, seed)
     screen = console()
     with screen.status(f"{name} on {source.name}"):
         done = anonymise(request)
@@ -57,10 +65,14 @@ def anonymise_command(
     if done.verified is not None:
         line = f"Verified on the output: {done.verified.guarantee} ({done.verified.detail})"
         screen.print(line, highlight=False, soft_wrap=True, style="bold", markup=False)
+        for line in filter(None, (done.verified.knowledge, done.verified.note)):
+            screen.print(line, highlight=False, soft_wrap=True, markup=False)
     elif done.promise is not None:
         screen.print(done.promise.sentence(), highlight=False, soft_wrap=True, style="bold", markup=False)
     else:
         screen.print(f"No guarantee: {name} changes the graph and promises nothing.", highlight=False, markup=False)
+    if done.scope and (done.verified is not None or done.promise is not None):
+        screen.print(done.scope, highlight=False, markup=False)
     if done.kept:
         screen.print(kept_lines(done.kept))
     if seed is not None:

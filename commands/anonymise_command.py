@@ -8,14 +8,16 @@ from typing import Any
 import numpy as np
 
 from ..errors import InputError
-from ..graphs.files.network_file import ReadNetwork, read_network, write_network
+from ..graphs.files.network_file import ReadNetwork, check_destination, read_network, write_network
 from ..graphs.measures.utility import Kept, utility_of
-from ..graphs.network import Network, Verified, changes
+from ..graphs.network import Ints, Network, Verified, changes
 from ..mechanisms.guarantee import Guarantee
 from ..randomness import branch
 from ..registry import find, registered
 from ..targets.defense import Defense
+from .edge_marks import marks_lines
 
+UNDIRECTED = "It speaks of the undirected graph: directions of edges are not published."
 MOST_LISTED = 20
 """Names that are printed of types, or of attributes."""
 
@@ -30,6 +32,7 @@ class AnonymiseRequest:
         defense: name of a defense that changes a published graph.
         settings: of the defense.
         rename: random numbers instead of the file's ids, and nodes and edges in the order of these.
+        keep: what of edges is published besides their ends: "weights", "types".
         merge: take a directed graph as an undirected one.
         measure: also what is kept of the structure.
         seed: root of all randomness; fresh without one.
@@ -40,6 +43,7 @@ class AnonymiseRequest:
     defense: str
     settings: dict[str, Any]
     rename: bool = False
+    keep: tuple[str, ...] = ()
     merge: bool = False
     measure: bool = True
     seed: int | None = None
@@ -47,7 +51,10 @@ class AnonymiseRequest:
 
 @dataclass(frozen=True)
 class Anonymised:
-    """What came of it: lines about the input, what changed, the checked guarantee, what is kept."""
+    """What came of it: lines about input and output, what changed, the checked guarantee, what is kept.
+
+    ``scope`` is what a reader must know of any guarantee here: which graph it speaks of.
+    """
 
     remarks: tuple[str, ...]
     changed: str
@@ -55,6 +62,7 @@ class Anonymised:
     promise: Guarantee | None
     verified: Verified | None
     kept: tuple[Kept, ...]
+    scope: str = ""
 
 
 def anonymise(request: AnonymiseRequest) -> Anonymised:
@@ -64,40 +72,72 @@ def anonymise(request: AnonymiseRequest) -> Anonymised:
         InputError: the input is unusable, the defense does not exist or does not fit, or its guarantee does not
             hold on the result, of which nothing is written then.
     """
-    made = graph_defense(request.defense, request.settings)
+    kind = graph_defense(request.defense)
+    check_destination(request.destination, kind.publishes)
     read = read_network(request.source, directed="merge" if request.merge else "refuse")
+    made = kind(**_by_number(request.settings, read.type_names))
+    before = read.network.telling(_told(request, kind, read.network))
     seed = np.random.SeedSequence(request.seed)
-    after = made.on_graph(read.network, branch(seed, "defense"))
-    verified = made.verify(read.network, after)
+    after = made.on_graph(before, branch(seed, "defense"))
+    verified = made.verify(before, after)
     if verified is not None and not verified.holds:
         raise InputError(
             f"{request.defense}: the result does not keep its guarantee ({verified.guarantee}: {verified.detail}), "
             "nothing was written: try other settings"
         )
+    names = () if before.types is None else read.type_names
     if request.rename:
-        renamed, type_names = _renamed(after, read.type_names, branch(seed, "names"))
+        renamed, type_names = _renamed(after, names, branch(seed, "names"))
         write_network(renamed, request.destination, type_names=type_names)
     else:
-        write_network(after, request.destination, read.ids, read.type_names)
+        write_network(after, request.destination, read.ids, names)
     promise, kept = made.promise(), tuple[Kept, ...]()
     if request.measure and after.counts is None:
-        kept = utility_of(read.network, after, np.random.default_rng(branch(seed, "utility")))
+        kept = utility_of(before, after, np.random.default_rng(branch(seed, "utility")))
     return Anonymised(
-        _remarks(read, promise),
-        changes(read.network, after),
+        (*_remarks(read, names, promise), *marks_lines(read.network, before, after)),
+        changes(before, after),
         made.guarantee,
         promise,
         verified,
         kept,
+        UNDIRECTED if read.dropped.merged else "",
     )
 
 
-def _remarks(read: ReadNetwork, promise: Guarantee | None) -> tuple[str, ...]:
+def _told(request: AnonymiseRequest, kind: type[Defense], network: Network) -> set[str]:
+    """What is published of edges besides their ends.
+
+    Raises:
+        InputError: something was asked for that the file does not tell.
+    """
+    for name in request.keep:
+        if getattr(network, name) is None:
+            raise InputError(f"--keep {name}: {request.source} tells no {name} of edges: leave the option out")
+    return {*request.keep, *kind.publishes}
+
+
+def _by_number(settings: dict[str, Any], names: Sequence[str]) -> dict[str, Any]:
+    """The settings with a type of edges that is called by its name called by its number.
+
+    Raises:
+        InputError: no type has that name.
+    """
+    name = settings.get("sensitive")
+    if not isinstance(name, str):
+        return settings
+    if name not in names:
+        known = _listed([f"{called} ({k})" for k, called in enumerate(names)]) or "none, edges have no types"
+        raise InputError(f"sensitive={name}: no type of edges has this name, the types of this file are: {known}")
+    return settings | {"sensitive": names.index(name)}
+
+
+def _remarks(read: ReadNetwork, types: Sequence[str], promise: Guarantee | None) -> tuple[str, ...]:
     """What a reader of the result must know of the input."""
     told = (
         read.dropped.sentence,
         _not_written(read),
-        _types_by_number(read.type_names),
+        _types_by_number(types),
         _told_by_nodes(promise, read.unlisted),
     )
     return tuple(filter(None, told))
@@ -132,8 +172,8 @@ def _told_by_nodes(promise: Guarantee | None, unlisted: int) -> str:
     )
 
 
-def graph_defense(name: str, settings: dict[str, Any]) -> Defense:
-    """A defense that changes a published graph.
+def graph_defense(name: str) -> type[Defense]:
+    """A kind of defense that changes a published graph.
 
     Raises:
         InputError: there is none of this name, or it acts elsewhere.
@@ -142,7 +182,7 @@ def graph_defense(name: str, settings: dict[str, Any]) -> Defense:
     if "on_graph" not in kind.hooks():
         known = ", ".join(n for n in registered("defenses") if "on_graph" in find("defenses", n).hooks())
         raise InputError(f"the defense '{name}' does not change a graph: these do: {known}")
-    return kind(**settings)
+    return kind
 
 
 def _renamed(
@@ -153,8 +193,17 @@ def _renamed(
     Nodes and edges stand in the order of the new numbers. In the source's order they could be told by counting,
     whatever they are called; that of the types tells which edges came first.
     """
-    if network.types is not None and network.counts is None and type_names:  # counts speak of types by number
+    if type_names:
         order = sorted(range(len(type_names)), key=type_names.__getitem__)
-        network = replace(network, types=np.argsort(order)[network.types])
+        network = _retyped(network, np.argsort(order))
         type_names = tuple(type_names[k] for k in order)
     return network.renamed(np.random.default_rng(seed).permutation(network.nodes)), type_names
+
+
+def _retyped(network: Network, new: Ints) -> Network:
+    """The network with type i called ``new[i]``, in its edges or its counts."""
+    if network.counts is not None:
+        counts = network.counts.copy()
+        counts[:, 2] = new[counts[:, 2]]
+        return replace(network, counts=counts[np.lexsort(counts.T[2::-1])])
+    return network if network.types is None else replace(network, types=new[network.types])

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from ..errors import InputError
 from ..output_files import check_outputs, write
 from ..registry import find, registered
 from .terminal import clear_errors
@@ -31,7 +32,7 @@ ENDINGS = {"md": "markdown"}
     "format_",
     metavar="NAME",
     help="html (one file, no script, no network), markdown, json, csv, or another that is installed (gaudit list "
-    "formats). Default: by FILE's ending, else html.",
+    "formats). Default: by FILE's ending, html where it has none.",
 )
 @click.option(
     "--records",
@@ -46,9 +47,9 @@ def report_command(ledger_file: Path, output: Path | None, format_: str | None, 
     Example: gaudit report audit.db -o report.html
     """
     check_outputs([output, records], [ledger_file])
+    writer = _writer(format_ or _by_ending(output))
     from ..audit.results.assemble import read_audit
 
-    writer = _writer(format_ or _by_ending(output))
     audit = read_audit(ledger_file)
     text = writer(audit)
     if output is None:
@@ -64,9 +65,19 @@ def report_command(ledger_file: Path, output: Path | None, format_: str | None, 
 
 
 def _by_ending(output: Path | None) -> str:
+    """The format that a file's ending stands for; html where it has none.
+
+    Raises:
+        InputError: no format has that ending.
+    """
     ending = "" if output is None else output.suffix.lower().removeprefix(".")
     name = ENDINGS.get(ending, ending)
-    return name if name in registered("formats") else "html"
+    if name and name not in registered("formats"):
+        known = ", ".join(sorted({*registered("formats"), *ENDINGS} - {*ENDINGS.values()}))
+        raise InputError(
+            f"{output}: no report format has the ending .{ending}: choose one of {known}, or name one with --format"
+        )
+    return name or "html"
 
 
 def _writer(format_: str) -> "Callable[[Audit], str]":

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from .edge_cells import like_in_cell, medians, shared_cells
 from .pair_codes import codes, distinct, ends, listed
 
 if TYPE_CHECKING:
@@ -116,9 +117,11 @@ class Network:
         weights = self.weights if "weights" in keep else None
         if self.types is None or "types" in keep:
             return self if weights is self.weights else replace(self, weights=None)
-        pairs, sums = distinct(self.codes), None
+        pairs = distinct(self.codes)
+        sums: Floats | None = None
         if weights is not None:
-            sums = np.bincount(np.searchsorted(pairs, self.codes), weights, minlength=len(pairs))
+            sums = np.zeros(len(pairs))
+            np.add.at(sums, np.searchsorted(pairs, self.codes), weights)
         return Network(self.nodes, np.stack(ends(pairs, self.nodes)), sums, groups=self.groups)
 
     def igraph(self) -> Any:
@@ -138,13 +141,21 @@ class Network:
         )
         return replace(moved, counts=self.counts)
 
-    def with_edges(self, pairs: Ints, rng: np.random.Generator, nodes: int | None = None) -> "Network":
-        """The network with other edges: those that stay keep weight and type, new ones draw theirs from all edges.
+    def with_edges(
+        self, pairs: Ints, rng: np.random.Generator, nodes: int | None = None, hidden: bool = True
+    ) -> "Network":
+        """The network with other edges: those that stay keep their type, new ones have that of a random edge.
+
+        Where edges have weights, all of them are rounded so that they do not tell which edges are new
+        (`edge_cells.shared_cells`), as soon as one is new and one stays; types are then those of an edge of like
+        weight.
 
         Args:
             pairs: codes of the ends that shall be linked, each once (`pair_codes.codes` with ``nodes``).
             rng: of what new edges weigh and are.
             nodes: n of the new network where nodes are added behind the old ones.
+            hidden: whether weights must not tell which edges are new; else those that stay keep theirs, and new
+                ones copy one of any edge.
 
         Returns:
             A network with exactly these pairs linked. A pair that was linked by several types stays so.
@@ -154,19 +165,17 @@ class Network:
         if self.weights is None and self.types is None:
             return Network(count, np.stack(ends(wanted, count)))
         stays, new = listed(old, wanted), wanted[~listed(wanted, old)]
-        like = rng.integers(self.size, size=len(new)) if self.size else np.empty(0, dtype=np.int64)
-
-        def drawn(values: Any) -> Any:
-            return None if values is None else np.concatenate([values[stays], values[like]])
-
-        one, other = ends(new, count)
-        return Network.from_edges(
-            count,
-            np.concatenate([self.edges[0][stays], one]),
-            np.concatenate([self.edges[1][stays], other]),
-            drawn(self.weights),
-            drawn(self.types),
-        )
+        kept, weights = self.edges[:, stays], None if self.weights is None else self.weights[stays]
+        if weights is not None and hidden and len(weights) and len(new):
+            cell, joined = shared_cells(weights, len(new), rng)
+            like = np.flatnonzero(stays)[like_in_cell(cell, joined, rng)]
+            weights = medians(weights, cell)[np.concatenate([cell, joined])]
+        else:
+            like = rng.integers(self.size, size=len(new)) if self.size else np.empty(0, dtype=np.int64)
+            weights = None if self.weights is None else np.concatenate([self.weights[stays], self.weights[like]])
+        types = None if self.types is None else np.concatenate([self.types[stays], self.types[like]])
+        one, other = np.concatenate([kept, ends(new, count)], axis=1)
+        return Network.from_edges(count, one, other, weights, types)
 
 
 @dataclass(frozen=True, eq=False)
@@ -198,11 +207,15 @@ class Verified:
         guarantee: what was checked, as a sentence without a full stop.
         holds: whether it does.
         detail: what was counted.
+        knowledge: against whose knowledge it holds, in whole sentences.
+        note: what else a reader must know of how it was reached, in whole sentences, or nothing.
     """
 
     guarantee: str
     holds: bool
     detail: str
+    knowledge: str = ""
+    note: str = ""
 
 
 def aside(network: Network) -> str:
@@ -210,6 +223,17 @@ def aside(network: Network) -> str:
     if network.types is None and network.weights is None:
         return ""
     return ", types and weights of edges aside (several edges of a pair count as one)"
+
+
+def against(known: str, network: Network) -> str:
+    """Whose knowledge a guarantee of the plain graph withstands, in sentences; ``known`` continues "who knows"."""
+    told = " and ".join(name for name in ("weights", "types") if getattr(network, name) is not None)
+    more = (
+        f" The {told} of edges are published too: somebody who knows those of a person is not covered."
+        if told
+        else ""
+    )
+    return f"This holds against somebody who knows {known}.{more}"
 
 
 def changes(before: Network, after: Network) -> str:

@@ -59,7 +59,8 @@ class Defense(Configured):
         node_wise: whether what it makes of a node follows from that node alone, by coins of its own: a private
             training on the result keeps its promise then.
         acts_on: the messages that it changes, by what they carry; None where it acts elsewhere.
-        publishes: what it tells of edges besides their ends, as its guarantee is about that: "weights", "types".
+        publishes: what its release always tells besides the ends of edges: "types", which its guarantee is about,
+            "groups", "counts".
     """
 
     kind = "defense"

@@ -42,7 +42,9 @@ def samples(attacked: Sequence[Attacked]) -> dict[str, Finding]:
 
 
 def within_one_class(attacked: Sequence[Attacked]) -> dict[str, Finding]:
-    """How far an attack on links goes beyond features where both ends are of one class."""
+    """How far an attack on links goes beyond features where both ends are of one class, if there are any."""
+    if not all("features" in a.baselines for a in attacked):
+        return {}
     same = [a.attributes["classes"] == SAME_CLASS for a in attacked]
     inside = list(zip(attacked, same, strict=True))
     if not all(set(a.judged.truth[s]) == {True, False} for a, s in inside):

@@ -10,7 +10,7 @@ from ...graphs.network import Ints, Network, Verified
 from ...settings import Settings
 from ...targets.defense import Defense
 from .summaries import counts_between
-from .summarisation import certain_links, verify_groups
+from .summarisation import IN_GROUPS, certain_links, verify_groups
 from .typed_edges import only, types_with, verify_no_edge_of_type
 
 
@@ -44,7 +44,7 @@ class ClusterEdges(Defense):
     phrase = "with edges counted between classes"
     strength = "k"
     sweep = (5, 10, 20, 50)
-    publishes = ("types",)
+    publishes = ("types", "groups", "counts")
     alternative = "random-edit"
     guarantee = (
         "every class has at least k nodes, no edge of the sensitive type is counted, and of the others only "
@@ -90,7 +90,7 @@ class ClusterEdges(Defense):
         if s.sensitive is not None:
             checks.append(verify_no_edge_of_type(after, s.sensitive))
         guarantee, detail = (words.join(getattr(c, name) for c in checks) for name, words in _JOINED)
-        return Verified(guarantee, all(c.holds for c in checks), detail)
+        return Verified(guarantee, all(c.holds for c in checks), detail, IN_GROUPS)
 
 
 _JOINED = (("guarantee", ", and "), ("detail", "; "))

@@ -1,10 +1,12 @@
 """k-automorphism: every node looks like k - 1 others, whatever is known of the structure (Zou et al. 2009)."""
 
+from dataclasses import replace
+
 import numpy as np
 from pydantic import Field
 
 from ...errors import InputError
-from ...graphs.network import Ints, Network, Verified, aside
+from ...graphs.network import Ints, Network, Verified, against, aside
 from ...graphs.pair_codes import codes, listed
 from ...settings import Settings
 from ...targets.defense import Defense
@@ -63,7 +65,7 @@ class KAutomorphism(Defense):
             f"{found.detail}, at least {fewest} of them not added; {after.plain().size / max(before.size, 1):.2f} "
             f"times as many edges, {kept} of {before.plain().size} kept"
         )
-        return Verified(found.guarantee, found.holds, detail)
+        return replace(found, detail=detail)
 
 
 def verify_k_automorphism(network: Network, k: int) -> Verified:
@@ -75,7 +77,8 @@ def verify_k_automorphism(network: Network, k: int) -> Verified:
     sizes = np.bincount(orbits(network))
     detail = f"{len(sizes)} orbits of {sizes.min(initial=network.nodes)} to {sizes.max(initial=0)} nodes"
     guarantee = f"automorphisms take every node to at least {k - 1} others{aside(network)}"
-    return Verified(guarantee, bool((sizes >= k).all()), detail)
+    known = "all of the graph's structure but its names, and looks for one person; links are not hidden"
+    return Verified(guarantee, bool((sizes >= k).all()), detail, against(known, network))
 
 
 def _renumbered(after: Network, nodes: int) -> Ints:

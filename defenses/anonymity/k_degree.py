@@ -1,13 +1,14 @@
 """k-degree anonymity: every degree occurs at least k times (Liu and Terzi 2008)."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Literal
 
 import numpy as np
 from pydantic import Field, model_validator
 
 from ...errors import InputError
-from ...graphs.network import Ints, Network, Verified, aside
+from ...graphs.network import Ints, Network, Verified, against, aside
 from ...settings import Settings
 from ...targets.defense import Defense
 from .degree_realisation import EdgeChanges, constructed, joined, nearby, spread
@@ -91,7 +92,7 @@ class KDegree(Defense):
             f"{found.detail}; {kept} of {old.size} edges kept, {new.size - kept} added; degrees changed by "
             f"{changed} in all, {least} is the least for an even sum"
         )
-        return Verified(found.guarantee, found.holds, detail)
+        return replace(found, detail=detail)
 
     def _realised(self, network: Network, wanted: Ints, rng: np.random.Generator) -> Ints | None:
         """Pairs that are linked in a network with the wanted degrees, or with others that are as anonymous."""
@@ -110,7 +111,10 @@ def verify_k_degree(network: Network, k: int) -> Verified:
     rarest = int(times.min()) if len(times) else 0
     detail = f"{len(degrees)} degrees, the rarest occurs {rarest} times"
     return Verified(
-        f"every degree occurs at least {k} times{aside(network)}", len(times) == 0 or rarest >= k, detail
+        f"every degree occurs at least {k} times{aside(network)}",
+        len(times) == 0 or rarest >= k,
+        detail,
+        against("how many neighbours each person has, and nothing else of the graph", network),
     )
 
 

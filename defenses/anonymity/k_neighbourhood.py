@@ -1,11 +1,13 @@
 """k-neighbourhood anonymity: the graph that a node's neighbours form occurs k times (Zhou and Pei 2008)."""
 
+from dataclasses import replace
+
 import numpy as np
 from pydantic import Field
 
 from ...errors import InputError
 from ...graphs.neighbourhoods import digests
-from ...graphs.network import Network, Verified, aside
+from ...graphs.network import Network, Verified, against, aside
 from ...graphs.pair_codes import codes, listed
 from ...settings import Settings
 from ...targets.defense import Defense
@@ -70,7 +72,24 @@ class KNeighbourhood(Defense):
             f"{found.detail}; {kept} of {before.plain().size} edges kept, {after.plain().size - kept} and "
             f"{after.nodes - before.nodes} nodes added"
         )
-        return Verified(found.guarantee, found.holds, detail)
+        return replace(found, detail=detail, note=self._fallback(before.plain(), after.plain()))
+
+    def _fallback(self, before: Network, after: Network) -> str:
+        """Says that the network was made k-automorphic instead, and what that cost; empty where it was not.
+
+        Nodes, or more links than ``growth`` allows, are added in no other way; fewer may be by chance.
+        """
+        from .k_automorphism import verify_k_automorphism
+
+        limit = before.size + round(self.settings.growth * before.size)
+        other = after.nodes > before.nodes or after.size > limit
+        if not other and (after.size == before.size or not verify_k_automorphism(after, self.settings.k).holds):
+            return ""
+        return (
+            "The neighbourhoods could not be made alike by themselves within the setting "
+            f"growth={self.settings.growth:g}, so the network was made k-automorphic instead, which is stronger: "
+            f"it has {after.size / max(before.size, 1):.2f} times as many edges as the original."
+        )
 
 
 def verify_k_neighbourhood(network: Network, k: int) -> Verified:
@@ -78,4 +97,5 @@ def verify_k_neighbourhood(network: Network, k: int) -> Verified:
     times = np.unique(digests(network), return_counts=True)[1]
     detail = f"{len(times)} different neighbourhoods, the rarest occurs {times.min(initial=network.nodes)} times"
     guarantee = f"every neighbourhood occurs at least {k} times{aside(network)}"
-    return Verified(guarantee, bool((times >= k).all()), detail)
+    known = "a person's neighbours and which of them are linked to each other, and nothing beyond them"
+    return Verified(guarantee, bool((times >= k).all()), detail, against(known, network))

@@ -9,6 +9,12 @@ from ...settings import Settings
 from ...targets.defense import Defense
 from .summaries import STEPS, annealed, counts_between, presence, sampled
 
+IN_GROUPS = (
+    "This holds against somebody who knows anything of the graph's structure and looks for one person: nobody is "
+    "told apart within a group. Links between groups that are linked completely are told."
+)
+"""Against whose knowledge a release of groups holds."""
+
 
 class SummarisationSettings(Settings):
     """Settings of `Summarisation`."""
@@ -26,7 +32,7 @@ class Summarisation(Defense):
     Hay et al. (VLDB 2008): among groupings the one with few graphs of these counts is searched by simulated
     annealing (see `summaries`). A node cannot be told from the others of its group, whatever is known of the
     structure around it; a link can where all or none of the pairs of two groups are linked, which `verify` counts.
-    Groups are those of all edges, counts are by type, and weights are not published.
+    Groups are those of all edges, counts are by type where types are published, and weights never are.
     """
 
     name = "summarisation"
@@ -34,6 +40,7 @@ class Summarisation(Defense):
     strength = "k"
     sweep = (2, 5, 10, 20)
     alternative = "random-edit"
+    publishes = ("groups",)
     guarantee = (
         "each node is one of at least k that nothing published tells apart (one node); of links it tells the "
         "numbers within and between groups, and all of them where two groups are linked completely"
@@ -57,6 +64,7 @@ class Summarisation(Defense):
             f"{large.guarantee}, and {same.guarantee}",
             large.holds and same.holds,
             f"{large.detail}; {same.detail}",
+            IN_GROUPS,
         )
 
 

@@ -11,6 +11,11 @@ from ...graphs.network import Floats, Ints, Network, Verified
 from ...settings import Settings
 from ...targets.defense import Defense
 
+NOT_WHO = (
+    "This holds against somebody who reads the release, and hides nobody: somebody who knows other edges of a "
+    "person, or guesses from them, is not covered."
+)
+"""Against whose knowledge the absence of a type holds."""
 Order = Literal["random", "contribution", "degree"]
 
 
@@ -99,7 +104,10 @@ class PartialEdges(Defense):
         gone = verify_no_edge_of_type(after, self.settings.sensitive)
         part = verify_removed(before, after, self.settings.sensitive, self.settings.share)
         return Verified(
-            f"{gone.guarantee}, and {part.guarantee}", gone.holds and part.holds, f"{gone.detail}; {part.detail}"
+            f"{gone.guarantee}, and {part.guarantee}",
+            gone.holds and part.holds,
+            f"{gone.detail}; {part.detail}",
+            gone.knowledge,
         )
 
 
@@ -159,7 +167,7 @@ def verify_no_edge_of_type(network: Network, sensitive: int) -> Verified:
     counts = 0 if network.counts is None else int(network.counts[network.counts[:, 2] == sensitive, 3].sum())
     bare = network.types is None and network.counts is None and network.size > 0
     detail = "edges have no types" if bare else f"{edges + counts} edges of type {sensitive}"
-    return Verified(f"no edge of type {sensitive} is told", not bare and edges + counts == 0, detail)
+    return Verified(f"no edge of type {sensitive} is told", not bare and edges + counts == 0, detail, NOT_WHO)
 
 
 def verify_removed(before: Network, after: Network, sensitive: int, share: float) -> Verified:

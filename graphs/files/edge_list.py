@@ -6,52 +6,48 @@ import io
 import math
 import re
 import zlib
-from collections.abc import Iterator, Sequence, Set
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import replace
 from pathlib import Path
-from typing import IO, Literal
+from typing import IO, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import InputError
-from ..network import Ints, Network
+from ..network import Floats, Ints, Network
+from .columns import HEADERS, MOST_COLUMNS, MOST_UNNAMED, Column, column_of, ends_of, number_of
 from .data_file import first_line
-from .rows import Rows, check_names, unfit
+from .rows import RowDirections, Rows, as_whole, check_names, unfit
 
 ENDINGS = (".txt", ".tsv", ".csv", ".edges")
 MOST_TEXT_BYTES = 2 << 30
 WRITTEN_BETWEEN = {".csv": ",", ".tsv": "\t"}
-HEADERS = {
-    ("source", "target"),
-    ("src", "dst"),
-    ("from", "to"),
-    ("fromnodeid", "tonodeid"),
-    ("node1", "node2"),
-    ("node_1", "node_2"),
-    ("id1", "id2"),
-    ("id_1", "id_2"),
-}
-"""Names of the first two columns by which a first row is known not to be an edge."""
 FEW_ROWS = 5
 """In a file of so few rows it is no wonder that none names the ids of the first one again."""
 _SKIPPED = re.compile(rb"^[ \t]*(?:[#%][^\n]*)?(?:\n|\Z)", re.MULTILINE)
 _COMMENT = re.compile(rb"^[ \t]*([#%](?!@(?:node|type)[ \t])[^\s][^\n]*)", re.MULTILINE)
-_DECLARED = re.compile(rb"^#@(node|type)[ \t]+(\S+)[ \t]*$", re.MULTILINE)
+_DECLARED = re.compile(rb"^#@(node|type)[ \t]+([^\n]*[^\s])[ \t]*$", re.MULTILINE)
+_DIRECTED = re.compile(rb"^[ \t]*(?:[#%][^\n]*\bdirected\b|% asym\b)", re.MULTILINE | re.IGNORECASE)
 _INTEGER = re.compile(r"-?[0-9]{1,18}")
-_MISREAD = re.compile(r'^[#%]|[,"]')
+_QUOTED = re.compile(r'"[^"]*"')
+_TO_QUOTE = re.compile(r'^[#%]|[\s,;"]')
 Text = NDArray[np.object_]
 
 
 def read_edge_list(path: Path) -> Rows:
-    """Reads rows of two ids and optionally a third column, between blanks, tabs or commas.
+    """Reads rows of two ids and optionally other columns, between blanks, tabs, commas or semicolons.
 
-    The third column is a weight where all its entries are numbers, and the name of a type where none is. Ids are
-    any text without blanks; nodes stand in numeric order where all ids are whole numbers, otherwise as they first
-    appear. Lines that start with # or % are comments, but for ``#@node ID`` and ``#@type NAME``: these put nodes
-    (also such as have no edges) and types in this order, before all others. A first row that can only hold column
-    names is skipped; one that may hold them is refused, unless a ``#@node`` names one of its ids. Cells may stand
-    in quotation marks, and must where the first id starts with # or %: comments that look like edges are counted.
+    Another column is a time where all its entries look like one (seconds or milliseconds since 1970, or dates),
+    else a weight where all are numbers, and the name of a type where none is. Where the first row names columns,
+    these names decide: of several columns behind the ends those without a known name are not read, nor are times.
+    In a list with semicolons a comma may stand before the decimals. Ids are any text; those with blanks need
+    quotation marks in a list with blanks between columns. Nodes stand in numeric order where all ids are whole
+    numbers, otherwise as they first appear. Lines that start with # or % are comments, but for ``#@node ID`` and
+    ``#@type NAME``: these put nodes (also such as have no edges) and types in this order, before all others. A
+    first row that can only hold column names is skipped; one that may hold them is refused, unless a ``#@node``
+    names one of its ids. Cells may stand in quotation marks, and must where the first id starts with # or %:
+    comments that look like edges are counted.
 
     Raises:
         InputError: the file is no text or too large, a row is no edge (names the line), or the first row may hold
@@ -69,12 +65,16 @@ def read_edge_list(path: Path) -> Rows:
     separator = _separator(path, first)
     width = len(cells_of(first, separator))
     try:
-        rows = _rows(_table(body, separator, width), nodes, kinds, path)
+        rows = _rows(_table(body, separator, width), nodes, kinds, "," if separator == ";" else ".", path)
     except ValueError as error:
         if isinstance(error, InputError):
             raise
         raise fault(raw, separator, path, error) from error
-    return replace(rows, comments=_edges_in_comments(raw, separator, width, set(rows.ids)))
+    directed: RowDirections = rows.directed
+    if directed == "unsaid" and _DIRECTED.search(raw):
+        directed = "in-words"
+    comments = _edges_in_comments(raw, separator, width, set(rows.ids))
+    return replace(rows, comments=comments, directed=directed)
 
 
 def write_edge_list(
@@ -82,25 +82,42 @@ def write_edge_list(
 ) -> None:
     """Writes a network so that `read_edge_list` reads the same; between commas (.csv), tabs (.tsv) or blanks.
 
+    A first row names the columns where there are weights and types, or where they look like something else.
+
     Raises:
-        InputError: ids or names that would be read as something else, or both weights and types.
+        InputError: there would have to be such a row, and an id is one of its names.
     """
     import pandas as pd
 
-    _check_writable(path, network, ids, types)
     names = np.array(ids, dtype=object)
-    table = {"one": names[network.edges[0]], "other": names[network.edges[1]]}
-    if network.types is not None:
-        table["third"] = np.array(types, dtype=object)[network.types]
+    table = {"source": names[network.edges[0]], "target": names[network.edges[1]]}
     text = io.StringIO()
+    if network.types is not None:
+        table["type"] = np.array(types, dtype=object)[network.types]
     text.writelines(_declarations(table, ids, types))
     if network.weights is not None:
-        table["third"] = network.weights
+        table["weight"] = as_whole(network.weights)
+    named = _needs_names(table)
+    if named and not {"source", "target"}.isdisjoint(ids):
+        raise InputError(f"{path}: not written: an id is 'source' or 'target', a column's name: write .npz")
     packed = path.suffix.lower() == ".gz"
     between = WRITTEN_BETWEEN.get(path.suffixes[-1 - packed].lower(), " ")
-    pd.DataFrame(table).to_csv(text, sep=between, header=False, index=False, lineterminator="\n")
+    quoting = csv.QUOTE_ALL if any(map(_TO_QUOTE.search, (*ids, *types))) else csv.QUOTE_MINIMAL
+    frame = pd.DataFrame(table)
+    frame.to_csv(text, sep=between, header=named, index=False, lineterminator="\n", quoting=quoting)
     content = text.getvalue().encode()
     stream.write(gzip.compress(content, mtime=0) if packed else content)
+
+
+def _needs_names(table: Mapping[str, NDArray[Any]]) -> bool:
+    """Whether columns would be read as something else without their names."""
+    others = [name for name in table if name not in ("source", "target")]
+    if len(others) != 1:
+        return bool(others)
+    held = table[others[0]]
+    values = {held.min(), held.max()} if others[0] == "weight" else set(held)
+    looks = column_of(2, None, [str(value) for value in values], ".", True)
+    return looks is None or looks.role != others[0]
 
 
 def _text(path: Path) -> bytes:
@@ -127,9 +144,16 @@ def _text(path: Path) -> bytes:
 
 
 def _separator(path: Path, line: str) -> str:
-    """What stands between columns: what the file's ending says where it is there, a tab, a comma, or blanks."""
-    usual = "," if ".csv" in (ending.lower() for ending in path.suffixes[-2:]) else "\t"
-    return next((mark for mark in (usual, "\t", ",") if mark in line.strip()), " ")
+    """What stands between columns: what the file's ending says where it is there, a tab, a comma, or blanks.
+
+    Semicolons come first, as a comma may stand in their cells, but in a list that may have blanks between columns
+    only if it has none.
+    """
+    bare = _QUOTED.sub("", line).strip()
+    between_commas = ".csv" in (ending.lower() for ending in path.suffixes[-2:])
+    if ";" in bare and (between_commas or not re.search(r"[ \t]", bare)):
+        return ";"
+    return next((mark for mark in ("," if between_commas else "\t", "\t", ",") if mark in bare), " ")
 
 
 def _table(body: bytes, separator: str, width: int) -> list[Text]:
@@ -140,7 +164,7 @@ def _table(body: bytes, separator: str, width: int) -> list[Text]:
     """
     import pandas as pd
 
-    if width not in (2, 3):
+    if not 2 <= width <= MOST_COLUMNS:
         raise ValueError(f"{width} columns")
     # one column more than there should be: shorter rows leave cells empty, longer ones fill the last
     read = pd.read_csv(
@@ -153,13 +177,16 @@ def _table(body: bytes, separator: str, width: int) -> list[Text]:
         na_filter=False,
     )
     columns = [read[k].to_numpy() for k in range(width + 1)]
-    if any((column == "").any() for column in columns[:-1]) or (columns[-1] != "").any():
+    if any((column == "").any() for column in columns[: min(width, 3)]) or (columns[-1] != "").any():
         raise ValueError("rows of different widths")
     return columns[:-1]
 
 
-def _rows(table: list[Text], nodes: Sequence[str], kinds: Sequence[str], path: Path) -> Rows:
-    one, other, names = _ends(table)
+def _rows(table: list[Text], nodes: Sequence[str], kinds: Sequence[str], decimal: str, path: Path) -> Rows:
+    cells = [column[0].strip(" \t") for column in table]
+    first_end, second_end = ends_of(cells) or (0, 1)
+    ends = [table[first_end], table[second_end]]
+    one, other, names = _ends(ends)
     first = _first_row(one, other, names, nodes)
     if first == "unclear":
         raise InputError(
@@ -170,13 +197,63 @@ def _rows(table: list[Text], nodes: Sequence[str], kinds: Sequence[str], path: P
     header = first == "header"
     if header:
         table = [column[1:] for column in table]
-        one, other, names = _ends(table)
-    if any(map(unfit, names)):
-        raise ValueError("unusable ids")
+        one, other, names = _ends([table[first_end], table[second_end]])
+    if any(map(unfit, names)) or (len(table) > MOST_UNNAMED and not header):
+        raise ValueError("unusable ids, or columns without names")
     ids = _arranged(names, nodes)
     place = _places(names, ids)
-    rows = Rows(ids, place[one], place[other], header=header, unlisted=len(ids) - len(nodes))
-    return rows if len(table) == 2 else _with_third(rows, table[2], kinds)
+    rows = Rows(ids, place[one], place[other], directed="unsaid", header=header, unlisted=len(ids) - len(nodes))
+    if first == "doubtful":
+        rows = replace(rows, columns=f"first row read as an edge, of {names[0]} and {names[1]}")
+    others = {k: cells[k] if header else None for k in range(len(table)) if k not in (first_end, second_end)}
+    return _with_columns(rows, table, others, kinds, decimal, path)
+
+
+def _with_columns(
+    rows: Rows, table: list[Text], others: dict[int, str | None], kinds: Sequence[str], decimal: str, path: Path
+) -> Rows:
+    """The rows with what the columns behind the ends tell.
+
+    Raises:
+        InputError: two columns are weights, or types, or a named column holds what it should not.
+        ValueError: a column is neither weights nor types.
+    """
+    found: dict[str, Column] = {}
+    remarks = [rows.columns]
+    for k, name in others.items():
+        codes, values = _factorized(table[k])
+        column = column_of(k, name, values, decimal, len(others) == 1)
+        if column is None:
+            raise ValueError("a column that is neither weights nor types")
+        remarks.append(column.remark)
+        if column.role in found and column.role in ("weight", "type"):
+            raise InputError(
+                f"{path}: {found[column.role].called} and {column.called} both look like {column.role}s of edges: "
+                "name the columns in a first row, as in source,target,weight,time"
+            )
+        found[column.role] = column
+        if column.role == "weight":
+            rows = replace(rows, weights=_numbers(values, column, decimal, path)[codes])
+        elif column.role == "type":
+            if any(map(unfit, values)):
+                raise ValueError("unusable names of types")
+            called = tuple(dict.fromkeys([*kinds, *values]))
+            rows = replace(rows, types=_places(values, called)[codes], type_names=called)
+        elif column.role == "direction":
+            rows = replace(rows, directed="yes" if "directed" in map(str.casefold, values) else "no")
+    return replace(rows, columns="; ".join(filter(None, remarks)))
+
+
+def _numbers(values: Sequence[str], column: Column, decimal: str, path: Path) -> Floats:
+    """The finite numbers that texts stand for, [s]."""
+    numbers = [number_of(value, decimal) for value in values]
+    bad = next((v for v, number in zip(values, numbers, strict=True) if number is None), None)
+    if bad is not None:
+        raise InputError(f"{path}: {column.called} holds {bad[:50]!r}: expected numbers")
+    found = np.array(numbers, dtype=np.float64)
+    if not np.isfinite(found).all():
+        raise ValueError("a weight that is not finite")
+    return found
 
 
 def _edges_in_comments(raw: bytes, separator: str, width: int, ids: Set[str]) -> int:
@@ -222,8 +299,8 @@ def _arranged(names: Sequence[str], declared: Sequence[str]) -> tuple[str, ...]:
 
 def _first_row(
     one: Ints, other: Ints, names: Sequence[str], declared: Sequence[str]
-) -> Literal["edge", "header", "unclear"]:
-    """What the first row is: an edge, column names, or one of the two.
+) -> Literal["edge", "header", "doubtful", "unclear"]:
+    """What the first row is: an edge, column names, one of the two, or that in a file too short to refuse.
 
     It can only hold column names if its entries appear nowhere else, and are usual names of columns or the only
     ones that are no whole numbers. Other words that appear nowhere else are not guessed at: column names that pass
@@ -239,44 +316,20 @@ def _first_row(
     if not any(map(_INTEGER.fullmatch, first)) and all(map(_INTEGER.fullmatch, rest)):
         return "header"
     words = all(number_of(name) is None for name in first)
-    return "unclear" if words and len(one) > FEW_ROWS else "edge"
+    if not words:
+        return "edge"
+    return "unclear" if len(one) > FEW_ROWS else "doubtful"
 
 
-def _with_third(rows: Rows, column: Text, kinds: Sequence[str]) -> Rows:
-    """The rows with weights or types."""
-    codes, names = _factorized(column)
-    numbers = [number_of(name) for name in names]
-    if all(number is not None and math.isfinite(number) for number in numbers):
-        return replace(rows, weights=np.array(numbers, dtype=np.float64)[codes])
-    if any(number is not None for number in numbers) or any(map(unfit, names)):
-        raise ValueError("a third column that is neither weights nor types")
-    called = tuple(dict.fromkeys([*kinds, *names]))
-    return replace(rows, types=_places(names, called)[codes], type_names=called)
-
-
-def _check_writable(path: Path, network: Network, ids: Sequence[str], types: Sequence[str]) -> None:
-    if network.weights is not None and network.types is not None:
-        raise InputError(f"{path}: a row holds a weight or a type, and the edges have both: write .npz or .graphml")
-    for name in (*ids, *types):
-        if _MISREAD.search(name):
-            raise InputError(
-                f"{path}: {name!r} would be misread in an edge list (commas, quotation marks, # or % at the start):"
-                " rename it, or write .npz or .graphml"
-            )
-    numeric = next((name for name in types if number_of(name) is not None), None)
-    if network.types is not None and numeric is not None:
-        raise InputError(f"{path}: the type {numeric!r} would be read as a weight: rename it, or write .npz")
-
-
-def _declarations(table: dict[str, Text], ids: Sequence[str], types: Sequence[str]) -> Iterator[str]:
+def _declarations(table: Mapping[str, Text], ids: Sequence[str], types: Sequence[str]) -> Iterator[str]:
     """Comments that name all nodes, or all types, where reading the rows alone would order them otherwise.
 
     All nodes also where the first row would not be taken for an edge.
     """
-    one, other, names = _ends([table["one"], table["other"]])
+    one, other, names = _ends([table["source"], table["target"]])
     if _arranged(names, ()) != tuple(ids) or _first_row(one, other, names, ()) != "edge":
         yield from (f"#@node {name}\n" for name in ids)
-    if "third" in table and list(dict.fromkeys(table["third"])) != list(types):
+    if "type" in table and list(dict.fromkeys(table["type"])) != list(types):
         yield from (f"#@type {name}\n" for name in types)
 
 
@@ -291,14 +344,6 @@ def cells_of(line: str, separator: str) -> list[str]:
     except csv.Error:  # a cell longer than the reader's limit
         cells = text.split(separator)
     return [cell.strip(" \t") for cell in cells]
-
-
-def number_of(text: str) -> float | None:
-    """The number that a text stands for, or None."""
-    try:
-        return float(text)
-    except ValueError:
-        return None
 
 
 def fault(raw: bytes, separator: str, path: Path, cause: Exception) -> InputError:
@@ -333,8 +378,11 @@ def _lines(raw: bytes) -> Iterator[tuple[int, str]]:
 
 def _wrong(cells: Sequence[str], width: int) -> str:
     """What is wrong with one row beside others of so many columns."""
-    if len(cells) not in (2, 3):
-        return f"{len(cells)} columns: expected two ids, and a weight or a type if there is one"
+    if not 2 <= len(cells) <= MOST_UNNAMED and len(cells) == width:
+        return (
+            f"{len(cells)} columns: expected two ids, and a weight, a type or a time if there is one; more columns "
+            "need names in the first row, as in source,target,weight,time"
+        )
     if len(cells) != width:
         return f"{len(cells)} columns: expected {width}, as in the first row"
     bad = next((cell for cell in cells if unfit(cell)), None)

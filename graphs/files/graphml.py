@@ -1,5 +1,6 @@
 """Networks as GraphML."""
 
+import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import IO, Any
@@ -10,7 +11,7 @@ from numpy.typing import NDArray
 from ...errors import InputError
 from ..network import Floats, Ints, Network
 from .data_file import graphml_features, graphml_labels, is_numbered, parsed_graphml
-from .rows import Rows, check_names
+from .rows import Rows, as_whole, check_names
 
 Edge = tuple[str, str, Mapping[str, Any]]
 
@@ -19,7 +20,8 @@ def read_graphml(path: Path) -> Rows:
     """Reads nodes in the file's order, and edges with ``weight`` (a number) and ``type`` (a name) if they have one.
 
     Features and classes of nodes are read where any node has them, as `graphfile.read_graph` does. Types
-    stand in the order of the graph's own attribute ``types`` (names between blanks), then as they first appear.
+    stand in the order of the graph's own attribute ``types`` (a JSON list of names), then as they first appear.
+    Other attributes of edges are named and not read.
 
     Raises:
         InputError: not readable, without nodes, or nodes or edges of which some lack what others have.
@@ -31,7 +33,8 @@ def read_graphml(path: Path) -> Rows:
     place = {node: k for k, node in enumerate(ids)}
     edges: list[Edge] = [(str(u), str(v), values) for u, v, values in graph.edges(data=True)]
     ends = np.array([(place[u], place[v]) for u, v, _ in edges], dtype=np.int64).reshape(-1, 2).T
-    types, names = _types(edges, str(graph.graph.get("types", "")).split(), path)
+    types, names = _types(edges, _declared(str(graph.graph.get("types", "")), path), path)
+    unread = sorted({name for _, _, values in edges for name in values} - {"weight", "type", "id"})
     attributes = dict.fromkeys(name for values in nodes.values() for name in values)
     return Rows(
         ids,
@@ -44,6 +47,7 @@ def read_graphml(path: Path) -> Rows:
         x=graphml_features(nodes, path).numpy() if "x" in attributes or any(map(is_numbered, attributes)) else None,
         y=graphml_labels(nodes, path).numpy() if "label" in attributes else None,
         attributes=tuple(name for name in attributes if name not in ("label", "x") and not is_numbered(name)),
+        columns=f"attributes of edges not read: {', '.join(map(repr, unread))}" if unread else "",
     )
 
 
@@ -58,15 +62,31 @@ def write_graphml(
     """Writes a network so that `read_graphml` reads the same."""
     import networkx as nx
 
-    graph = nx.Graph() if network.types is None else nx.MultiGraph(types=" ".join(types))
+    graph = (
+        nx.Graph() if network.types is None else nx.MultiGraph(types=json.dumps(list(types), ensure_ascii=False))
+    )
     for k, node in enumerate(ids):
         told: dict[str, Any] = {} if y is None else {"label": int(y[k])}
         graph.add_node(node, **told | ({} if x is None else {"x": " ".join(map(repr, x[k].tolist()))}))
+    weights = None if network.weights is None else as_whole(network.weights).tolist()
     for k, (one, other) in enumerate(network.edges.T.tolist()):
-        weight = {} if network.weights is None else {"weight": float(network.weights[k])}
+        weight = {} if weights is None else {"weight": weights[k]}
         named = {} if network.types is None else {"type": types[network.types[k]]}
         graph.add_edge(ids[one], ids[other], **weight, **named)
     nx.write_graphml_xml(graph, stream)  # also where lxml is installed: the same file everywhere
+
+
+def _declared(text: str, path: Path) -> list[str]:
+    """Names of types in a JSON list, or, as older files have them, between blanks."""
+    if not text.startswith("["):
+        return text.split()
+    try:
+        names = json.loads(text)
+    except (ValueError, RecursionError):
+        names = None
+    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+        raise InputError(f"{path}: attribute 'types' of the graph is no JSON list of names")
+    return names
 
 
 def _told(edges: Sequence[Edge], name: str, path: Path) -> list[Any]:

@@ -1,7 +1,7 @@
 """A network from a file, and back."""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -119,6 +119,20 @@ def write_network(
         write_whole(path, lambda stream: _WRITERS[kind](stream, network, ids, names, x, y))
 
 
+def check_destination(path: str | os.PathLike[str], tells: Collection[str] = ()) -> None:
+    """Refuses before the work a file that could not be written after it.
+
+    Args:
+        path: of the file; its ending says what becomes of it.
+        tells: what the network will tell besides its edges ("groups", "counts").
+
+    Raises:
+        InputError: the ending is unknown, or such files cannot hold that.
+    """
+    path = Path(path)
+    _refuse_lost(tells, _kind(path), path)
+
+
 def ids_with_added(ids: Sequence[str], nodes: int) -> tuple[str, ...]:
     """Ids of all nodes where some were added behind those that have one: ``added-1`` and so on, none twice.
 
@@ -148,9 +162,10 @@ def _kind(path: Path) -> str:
 
 def _type_names(network: Network, names: Sequence[str], kind: str, path: Path) -> tuple[str, ...]:
     """Names of all types, made up where the file needs some."""
-    if network.types is None:
+    numbers = network.types if network.counts is None else network.counts[:, 2]
+    if numbers is None:
         return ()
-    count = int(network.types.max(initial=-1)) + 1
+    count = int(numbers.max(initial=-1)) + 1
     if not names and kind != ".npz":
         return tuple(f"type-{k}" for k in range(count))
     if names and len(names) < count:
@@ -162,15 +177,20 @@ def _type_names(network: Network, names: Sequence[str], kind: str, path: Path) -
 def _check_fits(network: Network, x: Any, y: Any, kind: str, path: Path) -> None:
     """Refuses what would be lost in the file, or could not be read from it."""
     told = {"features": x, "classes": y, "groups": network.groups, "counts": network.counts}
-    lost = {".npz": set(), ".graphml": {"groups", "counts"}}.get(kind, set(told))
-    given = sorted(name for name in lost if told[name] is not None)
-    if given:
-        raise InputError(f"{path}: not written: the file could not hold {' and '.join(given)}: choose .npz")
+    _refuse_lost([name for name, there in told.items() if there is not None], kind, path)
     for name in ("features", "classes"):
         if told[name] is not None and len(told[name]) != network.nodes:
             raise InputError(f"{path}: not written: {name} of {len(told[name])} nodes, expected {network.nodes}")
     if network.weights is not None and not np.isfinite(network.weights).all():
         raise InputError(f"{path}: not written: a weight is NaN or infinite")
+
+
+def _refuse_lost(tells: Collection[str], kind: str, path: Path) -> None:
+    """Refuses what a kind of file has no place for."""
+    lost = {".npz": set[str](), ".graphml": {"groups", "counts"}}
+    given = sorted(lost.get(kind, {"features", "classes", "groups", "counts"}).intersection(tells))
+    if given:
+        raise InputError(f"{path}: not written: the file could not hold {' and '.join(given)}: choose .npz")
 
 
 _READERS = {"text": read_edge_list, ".npz": read_npz, ".graphml": read_graphml}

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from ...errors import InputError
 from ..network import Network
 from .data_file import MOST_FEATURE_BYTES, array_header, damage_refused
-from .rows import MOST_EDGES, MOST_NODES, Rows, check_names
+from .rows import MOST_EDGES, MOST_NODES, Rows, as_whole, check_names
 
 MOST_TEXT_BYTES = 1 << 30
 MOST_TYPES = 1 << 16
@@ -83,6 +83,8 @@ def write_npz(
         "y": y,
     }
     arrays |= {name: getattr(network, name) for name in ("weights", "types", "groups", "counts")}
+    if network.weights is not None:
+        arrays["weights"] = as_whole(network.weights)
     np.savez_compressed(stream, **{name: array for name, array in arrays.items() if array is not None})
 
 

@@ -13,13 +13,13 @@ from ...errors import InputError
 from ..network import Floats, Ints, Network
 
 Directed = Literal["refuse", "merge"]
-RowDirections = Literal["yes", "no", "if-mixed"]
+RowDirections = Literal["yes", "no", "if-mixed", "unsaid", "in-words"]
 MOST_NODES = 5_000_000
 MOST_EDGES = 200_000_000
 LONGEST_ID = 256
 """Characters of a node's id, or of a type's name: arrays of text are as wide as their longest entry."""
 _QUOTED = "ids that start with # or % need quotation marks"
-_UNFIT = re.compile(r"[\s\x00-\x1f\x7f-\x9f\ud800-\udfff\ufeff\ufffe\uffff]")
+_UNFIT = re.compile(r"[^\S ]|[\x00-\x1f\x7f-\x9f\ud800-\udfff\ufeff\ufffe\uffff]")
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,8 +33,8 @@ class Rows:
         weights: of each row, or None, [r].
         types: of each row, or None, [r].
         type_names: what each type is called, or nothing.
-        directed: whether a row stands for one direction: ``yes``, ``no``, or ``if-mixed`` (where some rows, but not
-            all, have their reverse).
+        directed: whether a row stands for one direction: ``yes``, ``no``, ``if-mixed`` (where some rows, but not
+            all, have their reverse), or, where it is told but not refused, ``unsaid`` (the same) and ``in-words``.
         header: whether the first row was taken for column names.
         comments: lines that were skipped as comments and look like edges.
         x: features [n, d], or None.
@@ -43,6 +43,7 @@ class Rows:
         counts: numbers of edges between classes, or None, [c, 4].
         unlisted: nodes that the file names as ends of edges alone.
         attributes: what else the file tells of nodes, by name; it is not read.
+        columns: what was made of columns that are not used, or in doubt, in words.
     """
 
     ids: tuple[str, ...]
@@ -60,6 +61,7 @@ class Rows:
     counts: Ints | None = None
     unlisted: int = 0
     attributes: tuple[str, ...] = ()
+    columns: str = ""
 
 
 @dataclass(frozen=True)
@@ -74,6 +76,7 @@ class Dropped:
         uneven: edges whose rows differ in weight; that of the first row is kept.
         header: rows taken for column names, 0 or 1.
         comments: lines skipped as comments that look like edges.
+        columns: what was made of columns that are not used, or in doubt, in words.
     """
 
     loops: int = 0
@@ -83,12 +86,14 @@ class Dropped:
     uneven: int = 0
     header: int = 0
     comments: int = 0
+    columns: str = ""
 
     @property
     def sentence(self) -> str:
         """In words, without a full stop; empty where there is nothing to tell."""
         told = (
             (self.header, "first row read as column names"),
+            (len(self.columns), self.columns),
             (self.comments, f"lines skipped as comments that look like edges: {self.comments:,} ({_QUOTED})"),
             (self.loops, f"self-loops dropped: {self.loops:,}"),
             (self.parallel, f"repeated edges dropped: {self.parallel:,}"),
@@ -117,15 +122,18 @@ def undirected(rows: Rows, source: str, directed: Directed) -> tuple[Network, Dr
     told, forward = np.bincount(edge), np.bincount(edge, rows.one[order] < rows.other[order])
     both = (forward > 0) & (forward < told)
     merged = 0
-    if rows.directed == "yes" or (rows.directed == "if-mixed" and both.any()):
+    mixed = rows.directed in ("if-mixed", "unsaid") and both.any()
+    if rows.directed in ("yes", "in-words") or mixed:
         merged = int((~both).sum())
-    if merged and directed == "refuse":
+    if merged and directed == "refuse" and rows.directed in ("yes", "if-mixed"):
         _refuse_directed(rows, first[~both][0], merged, len(both), source)
     weights, uneven = (None, 0) if rows.weights is None else _first_weights(rows.weights[order], edge, starts)
     types = None if rows.types is None else rows.types[first]
     network = Network(len(rows.ids), np.stack([low[first], high[first]]), weights, types, rows.groups, rows.counts)
     parallel = int(told.sum() - len(both) - both.sum())
-    return network, Dropped(loops, parallel, int(both.sum()), merged, uneven, int(rows.header), rows.comments)
+    return network, Dropped(
+        loops, parallel, int(both.sum()), merged, uneven, int(rows.header), rows.comments, rows.columns
+    )
 
 
 def _without_loops(rows: Rows) -> tuple[Rows, int]:
@@ -165,6 +173,12 @@ def _refuse_directed(rows: Rows, example: int, merged: int, edges: int, source: 
     )
 
 
+def as_whole(weights: Floats) -> NDArray[Any]:
+    """The weights as whole numbers where all are, so that they are written as they were read."""
+    whole = weights.size and (np.abs(weights) < 2**53).all() and (weights == np.round(weights)).all()
+    return weights.astype(np.int64) if whole else weights
+
+
 def check_names(names: Sequence[str], what: str, source: str) -> None:
     """Refuses ids of nodes or names of types that no file could hold, or that are there twice.
 
@@ -185,6 +199,8 @@ def unfit(name: str) -> str:
         return "empty"
     if len(name) > LONGEST_ID:
         return f"longer than {LONGEST_ID} characters"
+    if name != name.strip(" "):
+        return "with blanks at its ends"
     found = _UNFIT.search(name)
     if found is None:
         return ""

@@ -132,11 +132,16 @@ LINK_COLUMNS = {
 
 def _links_table(outcomes: Sequence[DefenseOutcome]) -> Table:
     table = Table(title="Links: at the prevalence of all pairs, and of pairs that look alike", title_justify="left")
-    for column in ("defense", "attack", *LINK_COLUMNS.values(), "by client"):
+    told = {
+        name: title
+        for name, title in LINK_COLUMNS.items()
+        if any(name in a.more for o in outcomes for a in o.attacks)
+    }
+    for column in ("defense", "attack", *told.values(), "by client"):
         table.add_column(column)
     for outcome in outcomes:
         for attack in (a for a in outcome.attacks if "precision" in a.more):
-            cells = [attack.more[n].text(3) if n in attack.more else "" for n in LINK_COLUMNS]
+            cells = [attack.more[n].text(3) if n in attack.more else "" for n in told]
             by_client = attack.risk.get("client", {})
             alone = ", ".join(f"{c}: {f.estimate:.3f}" for c, f in by_client.items() if f.estimate is not None)
             table.add_row(outcome.label, attack.plan.name, *cells, alone)

@@ -9,6 +9,7 @@ from sklearn.utils.extmath import randomized_svd
 from torch_geometric.data import Data
 
 from ...graphs.network import Floats
+from ...graphs.pyg import is_plain
 from ...randomness import branch
 
 WIDEST = 32  # features are reduced to as many dimensions
@@ -65,19 +66,23 @@ def _homophily(neighbours: Floats, y: NDArray[np.intp]) -> Floats:
 def pair_columns(data: Data, low: NDArray[np.int64], high: NDArray[np.int64]) -> dict[str, Floats]:
     """What each blind baseline sees of every pair [s]: ``label``, ``features``, both (``all``), private degrees.
 
+    Of a graph without features and classes of its own there are the degrees alone.
+
     An adversary does not know the degrees, which are of the very graph in question: what they tell is shown, and
     explains no attack away.
     """
     degree = np.log1p(np.bincount(data.edge_index[0].cpu().numpy(), minlength=data.num_nodes))
     one, other = degree[low], degree[high]
+    degrees = {PRIVATE: np.column_stack([one + other, one * other, np.abs(one - other)])}
+    if is_plain(data):
+        return degrees
     classes, y = np.unique(data.y.cpu().numpy(), return_inverse=True)
     same = (y[low] == y[high])[:, None]
     columns = {
         "label": np.hstack([same, same * np.eye(len(classes))[y[low]]]),
         "features": cosines(data.x.cpu().numpy(), low, high)[:, None],
     }
-    degrees = np.column_stack([one + other, one * other, np.abs(one - other)])
-    return columns | {"all": np.hstack(list(columns.values())), PRIVATE: degrees}
+    return columns | {"all": np.hstack(list(columns.values()))} | degrees
 
 
 def cosines(x: NDArray[np.float32], low: NDArray[np.int64], high: NDArray[np.int64]) -> Floats:

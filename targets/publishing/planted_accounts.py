@@ -58,7 +58,8 @@ def plant(
     one, other = np.nonzero(np.triu(inside))
     nodes = persons + accounts
     new = np.concatenate([codes(person, persons + account, nodes), codes(persons + one, persons + other, nodes)])
-    return network.with_edges(np.concatenate([codes(network.edges[0], network.edges[1], nodes), new]), rng, nodes)
+    pairs = np.concatenate([codes(network.edges[0], network.edges[1], nodes), new])
+    return network.with_edges(pairs, rng, nodes, hidden=False)  # accounts link like anybody
 
 
 def distinguished(inside: NDArray[np.bool_], degrees: Ints) -> bool:

@@ -97,3 +97,14 @@ def test_no_output_replaces_another(gaudit, folder, command, other):
     result = gaudit(*[{"A": "out", "B": other}.get(word, word) for word in PAIRS[command]])
     assert_refused_and_untouched(result, "give each output a file name of its own")
     assert not Path("out").exists()
+
+
+def test_a_report_of_an_unknown_ending_is_refused_before_the_ledger_is_read(gaudit, folder):
+    """It was written as HTML. The ledger here is none, which is found out later."""
+    result = gaudit("report", "audit.db", "-o", "report.docx")
+    assert result.exit_code == 2
+    assert result.stderr == (
+        "gaudit: error: report.docx: no report format has the ending .docx: choose one of csv, html, json, md, or "
+        "name one with --format\n"
+    )
+    assert "ending" not in gaudit("report", "audit.db", "-o", "report").stderr

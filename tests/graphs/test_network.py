@@ -168,7 +168,7 @@ def rewired(draw):
 def test_with_edges_links_exactly_the_pairs_and_keeps_what_is_known_of_old_ones(case, seed):
     network, nodes, pairs = case
     ends = np.array(pairs, dtype=np.int64).reshape(-1, 2).T
-    other = network.with_edges(rng(seed).permutation(codes(*ends, nodes)), rng(seed), nodes)
+    other = network.with_edges(rng(seed).permutation(codes(*ends, nodes)), rng(seed), nodes, hidden=False)
     assert other.nodes == nodes
     assert linked(other) == set(pairs)
     old = {row for row in rows_of(network) if row[:2] in set(pairs)}
@@ -176,8 +176,23 @@ def test_with_edges_links_exactly_the_pairs_and_keeps_what_is_known_of_old_ones(
     for u, v, weight, kind in rows_of(other) - old:  # new edges are like some old one
         assert (u, v) not in linked(network)
         assert (weight, kind) in {row[2:] for row in rows_of(network)}
-    same = network.with_edges(codes(*ends, nodes), rng(seed), nodes)
+    same = network.with_edges(codes(*ends, nodes), rng(seed), nodes, hidden=False)
     assert rows_of(same) == rows_of(other)
+
+
+@given(rewired(), st.integers(0, 3))
+def test_hidden_weights_are_weights_of_old_edges_and_types_stay(case, seed):
+    network, nodes, pairs = case
+    ends = np.array(pairs, dtype=np.int64).reshape(-1, 2).T
+    other = network.with_edges(codes(*ends, nodes), rng(seed), nodes)
+    assert linked(other) == set(pairs)
+    assert {(u, v, t) for u, v, _, t in rows_of(network) if (u, v) in set(pairs)} <= {
+        (u, v, t) for u, v, _, t in rows_of(other)
+    }
+    if network.weights is not None:
+        assert set(other.weights) <= set(network.weights)
+        if set(pairs) <= linked(network):  # nothing is new
+            assert rows_of(other) <= rows_of(network)
 
 
 def test_with_edges_draws_from_all_edges_alike():

@@ -190,8 +190,8 @@ def test_writing_replaces_and_leaves_nothing_else(tmp_path, ending):
 def test_a_failed_write_keeps_the_old_file(tmp_path):
     path = tmp_path / "g.txt"
     path.write_text("old")
-    with pytest.raises(InputError, match="misread"):
-        write_network(Network.from_edges(2, [0], [1]), path, ["a,b", "c"])
+    with pytest.raises(InputError, match="there twice"):
+        write_network(Network.from_edges(2, [0], [1]), path, ["a", "a"])
     with pytest.raises(InputError, match="cannot be written"):
         write_network(Network.from_edges(2, [0], [1]), tmp_path / "nowhere" / "g.txt")
     assert list(tmp_path.iterdir()) == [path]
@@ -204,16 +204,14 @@ HEAVY = Network.from_edges(2, [0], [1], np.array([0.5]), np.array([0]))
 UNWRITABLE = {
     "no edges": (Network.from_edges(2, [], []), "g.txt", {}, "no edges"),
     "another ending": (EDGE, "g.json", {}, "unknown kind.*expected .txt"),
-    "ids with blanks": (EDGE, "g.npz", {"ids": ["a b", "c"]}, "id 'a b' is with blanks"),
+    "a blank at an id's end": (EDGE, "g.npz", {"ids": ["a ", "c"]}, "id 'a ' is with blanks at its ends"),
+    "a tab in an id": (EDGE, "g.npz", {"ids": ["a\tb", "c"]}, "is with blanks"),
     "an empty id": (EDGE, "g.txt", {"ids": ["", "c"]}, "id '' is empty"),
     "a long id": (EDGE, "g.npz", {"ids": ["a" * 300, "c"]}, "longer than 256"),
     "ids that are there twice": (EDGE, "g.graphml", {"ids": ["a", "a"]}, "'a' is there twice"),
     "more ids than nodes": (EDGE, "g.txt", {"ids": ["a", "b", "c"]}, "3 ids for 2 nodes"),
-    "a comment as id": (EDGE, "g.txt", {"ids": ["#a", "b"]}, "misread"),
-    "a quotation mark": (EDGE, "g.csv", {"ids": ['a"', "b"]}, "misread"),
-    "a number as type": (TYPED, "g.txt", {"type_names": ["1", "2"]}, "'1' would be read as a weight"),
     "too few names of types": (TYPED, "g.txt", {"type_names": ["friend"]}, "1 names of types, expected 2"),
-    "weights and types in a row": (HEAVY, "g.txt", {}, "the edges have both"),
+    "ids like column names": (HEAVY, "g.txt", {"ids": ["source", "b"]}, "an id is 'source'"),
     "features in text": (EDGE, "g.txt", {"x": np.ones((2, 1))}, "could not hold features"),
     "groups in GraphML": (Network(2, EDGE.edges, groups=np.zeros(2, int)), "g.graphml", {}, "not hold groups"),
     "features of other nodes": (EDGE, "g.npz", {"x": np.ones((3, 1))}, "features of 3 nodes, expected 2"),
@@ -348,12 +346,12 @@ def test_a_third_column_is_a_weight_or_a_type(tmp_path):
 
 
 def test_loops_and_repeated_rows_are_dropped_and_counted(tmp_path):
-    found = read(tmp_path, "1 1\n1 2\n2 1\n1 2\n1 2\n3 2\n4 4\n")
+    found = read(tmp_path, "1 1\n1 2\n2 1\n1 2\n1 2\n3 2\n2 3\n4 4\n")
     assert found.ids == ("1", "2", "3", "4")  # who is only in a loop is a node all the same
     assert found.network.edges.tolist() == [[0, 1], [1, 2]]
-    assert found.dropped == Dropped(loops=2, parallel=2, both_ways=1)
+    assert found.dropped == Dropped(loops=2, parallel=2, both_ways=2)
     assert found.dropped.sentence == (
-        "self-loops dropped: 2; repeated edges dropped: 2; edges told in both directions: 1"
+        "self-loops dropped: 2; repeated edges dropped: 2; edges told in both directions: 2"
     )
     assert Dropped().sentence == ""
 
@@ -376,7 +374,9 @@ def test_rows_are_counted_as_by_hand(tmp_path_factory, rows):
     both = sum((u, v) in proper and (v, u) in proper for u, v in edges)
     found = read_network(path)
     assert {tuple(map(int, pair)) for pair in pairs(found)} == {tuple(sorted(e, key=str)) for e in edges}
-    expected = Dropped(len(rows) - len(proper), len(proper) - len(set(proper)), both)
+    expected = Dropped(
+        len(rows) - len(proper), len(proper) - len(set(proper)), both, len(edges) - both if both else 0
+    )
     assert found.dropped == expected
 
 
@@ -385,16 +385,15 @@ BAD_TEXT = {
     "only comments": ("# 1 2\n\n  \n", "no edges"),
     "only loops": ("1 1\n2 2\n", "no edges but self-loops"),
     "one column": ("1\n2\n", "line 1: 1 columns"),
-    "four columns": ("1 2 3 4\n", "line 1: 4 columns"),
+    "four columns": ("1 2 3 4\n", "column 3 and column 4 both look like weights of edges: name the columns"),
+    "five columns": ("1 2 3 x 1082040961\n", "line 1: 5 columns: .* need names in the first row"),
+    "a named weight that is none": ("source target weight\n1 2 x\n", "column 'weight' holds 'x': expected numbers"),
     "a short row": ("# c\n1 2\n\n3\n", "line 4: 1 columns"),
     "a longer row": ("1 2\n1 3\n3 4 x\n", "line 3: 3 columns: expected 2"),
     "a much longer row": ("1 2\n1 3\n3 4 x y z\n", "line 3: 5 columns"),
     "a row without its weight": ("1 2 0.5\n1 3\n", "line 2: 2 columns: expected 3"),
     "an empty cell": ("1,2\n,3\n", "line 2: entry '' is empty"),
     "an empty weight": ("1,2,5\n2,3,\n", "line 2: entry '' is empty"),
-    "ids with blanks": ("a,b\nJohn Smith,b\n", "line 2: entry 'John Smith' is with blanks"),
-    "ids with blanks between tabs": ("John Smith\tb\n", "line 1: entry 'John Smith' is with blanks"),
-    "ids with blanks in quotation marks": ('"John Smith" b\n', "line 1: entry 'John Smith' is with blanks"),
     "a hard blank": ("a b\nc\u00a0d e\n", "line 2: entry .* with blanks"),
     "a control character": ("a b\nc\x07 e\n", "line 2: entry .* with control characters"),
     "a long id": ("a b\n" + "c" * 300 + " d\n", "line 2: entry .* longer than 256"),
@@ -404,7 +403,6 @@ BAD_TEXT = {
     "a number as type": ("1 2 a\n1 3 5\n2 3 b\n", "line 2: third column '5': expected the name of a type.* line 1"),
     "NaN as weight": ("1 2 0.5\n1 3 nan\n", "line 2: weight 'nan': expected a finite number"),
     "infinite weight": ("1 2 1e999\n", "line 1: weight '1e999'"),
-    "semicolons": ("1;2\n2;3\n", "line 1: 1 columns"),
     "a node declared twice": ("#@node a\n#@node a\na b\n", "node 'a' is there twice"),
     "bytes": (b"1 2\n\x00\x01\x02", "line 2: not text"),
     "Latin-1": ("1 2\nM\u00fcller 3\n".encode("latin-1"), "line 2: not text in UTF-8"),
@@ -532,7 +530,7 @@ BAD_NPZ = {
     "too many nodes": ({"edges": ENDS, "nodes": 10**9}, "1000000000 nodes: at most"),
     "too few ids": ({"edges": ENDS, "ids": np.array(list("abcd")), "nodes": 5}, "'ids' has 4 entries: expected 5"),
     "ids that are there twice": ({"edges": ENDS, "ids": np.array(list("abca"))}, "id 'a' is there twice"),
-    "ids with blanks": ({"edges": ENDS, "ids": np.array(["a", "b", "c", "d e"])}, "id 'd e' is with blanks"),
+    "ids with blanks": ({"edges": ENDS, "ids": np.array(["a", "b", "c", "d\te"])}, "id .* is with blanks"),
     "too few weights": ({"edges": ENDS, "weights": WEIGHTS[:2]}, "'weights' has 2 entries: expected 3"),
     "NaN weights": ({"edges": ENDS, "weights": WEIGHTS * np.nan}, "'weights' holds NaN"),
     "words as weights": (
@@ -661,7 +659,7 @@ def test_unusable_graphml_is_refused(tmp_path):
     refused(graphml(path, graph), r"edge \('b', 'c'\) has no attribute 'weight'")
     graph.edges["b", "c"]["weight"] = float("nan")
     refused(graphml(path, graph), "no finite number")
-    refused(graphml(path, nx.Graph([("a b", "c")])), "node 'a b' is with blanks")
+    refused(graphml(path, nx.Graph([("a b ", "c")])), "node 'a b ' is with blanks at its ends")
     refused(graphml(path, nx.empty_graph(3)), "no edges")
     refused(graphml(path, nx.Graph()), "no nodes")
     refused(put(path, f"<?xml version='1.0'?>{ENTITIES}<graphml/>"), "DOCTYPE")

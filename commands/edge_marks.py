@@ -1,0 +1,56 @@
+"""What `gaudit anonymize` says of weights and types of edges: those that it drops, and those that it publishes."""
+
+import numpy as np
+
+from ..graphs.measures.edge_marks import unique_shares
+from ..graphs.network import Network
+
+PLAIN = "how many neighbours they have"
+
+
+def marks_lines(source: Network, before: Network, after: Network) -> tuple[str, ...]:
+    """Sentences on what a release tells of edges besides their ends, and on what it does not.
+
+    Args:
+        source: the network as it was read.
+        before: what a defense was given of it.
+        after: what is published.
+    """
+    dropped = [name for name in ("weights", "types") if _has(source, name) and not _has(before, name)]
+    lost = [name for name in ("weights", "types") if _has(before, name) and not _has(after, name)]
+    lines = [_dropped(source, name) for name in dropped]
+    lines += [f"The defense publishes no {name} of edges." for name in lost if after.counts is None]
+    if after.weights is not None and before.weights is not None and not np.isin(after.codes, before.codes).all():
+        lines.append(
+            f"Weights are rounded to {len(np.unique(after.weights)):,} values, each on many edges: otherwise they "
+            "would tell which edges were added."
+        )
+    return (*lines, *_published(after, source.nodes))
+
+
+def _has(network: Network, name: str) -> bool:
+    return getattr(network, name) is not None
+
+
+def _dropped(source: Network, name: str) -> str:
+    """Why weights or types are not published: whom they would tell apart."""
+    by = {"weights": "the sum of their weights", "types": "their types"}[name]
+    share = unique_shares(source.telling([name]), source.nodes)[by]
+    return (
+        f"The {name} of edges are not published, because they name people whatever is done to the edges: "
+        f"{100 * share:.1f} % of the people in this file are the only ones with {by}. To publish them all the "
+        f"same, give --keep {name}."
+    )
+
+
+def _published(after: Network, people: int) -> list[str]:
+    """Whom the published weights and types tell apart; groups and counts are the guarantee's matter."""
+    told = " and ".join(name for name in ("weights", "types") if _has(after, name))
+    if not told or after.groups is not None:
+        return []
+    shares = unique_shares(after, people)
+    alone = [f"{100 * share:.1f} % by {by}" for by, share in shares.items() if by != PLAIN]
+    return [
+        f"The {told} of edges are published. So many of the {people:,} people are the only ones in the release "
+        f"with what they have: {', '.join(alone)}; {100 * shares[PLAIN]:.1f} % by {PLAIN}."
+    ]

@@ -1,0 +1,62 @@
+"""Whom the weights and types of their edges tell apart."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..network import Floats, Ints, Network
+
+DIGITS = 12
+"""Significant digits in which sums of weights are compared: in the last ones they differ by the order of adding."""
+
+
+def unique_shares(network: Network, people: int) -> dict[str, float]:
+    """The share of people who are the only node with what their edges tell, by what that is.
+
+    Always ``how many neighbours they have``; with weights ``the sum of their weights`` and ``their weights one by
+    one``, with types ``their types``, and with both ``their weights and types``.
+
+    Args:
+        network: as it is published.
+        people: nodes that count, the first ones; those behind them are only there to be mistaken for somebody.
+    """
+    weights, types = network.weights, network.types
+    keys: dict[str, NDArray[Any]] = {"how many neighbours they have": network.plain().degrees}
+    if weights is not None:
+        values = np.unique(weights, return_inverse=True)[1]
+        keys["the sum of their weights"] = _sums(network, weights)
+        keys["their weights one by one"] = _multisets(network, values)
+        if types is not None:
+            keys["their weights and types"] = _multisets(network, values * (int(types.max(initial=0)) + 1) + types)
+    if types is not None:
+        keys["their types"] = _multisets(network, types)
+    return {name: _alone(key)[:people].mean() if people else 0.0 for name, key in keys.items()}
+
+
+def _sums(network: Network, weights: Floats) -> Floats:
+    """Of the weights at each node, to `DIGITS` digits of the largest, [n]."""
+    sums = np.zeros(network.nodes)
+    for end in network.edges:
+        np.add.at(sums, end, weights)
+    most = np.abs(weights).max(initial=0) * max(int(network.degrees.max(initial=0)), 1)
+    return np.round(sums, DIGITS - int(np.ceil(np.log10(most)))) if most else sums
+
+
+def _multisets(network: Network, labels: Ints) -> NDArray[np.uint64]:
+    """A key of the labels at each node's edges, whatever their order: a sum of random numbers, [n].
+
+    Two nodes that differ share a key with a chance of 2^-64.
+    """
+    numbers = np.random.default_rng(0).integers(2**64, size=int(labels.max(initial=0)) + 1, dtype=np.uint64)
+    keys = np.zeros(network.nodes, dtype=np.uint64)
+    for end in network.edges:
+        np.add.at(keys, end, numbers[labels])
+    return keys
+
+
+def _alone(keys: NDArray[Any]) -> NDArray[np.bool_]:
+    """Which keys occur once, [n]."""
+    _, place, times = np.unique(keys, return_inverse=True, return_counts=True)
+    alone: NDArray[np.bool_] = times[place] == 1
+    return alone

@@ -91,7 +91,8 @@ def _stage_lines() -> Iterator[StageReport]:
 
     def report(trial: str, stage: str, done: int, total: int) -> None:
         stages.pop(trial, None)
-        stages[trial] = f"{trial}: {stage}, {done} of {total} steps done, {total - done} left"
+        steps = f", {done} of {total} steps done, {total - done} left" if done < total else " done"
+        stages[trial] = f"{trial}: {stage}{steps}"
 
     def line(seconds: float) -> str:
         return f"after {duration(seconds)}: {'; '.join(list(stages.values())[-SHOWN:]) or 'starting'}"

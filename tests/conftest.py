@@ -25,3 +25,11 @@ def gaudit_data() -> Path:
     if not Path(folder).is_dir():
         pytest.skip(f"GAUDIT_DATA names {folder}, which is no folder")
     return Path(folder)
+
+
+@pytest.fixture(autouse=True, scope="session")
+def no_lines_of_progress():
+    """Error streams hold what a test is about, however slow the machine: a line every half minute is not."""
+    from gaudit.commands import progress
+
+    progress.EVERY = 1e6

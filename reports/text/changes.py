@@ -18,6 +18,9 @@ COLUMNS = (
     "level then and now",
 )
 
+LISTED = 5
+"""Findings of one audit alone that are named one by one."""
+
 
 def changed(audit: Audit) -> tuple[list[str], Table] | None:
     """Sentences and a table on what changed since ``audit.before``; None where there is none."""
@@ -68,7 +71,12 @@ def _headline(found: Changes) -> str:
 
 def _one_sided(found: Changes) -> list[str]:
     sides = (("Only in this audit", found.added), ("Only in the audit before", found.dropped))
-    return [f"{side}: {'; '.join(map(_called, places))}." for side, places in sides if places]
+    return [f"{side}: {_listed(places)}." for side, places in sides if places]
+
+
+def _listed(places: tuple[AttackFinding, ...]) -> str:
+    more = f"; and {len(places) - LISTED} more" if len(places) > LISTED else ""
+    return "; ".join(map(_called, places[:LISTED])) + more
 
 
 def _called(place: AttackFinding) -> str:

@@ -51,7 +51,7 @@ def beforehand(attack: AttackOutcome) -> str:
         granted.append(f"{100 * facts.knows_links:g} % of the links")
     if attack.plan.neighbours == "apart" and words(attack.game).asks:
         granted.append("which edges run between members and outsiders")
-    return f", and knows {' and '.join(granted)}" if granted else ""
+    return f" and knows {' and '.join(granted)}" if granted else ""
 
 
 def asks_with(attack: AttackOutcome) -> str:

@@ -184,7 +184,7 @@ def test_the_attacker_is_told_as_it_was_granted():
     audit = simulated({("none", None): (1.2, 0.8)}, seeds=1)
     for text in (as_html(audit), as_markdown(audit)):
         assert (
-            "Someone who holds what is published of the trained model, and knows every edge and the labels" in text
+            "Someone who holds what is published of the trained model and knows every edge and the labels" in text
         )
         assert "An outsider who holds" not in text
         assert "This attacker knows nothing." in text  # as the simulated grant says

@@ -65,22 +65,22 @@ def test_who_sees_nothing_is_not_said_to_hold_the_release():
         (
             AttackPlan("lira"),
             "label-membership",
-            "Someone who holds it, and knows every edge and the labels of all",
+            "Someone who holds it and knows every edge and the labels of all",
         ),
         (
             AttackPlan("lira", observer="server"),
             "label-membership",
-            "The server who holds it, and knows every edge",
+            "The server who holds it and knows every edge",
         ),
         (
             AttackPlan("mia", neighbours="apart"),
             "label-membership",
-            "Someone who holds it, and knows which edges run between members and outsiders",
+            "Someone who holds it and knows which edges run between members and outsiders",
         ),
         (
             AttackPlan("link-noisy-or", {"known": 0.25}, "server"),
             "edge-presence",
-            "The server that reads what clients send it, and knows 25 % of the links",
+            "The server that reads what clients send it and knows 25 % of the links",
         ),
         (AttackPlan("graphmi", observer="server"), "edge-presence", "The server that reads what clients send it"),
     ],

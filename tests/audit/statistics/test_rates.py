@@ -122,7 +122,7 @@ def test_tpr_interval_covers_the_population_tpr_at_the_population_threshold(
 
 @pytest.mark.parametrize(("members", "others", "shift"), [(1000, 1000, 0.9), (1000, 1000, 2.5), (140, 1000, 0.9)])
 def test_each_end_at_ten_false_positives_is_a_bound_by_itself(members, others, shift):
-    """Either end of a 90 % interval misses in 5 % of worlds at most; where it is so many, this errs once in 1000."""
+    """Either end of a 90 % interval misses in 5 % of worlds at most; if exactly so many, this errs once in 1000."""
     rng, times, missed = np.random.default_rng(12), 300, np.zeros(2)
     truth = true_tpr(shift, 0.01)
     for _ in range(times):

@@ -13,8 +13,8 @@ L and U are Student's t bounds at alpha. For L, alpha is divided over the declar
 rule (Scandinavian Journal of Statistics 1979), so that alpha is how often a change that changes nothing is called a
 regression at all. U needs no such thing: the gate passes only if every check does, which is an intersection-union
 test (Berger, Technometrics 1982), each at its own level. The third condition holds its level for any distribution
-of differences with no larger falls, skewed ones too; L and U by themselves do not. Simulated on recorded runs and on
-skewed differences in benchmarks/gate.py.
+of differences with no larger falls, skewed ones too; L and U by themselves do not. Simulated on recorded runs and
+on skewed differences in benchmarks/gate.py.
 """
 
 import math

@@ -2,6 +2,8 @@
 
     GAUDIT_DATA=... python benchmarks/gate.py record    # trains; writes recorded/cora_classifier_auc.json
     python benchmarks/gate.py simulate                  # draws gates from it
+    python benchmarks/gate.py skew                      # false alarms where rare falls make up for many rises
+    python benchmarks/gate.py reach                     # the smallest rise that is shown, by seeds and baseline
 
 Recorded are AUCs of the attack `loss` on the target `classifier` on Cora: two trainings on each of many splits into
 members and non-members, that differ in nothing but the training's random numbers. Two trainings on one split are
@@ -23,7 +25,8 @@ from numpy.typing import NDArray
 from scipy.stats import ttest_ind
 
 from gaudit.audit.checks.gate import Status, against_baseline
-from gaudit.audit.statistics.comparison import paired
+from gaudit.audit.checks.policy import Gate
+from gaudit.audit.statistics.comparison import Comparison, paired
 
 if TYPE_CHECKING:
     from torch_geometric.data import Data
@@ -31,6 +34,7 @@ if TYPE_CHECKING:
 FILE = Path(__file__).parent / "recorded" / "cora_classifier_auc.json"
 MARGIN, RISE, ALPHA = 0.02, 0.05, 0.05
 TRAININGS = 2
+FALL = Gate().largest_fall
 Floats = NDArray[np.float64]
 
 
@@ -100,7 +104,7 @@ def attacked(data: "Data", in_question: float, split: int, training: int) -> tup
 
 def decided(candidate: Floats, baseline: Floats) -> Status:
     """What `gaudit check` says."""
-    return against_baseline(paired(candidate, baseline), "auc", MARGIN, ALPHA, ALPHA).status
+    return against_baseline(paired(candidate, baseline, most=FALL), "auc", MARGIN, ALPHA, ALPHA).status
 
 
 def gate(candidate: Floats, baseline: Floats) -> bool:
@@ -172,6 +176,59 @@ def simulate(gates: int) -> None:
         click.echo(
             f"\n{run['members']} members: SD over splits {apart:.4f}, over trainings on one split {within:.4f}.\n"
         )
+
+
+@main.command()
+@click.option("--gates", default=4000, show_default=True, help="Simulated, for each cell of the table.")
+def skew(gates: int) -> None:
+    """Print false alarms on differences whose mean is 0: most rise a little, a rare one falls far."""
+    seeds = (3, 5, 10, 20)
+    click.echo(f"| rare | rise | test | {' | '.join(f'{k} seeds' for k in seeds)} |\n" + "| --- " * 7 + "|")
+    for rare, rise in ((0.1, 0.01), (0.1, 0.03), (0.2, 0.03), (0.2, 0.05)):
+        for name, rule, most in (
+            ("Student's t alone", student, FALL),
+            (f"`largest_fall = {FALL:g}`", shown, FALL),
+            ("`largest_fall = 1`", shown, 1.0),
+        ):
+            shares = [skewed(rare, rise, k, gates, rule, most) for k in seeds]
+            click.echo(f"| {rare:.0%} | +{rise:g} | {name} | {' | '.join(f'{s:.1%}' for s in shares)} |")
+
+
+def skewed(
+    rare: float, rise: float, seeds: int, gates: int, rule: Callable[[Comparison], bool], most: float
+) -> float:
+    """False alarms over a baseline of 0.8, at hardly any margin."""
+    rng, found = np.random.default_rng([seeds, round(100 * rare)]), 0
+    for _ in range(gates):
+        falls = rng.random(seeds) < rare
+        found += rule(
+            paired(0.8 + np.where(falls, -rise * (1 - rare) / rare, rise), np.full(seeds, 0.8), most=most)
+        )
+    return found / gates
+
+
+def student(found: Comparison) -> bool:
+    return found.mean > found.reach(ALPHA)
+
+
+def shown(found: Comparison) -> bool:
+    return against_baseline(found, "auc", 1e-9, ALPHA, ALPHA).status is Status.REGRESSED
+
+
+@main.command()
+def reach() -> None:
+    """Print the smallest rise of an AUC, the same in every seed, that is called a regression."""
+    seeds, rises = (5, 8, 10, 20, 40), np.arange(0.005, 0.5, 0.001)
+    click.echo(
+        f"| baseline | `largest_fall` | {' | '.join(f'{k} seeds' for k in seeds)} |\n"
+        + "| --- " * (len(seeds) + 2)
+        + "|"
+    )
+    for start, most in ((0.55, FALL), (0.6, FALL), (0.8, FALL), (0.8, 1.0), (0.8, 0.03)):
+        even = [(np.full(k, start), [r for r in rises if start + r <= 1]) for k in seeds]
+        seen = [[r for r in possible if shown(paired(old + r, old, most=most))] for old, possible in even]
+        least = " | ".join(f"+{min(part):.3f}" if part else "none" for part in seen)
+        click.echo(f"| {start:g} | {most:g} | {least} |")
 
 
 def spread(gates: int) -> str:

@@ -51,8 +51,8 @@ def audit_command(plan_file: Path, ledger_file: Path, dry_run: bool, yes: bool, 
     """Run a plan: targets, graphs, defenses with strengths, attacks, observers and seeds.
 
     Exit codes: 0 all done; 1 a trial failed; 2 something in the plan or ledger is wrong; 4 a control of the audit
-    failed or no attack applied, so that nothing can be said; 130 interrupted, 143 terminated (start it again: nothing
-    is lost).
+    failed or no attack applied, so that nothing can be said; 130 interrupted, 143 terminated (start it again:
+    nothing is lost).
 
     Example: gaudit audit examples/quick.toml --ledger audit.db
     """

@@ -5,16 +5,16 @@ a third of the changes that change nothing. Here candidate and baseline are comp
 the same randomness), and with d the differences:
 
 - **regressed** where the one-sided lower bound L of their mean is above 0, the mean is above the margin, *and* the
-  rise stands against falls down to no leak at all in seeds that were not run (`comparison`);
+  rise stands against falls in seeds that were not run (`comparison`), as large as the policy's ``largest_fall``;
 - **pass** where the one-sided upper bound U is below the margin: no rise that matters is left possible;
 - **inconclusive** otherwise: more seeds are needed.
 
 L and U are Student's t bounds at alpha. For L, alpha is divided over the declared margin checks by Holm's step-down
 rule (Scandinavian Journal of Statistics 1979), so that alpha is how often a change that changes nothing is called a
 regression at all. U needs no such thing: the gate passes only if every check does, which is an intersection-union
-test (Berger, Technometrics 1982), each at its own level. The third condition holds its level for any distribution of
-differences, skewed ones too; L and U by themselves do not. Simulated on recorded runs and on skewed differences in
-benchmarks/gate.py.
+test (Berger, Technometrics 1982), each at its own level. The third condition holds its level for any distribution
+of differences with no larger falls, skewed ones too; L and U by themselves do not. Simulated on recorded runs and
+on skewed differences in benchmarks/gate.py.
 """
 
 import math
@@ -127,8 +127,8 @@ def _rare_falls(found: Comparison, level: float) -> str:
     needed = next((k for k in range(2, MOST_SEEDS + 1) if found.power(found.mean, level, k)), None)
     seeds = f"{MOST_SEEDS} seeds would not do" if needed is None else f"{needed} seeds that rise as much show it"
     return (
-        f"other seeds may fall by up to {found.fall:.3f}, down to no leak, and {found.seeds} seeds cannot rule out that "
-        f"such falls are as common as the rise needs to be cancelled; {seeds}"
+        f"in seeds that were not run it may fall by up to {found.fall:.3f}, and {found.seeds} seeds cannot rule "
+        f"out that such falls are common enough to cancel the rise; {seeds}"
     )
 
 

@@ -33,11 +33,12 @@ class Gate(Settings):
     alpha: float = Field(
         0.05, strict=True, gt=0, lt=0.5, description="how often, at most, no change may be called a regression"
     )
-    largest_fall: float | None = Field(
-        None,
+    largest_fall: float = Field(
+        0.1,
         strict=True,
         gt=0,
-        description="the most that one seed is thought to fall when a change lowers the leak; None: to no leak",
+        le=1,
+        description="the most that a change may lower the leak in one seed while it raises others",
     )
     strict: bool = Field(False, description="whether an inconclusive check fails")
     ledger: str | None = Field(None, description="of the audit, beside the policy; used where none is given")

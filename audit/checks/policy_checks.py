@@ -98,7 +98,7 @@ def _state(place: AttackFinding | None, accepted: Baseline | None) -> str | None
     return "unchanged" if place is None else accepted.state(place)
 
 
-def _case(check: Check, audit: Audit, accepted: Baseline | None, largest_fall: float | None) -> _Case:
+def _case(check: Check, audit: Audit, accepted: Baseline | None, largest_fall: float) -> _Case:
     places = [place for place in audit.findings() if check.matches(place)]
     if len(places) > 1:
         raise _ambiguous(check, places)
@@ -197,7 +197,7 @@ def _refuse_unmeasured(check: Check, place: AttackFinding) -> None:
 
 
 def _comparison(
-    check: Check, place: AttackFinding, accepted: Baseline | None, largest_fall: float | None
+    check: Check, place: AttackFinding, accepted: Baseline | None, largest_fall: float
 ) -> Comparison | Decision:
     old = None if accepted is None else accepted.findings.get(key_of(place))
     if accepted is None or old is None:
@@ -213,7 +213,7 @@ def _comparison(
     seeds = sorted(old.by_seed)
     new, before = ([values[i][check.metric] for i in seeds] for values in (now, old.by_seed))
     nothing = 0.5 if check.metric == "auc" else 0.0
-    return paired(new, before, nothing, math.inf if largest_fall is None else largest_fall)
+    return paired(new, before, nothing, largest_fall)
 
 
 def _too_few(check: Check, old: Accepted) -> str:

@@ -89,7 +89,7 @@ class AttackOutcome:
 
     @property
     def valid(self) -> bool:
-        """Whether nothing shows the scoring to be wrong: with the truth permuted the AUC is 0.5 within its interval."""
+        """Whether nothing shows the scoring to be wrong: the AUC of a permuted truth is 0.5 within its interval."""
         return self.null.low is None or self.null.high is None or self.null.low <= 0.5 <= self.null.high
 
     @property

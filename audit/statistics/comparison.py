@@ -2,10 +2,12 @@
 
 Student's t does not see what a few seeds have not shown: where nine seeds in ten rise a little and the tenth falls
 far, five seeds hold no fall in 59 % of cases. No test of five numbers can rule out falls of any size. So a rise is
-shown only if it also stands against falls that are as large as they can be: down to no leak at all. With falls of
-at most B and a mean of at most 0, the product over seeds of 1 + c d / B has a mean of at most 1 for each c in (0, 1],
-and so has the average of such products; it is above 1 / alpha in at most a share alpha of cases (Markov; Waudby-Smith
-and Ramdas, Journal of the Royal Statistical Society B 2024). That level is exact for any distribution.
+shown only if it also stands against falls of up to B in the seeds that were not run: down to no leak at all, or to
+what is thought possible. With falls of
+at most B and a mean of at most 0, the product over seeds of 1 + c d / B has a mean of at most 1 for each c in
+(0, 1], and so has the average of such products; it is above 1 / alpha in at most a share alpha of cases (Markov;
+Waudby-Smith and Ramdas, Journal of the Royal Statistical Society B 2024). That level is never exceeded, whatever
+the distribution of such differences is.
 """
 
 import math

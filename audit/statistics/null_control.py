@@ -1,10 +1,10 @@
 """The null control: with the truth permuted nothing may be found, whatever the scores are.
 
 The AUC of a permuted truth is (R - (m + 1) / 2) / n, R being the mean rank of m members drawn without replacement
-among m + n subjects. Its mean is 0.5, and sums of draws without replacement lie nearer to their mean than those with
-replacement (Hoeffding, Journal of the American Statistical Association 1963, theorem 4), for which Bernstein's
-inequality gives a bound that holds for any scores, ties and sizes. So the control needs no spread over seeds: it can
-fail with one seed, and says where it cannot.
+among m + n subjects. Its mean is 0.5, and sums of draws without replacement lie nearer to their mean than those
+with replacement (Hoeffding, Journal of the American Statistical Association 1963, theorem 4), for which Bernstein's
+inequality gives a bound that holds for any scores, ties and sizes. So the control needs no spread over seeds: it
+can fail with one seed, and says where it cannot.
 """
 
 from collections.abc import Sequence
@@ -55,7 +55,7 @@ def _permuted(run: ScoredSubjects, rng: np.random.Generator, times: int) -> list
 
 
 def _under_permutation(run: ScoredSubjects) -> tuple[float, float, float]:
-    """Of the AUC of a permuted truth: a bound of its variance, what one subject can do to it, and how far it can go.
+    """Of a permuted truth's AUC: a bound of its variance, what one subject can do to it, and how far it can go.
 
     Strata are permuted for themselves, and count by their shares of the members.
     """
@@ -84,7 +84,7 @@ def _of_stratum(run: ScoredSubjects) -> tuple[float, float, float]:
 
 
 def _bernstein(variance: Floats, largest: Floats, chance: float) -> Floats:
-    """How far a sum of independent terms lies from its mean, on either side, but with a probability of ``chance``."""
+    """How far a sum of independent terms lies from its mean, on either side, but for a share ``chance``."""
     tail = np.log(2 / chance)
     jump = tail * largest / 3
     reach: Floats = jump + np.sqrt(jump**2 + 2 * tail * variance)

@@ -90,17 +90,17 @@ def tpr_at_fpr_finding(
     return replace(found, validity="heuristic", note="; ".join(filter(None, notes)))
 
 
-def rate_finding(runs: Sequence[ScoredSubjects], fpr: float, level: float = 0.95) -> Finding:
+def rate_finding(runs: Sequence[ScoredSubjects], fpr: float, level: float = 0.95, resamples: int = 1000) -> Finding:
     """TPR@FPR as `tpr_at_fpr_finding` has it, or at random where ties leave no threshold near the FPR.
 
     With few different scores the largest FPR that can be had may be far below the one in question, or 0, and
     nobody flagged. That is no small leak: an adversary may flag some of those with equal scores by lot, which gives
     every FPR. Here equal scores of all runs are put in one random order (the note says so).
     """
-    found = tpr_at_fpr_finding(runs, fpr, level)
+    found = tpr_at_fpr_finding(runs, fpr, level, resamples)
     if TIED not in found.note:
         return found
-    by_lot = tpr_at_fpr_finding(_by_lot(runs), fpr, level)
+    by_lot = tpr_at_fpr_finding(_by_lot(runs), fpr, level, resamples)
     return replace(by_lot, note="; ".join(filter(None, (by_lot.note, BY_LOT))))
 
 

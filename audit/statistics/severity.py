@@ -4,8 +4,8 @@ The measure is a likelihood ratio: the true-positive rate over the false-positiv
 chosen beforehand. The levels are the steps of Jeffreys' scale of evidence (3, 10, 30); since epsilon-DP caps the
 ratio at e^epsilon, each level is also a statement about differential privacy. Findings are never averaged.
 
-A leak is significant if the AUC is shown above 0.5, or members are shown to crowd the first ranks (`top_ranks`), each
-at 2.5 % and beyond every public baseline: an audit where nothing leaks is given a level in at most 5 of 100 cases.
+A leak is significant if the AUC is shown above 0.5, or members are shown to crowd the first ranks (`top_ranks`),
+each at 2.5 % and beyond every public baseline: where nothing leaks a level is given in at most 5 of 100 cases.
 """
 
 import math

@@ -1,8 +1,9 @@
 """Whether members stand at the very top of a ranking: a leak of few people, which an AUC hardly sees.
 
 Who ranks among the first few is fixed by the scores alone. Where they say nothing of membership, members are as
-common there as everywhere else, and permuting the truth gives the exact distribution of their number. Where subjects
-are compared within strata of what is public, each stratum has its own top, and its truth is permuted for itself.
+common there as everywhere else, and permuting the truth gives the exact distribution of their number. Where
+subjects are compared within strata of what is public, each stratum has its own top, and its truth is permuted for
+itself.
 """
 
 from collections.abc import Sequence

@@ -163,7 +163,7 @@ def test_more_leak_than_was_accepted_regresses_and_less_passes():
 
 
 def skewed(rng, seeds: int, rare: float, rise: float, start: float):
-    """Most seeds rise by ``rise``, a share ``rare`` falls so far that the mean is 0, from a baseline of ``start``."""
+    """Most seeds rise by ``rise`` from ``start``, a share ``rare`` falls so far that the mean rise is 0."""
     fall = rise * (1 - rare) / rare
     assert start - fall >= 0.5  # no leak can be smaller than none
     return paired(start + np.where(rng.random(seeds) < rare, -fall, rise), np.full(seeds, start))

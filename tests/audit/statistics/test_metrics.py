@@ -9,7 +9,7 @@ import json
 
 import numpy as np
 import pytest
-from scipy.stats import beta, norm
+from scipy.stats import beta, binom, norm
 from sklearn.metrics import average_precision_score, roc_auc_score
 
 from gaudit.audit.statistics.finding import Finding
@@ -302,6 +302,42 @@ def pair(rng, correlation, **options):
 def test_paired_difference_covers(options):
     truth = true_auc(0.9) - true_auc(0.5)
     assert_covers(lambda rng: auc_difference(*pair(rng, 0.8, **options)), truth, 300, seed=11)
+
+
+def rare_flags(rng, members: int, others: int, inside: float, outside: float):
+    """An attack that flags few beside a baseline that flags nobody; the AUC's difference is known."""
+    truth = np.arange(members + others) < members
+    score = (rng.random(members + others) < np.where(truth, inside, outside)).astype(float)
+    runs = [ScoredSubjects(np.arange(len(truth)), part, truth) for part in (score, np.zeros(len(truth)))]
+    return runs, (inside - outside) / 2
+
+
+def nearly_perfect(rng, members: int, others: int, first: float, second: float):
+    """Two rankings that hardly err, half of whose noise they share."""
+    truth, noise = np.arange(members + others) < members, rng.normal(size=(2, members + others))
+    scores = noise[0] + first * truth, (noise[0] + noise[1]) / np.sqrt(2) + second * truth
+    runs = [ScoredSubjects(np.arange(len(truth)), score, truth) for score in scores]
+    return runs, true_auc(first) - true_auc(second)
+
+
+@pytest.mark.parametrize(
+    ("draw", "settings"),
+    [
+        (rare_flags, (20, 200, 0.03, 0.03)),
+        (rare_flags, (20, 200, 0.1, 0.02)),
+        (rare_flags, (200, 2000, 0.01, 0.002)),
+        (nearly_perfect, (50, 2000, 4.0, 3.5)),
+        (nearly_perfect, (20, 200, 3.0, 2.5)),
+    ],
+)
+def test_each_end_of_a_difference_holds_where_few_subjects_carry_it(draw, settings):
+    """Either end misses in 2.5 % of worlds at most; the test errs once in 1000 where it is exactly so many."""
+    rng, times, missed = np.random.default_rng(22), 250, np.zeros(2)
+    for _ in range(times):
+        (attack, other), truth = draw(rng, *settings)
+        found = auc_difference([attack], [other])
+        missed += found.low > truth, found.high < truth
+    assert missed.max() <= binom.isf(0.001, times, 0.025)
 
 
 def test_pairing_narrows_the_interval_when_scores_agree():

@@ -1,4 +1,4 @@
-"""The null control: it holds for sound scoring, fails for scoring that knows the truth, and says where it cannot."""
+"""The null control: it holds for sound scoring, fails for what knows the truth, and says where it cannot."""
 
 from itertools import combinations
 

@@ -9,7 +9,7 @@ from functools import partial
 
 import numpy as np
 import pytest
-from scipy.stats import norm
+from scipy.stats import binom, norm
 
 from gaudit.audit.statistics.balanced_accuracy import (
     advantage_finding,
@@ -118,6 +118,18 @@ def test_tpr_interval_covers_the_population_tpr_at_the_population_threshold(
 
     found = assert_covers(make, true_tpr(shift, 0.01, drift), simulations, seed=len(name))
     assert {f.validity for f in found} == {"heuristic"}
+
+
+@pytest.mark.parametrize(("members", "others", "shift"), [(1000, 1000, 0.9), (1000, 1000, 2.5), (140, 1000, 0.9)])
+def test_each_end_at_ten_false_positives_is_a_bound_by_itself(members, others, shift):
+    """Either end of a 90 % interval misses in 5 % of worlds at most; if exactly so many, this errs once in 1000."""
+    rng, times, missed = np.random.default_rng(12), 300, np.zeros(2)
+    truth = true_tpr(shift, 0.01)
+    for _ in range(times):
+        runs = world(rng, members=members, others=others, shift=shift)
+        found = tpr_at_fpr_finding(runs, 0.01, 0.9, resamples=200)
+        missed += found.low > truth, found.high < truth
+    assert missed.max() <= binom.isf(0.001, times, 0.05)
 
 
 def test_ten_seeds_with_the_same_thirty_members_do_not_show_that_nobody_is_exposed():

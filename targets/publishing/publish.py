@@ -220,6 +220,7 @@ def _notes(before: Network, after: Network, defense: Defense) -> tuple[str, ...]
     if verified is not None:
         holds = "verified on the output" if verified.holds else "THE GUARANTEE DOES NOT HOLD ON THE OUTPUT"
         told.append(f"{holds}: {verified.guarantee} ({verified.detail})")
+        told += [more for more in (verified.knowledge, verified.note) if more]
     return tuple(told)
 
 

@@ -107,7 +107,10 @@ def weight_sums(network: Network) -> Floats:
     weights = np.zeros(network.size) if network.weights is None else network.weights
     ends, both = network.edges.ravel(), np.tile(weights, 2)
     order = np.lexsort((both, ends))
-    return np.bincount(ends[order], both[order], minlength=network.nodes)
+    sums: Floats = np.bincount(ends[order], both[order].astype(np.float64), minlength=network.nodes).astype(
+        np.float64
+    )
+    return sums
 
 
 def _marks(network: Network, values: Values) -> Hashes:

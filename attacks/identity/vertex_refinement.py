@@ -110,12 +110,12 @@ class Refinement(ValuedQuery):
             same = Candidates.of_keys(facts["colours"], colours_at(structure(published), rounds).view(np.int64))
         if self.settings.match == "exact":
             return same
-        known, seen = facts["profiles"], _profiles(published, int(facts["rounds"][0]))
+        known, profiles = facts["profiles"], _profiles(published, int(facts["rounds"][0]))
         if keys is not None:
             known = np.column_stack([known, facts[fact("profiles", told)]])
-            seen = np.column_stack([seen, value_profile(published.telling(told))])
-            same = backed_by(same, nearest_of_key(known, seen, *keys))
-        return backed_by(same, nearest(known, seen))
+            profiles = np.column_stack([profiles, value_profile(published.telling(told))])
+            same = backed_by(same, nearest_of_key(known, profiles, *keys))
+        return backed_by(same, nearest(known, profiles))
 
 
 def _profiles(network: Network, depth: int) -> Floats:

@@ -119,7 +119,8 @@ def _by_unit(
         subjects = subjects + size * np.concatenate([np.full(len(run.truth), k) for k, run, _ in rows])
     _, first, unit = np.unique(subjects, return_index=True, return_inverse=True)
     strata = np.concatenate([run.labels for _, run, _ in rows])
-    return np.bincount(unit, weights), truth[first], strata[first]
+    total: Floats = np.bincount(unit, weights).astype(np.float64)
+    return total, truth[first], strata[first].astype(np.int64)
 
 
 def _p_value(weights: Floats, truth: NDArray[np.bool_], strata: NDArray[np.int64]) -> float:

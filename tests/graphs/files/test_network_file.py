@@ -444,11 +444,11 @@ def test_gzip_that_is_none_or_truncated_is_refused(tmp_path):
 
 
 def test_text_over_the_limit_is_refused_before_it_is_unpacked_in_full(tmp_path, monkeypatch):
-    monkeypatch.setattr(edge_list, "MOST_TEXT_BYTES", 1000)
+    monkeypatch.setenv("GAUDIT_MEMORY", "0.0002")
     path = put(tmp_path / "g.txt.gz", b"1 2\n" * 5_000_000)
     tracemalloc.start()
-    refused(path, "more than 1,000 bytes")
-    assert tracemalloc.get_traced_memory()[1] < 2_000_000
+    refused(path, "too large: .* set GAUDIT_MEMORY=1")
+    assert tracemalloc.get_traced_memory()[1] < 4_000_000
     tracemalloc.stop()
     assert read(tmp_path, b"1 2\n" * 250).dropped.parallel == 249
 

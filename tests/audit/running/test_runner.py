@@ -211,7 +211,9 @@ def test_a_failing_trial_stops_no_other_and_runs_again_when_asked_to(own):
 @pytest.mark.parametrize("workers", [1, 2])
 def test_a_trial_that_hangs_is_given_up_and_stops_no_other(own, workers):
     path = own / "audit.db"
-    run(path, _with("Hanging"), workers=workers, timeout=2.0)
+    (hanging,) = (t.key for t in laid_out(Plan.of(_with("Hanging"), "test")).tasks if t.plan.index == 1)
+    assert run(path, _with("Hanging"), workers=workers, timeout=2.0, only=[hanging]) == [hanging]
+    assert len(run(path, _with("Hanging"), workers=1)) == 2
     audit = read_audit(path)
     assert [(f.trial, f.reason) for f in audit.failures] == [
         (

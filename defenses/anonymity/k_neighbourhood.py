@@ -86,8 +86,8 @@ class KNeighbourhood(Defense):
         price = f"it has {cost:.2f} times as many edges as the original."
         if after.nodes > before.nodes or after.size > before.size + round(growth * before.size):
             return (
-                f"The neighbourhoods could not be made alike by themselves within the setting growth={growth:g}, so "
-                f"the network was made k-automorphic instead, which is stronger: {price}"
+                f"The neighbourhoods could not be made alike by themselves within the setting growth={growth:g}, "
+                f"so the network was made k-automorphic instead, which is stronger: {price}"
             )
         if after.size > before.size and verify_k_automorphism(after, self.settings.k).holds:
             return f"The result is k-automorphic too, which is stronger: {price}"

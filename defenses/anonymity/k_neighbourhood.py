@@ -77,19 +77,21 @@ class KNeighbourhood(Defense):
     def _fallback(self, before: Network, after: Network) -> str:
         """Says that the network was made k-automorphic instead, and what that cost; empty where it was not.
 
-        Nodes, or more links than ``growth`` allows, are added in no other way; fewer may be by chance.
+        Nodes, or more links than ``growth`` allows, are added in no other way. Fewer links may make a network
+        k-automorphic by chance: then that it is so is said, and not why.
         """
         from .k_automorphism import verify_k_automorphism
 
-        limit = before.size + round(self.settings.growth * before.size)
-        other = after.nodes > before.nodes or after.size > limit
-        if not other and (after.size == before.size or not verify_k_automorphism(after, self.settings.k).holds):
-            return ""
-        return (
-            "The neighbourhoods could not be made alike by themselves within the setting "
-            f"growth={self.settings.growth:g}, so the network was made k-automorphic instead, which is stronger: "
-            f"it has {after.size / max(before.size, 1):.2f} times as many edges as the original."
-        )
+        growth, cost = self.settings.growth, after.size / max(before.size, 1)
+        price = f"it has {cost:.2f} times as many edges as the original."
+        if after.nodes > before.nodes or after.size > before.size + round(growth * before.size):
+            return (
+                f"The neighbourhoods could not be made alike by themselves within the setting growth={growth:g}, "
+                f"so the network was made k-automorphic instead, which is stronger: {price}"
+            )
+        if after.size > before.size and verify_k_automorphism(after, self.settings.k).holds:
+            return f"The result is k-automorphic too, which is stronger: {price}"
+        return ""
 
 
 def verify_k_neighbourhood(network: Network, k: int) -> Verified:

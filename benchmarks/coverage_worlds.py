@@ -146,4 +146,27 @@ WORLDS = (
     World("three seeds, skewed", 140, 1000, 3, drift=0.1, skewed=True),
     World("five seeds, skewed", 140, 1000, 5, drift=0.1, skewed=True),
 )
-"""Worlds with clusters belong here too: the measures take whatever runs a world draws."""
+
+CLUSTERS = ((30, 33), (10, 100), (5, 200), (3, 300))
+"""Communities that are members, as many that are not, and people in each."""
+CLASSES = (64, 77, 120, 180, 200, 359)
+"""Non-members of each class, of which twenty are members: as in the splits of citation graphs."""
+CORRELATION = 0.3
+
+
+def in_communities(rng: np.random.Generator, groups: int, size: int, seeds: int = 1) -> list[ScoredSubjects]:
+    """Nobody is told, but people of one community have scores alike, and whole communities are members."""
+    cluster = np.repeat(np.arange(2 * groups), size)
+    own = np.sqrt(CORRELATION) * rng.normal(size=2 * groups)[cluster]
+    own += np.sqrt(1 - CORRELATION) * rng.normal(size=len(cluster))
+    scores = [own + (seeds > 1) * rng.normal(size=len(own)) for _ in range(seeds)]
+    return [ScoredSubjects(np.arange(len(own)), score, cluster < groups, clusters=cluster) for score in scores]
+
+
+def by_class(rng: np.random.Generator, shift: float, seeds: int = 1) -> list[ScoredSubjects]:
+    """Scores that tell the class too, members being twenty of each."""
+    strata = np.concatenate([np.full(size + 20, label) for label, size in enumerate(CLASSES)])
+    truth = np.concatenate([np.arange(size + 20) < 20 for size in CLASSES])
+    own = PERSISTENT * rng.normal(size=len(truth)) + shift * truth - 1.5 * strata
+    scores = [own + np.sqrt(1 - PERSISTENT**2) * rng.normal(size=len(own)) for _ in range(seeds)]
+    return [ScoredSubjects(np.arange(len(own)), score, truth, strata=strata) for score in scores]

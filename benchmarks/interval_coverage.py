@@ -10,13 +10,14 @@ nominal share.
 
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
 import click
 import numpy as np
-from coverage_worlds import WORLDS, Population, World
+from coverage_worlds import CLUSTERS, WORLDS, Population, World, by_class, in_communities
+from scipy.stats import norm
 
 from gaudit.audit.checks.gate import Status, against_baseline
 from gaudit.audit.checks.policy import Gate
@@ -176,6 +177,44 @@ def of_nothing(world: World, draws: int) -> Iterator[Row]:
     yield Row("null control (at 95 %)", world.name, 0.95, 2, np.array([(*ends, 0.5) for ends in controls]))
 
 
+def of_clusters(draws: int) -> Iterator[Row]:
+    """Members that are whole communities: nothing leaks, and people of one community are alike."""
+    rng = np.random.default_rng(5)
+    for groups, size in CLUSTERS:
+        for seeds in (1, 3) if groups == CLUSTERS[0][0] else (1,):
+            found: dict[str, list[tuple[float, float, float]]] = {}
+            for _ in range(draws):
+                runs = in_communities(rng, groups, size, seeds)
+                noise = [replace(run, score=rng.normal(size=len(run.score))) for run in runs]
+                for name, made, truth in (
+                    ("AUC", auc_finding(runs), 0.5),
+                    ("AUC beyond a baseline", auc_difference(runs, noise), 0.0),
+                    ("TPR at 5 % FPR", rate_finding(runs, 0.05, resamples=RESAMPLES), 0.05),
+                    ("balanced accuracy", balanced_accuracy_finding(runs), 0.5),
+                ):
+                    found.setdefault(name, []).append((*_ends(made), truth))
+            world = f"{groups} communities of {size} are members, {seeds} seed{'s' if seeds > 1 else ''}"
+            yield from (Row(name, world, 0.95, 2, np.array(made)) for name, made in found.items())
+
+
+def of_classes(draws: int) -> Iterator[Row]:
+    """Members are twenty of each class, scores tell the class, and like is compared with like."""
+    rng = np.random.default_rng(6)
+    for shift in (0.0, 0.9, 2.5):
+        for seeds in (1, 3):
+            found: dict[str, list[tuple[float, float, float]]] = {}
+            for _ in range(draws):
+                runs = by_class(rng, shift, seeds)
+                scaled = [run.standardised() for run in runs]
+                found.setdefault("AUC", []).append((*_ends(auc_finding(runs)), norm.cdf(shift / np.sqrt(2))))
+                for fpr in (0.05, 0.01):
+                    made = rate_finding(scaled, fpr, resamples=RESAMPLES)
+                    truth = norm.sf(norm.isf(fpr) - shift)
+                    found.setdefault(f"TPR at {100 * fpr:g} % FPR", []).append((*_ends(made), truth))
+            world = f"within classes, shift {shift:g}, {seeds} seed{'s' if seeds > 1 else ''}"
+            yield from (Row(name, world, 0.95, 2, np.array(made)) for name, made in found.items())
+
+
 def of_epsilon(draws: int) -> Iterator[Row]:
     """The lower bound of epsilon, on flags of a mechanism whose epsilon is known."""
     rng = np.random.default_rng(2)
@@ -303,7 +342,7 @@ def main(draws: int, worlds: Sequence[str], write: Path | None) -> None:
     """Measure all coverage and print it as a Markdown table."""
     parts = [partial(of_scores, world) for world in WORLDS if not worlds or world.name in worlds]
     parts += [partial(of_nothing, world) for world in WORLDS if not worlds or world.name in worlds]
-    parts += [] if worlds else [of_epsilon, of_shares, of_gate]
+    parts += [] if worlds else [of_clusters, of_classes, of_epsilon, of_shares, of_gate]
     rows: list[Row] = []
     with click.progressbar(parts, label="worlds", file=sys.stderr) as bar:
         for part in bar:

@@ -65,7 +65,7 @@ class ScoredSubjects:
         if len(shapes) != 1 or len(next(iter(shapes))) != 1:
             raise ValueError(f"subjects, score and truth must be vectors of one length, not {sorted(shapes)}")
 
-    def where(self, keep: NDArray[np.bool_]) -> "ScoredSubjects":
+    def where(self, keep: NDArray[np.bool_] | NDArray[np.intp]) -> "ScoredSubjects":
         """The rows that a mask or an index array [k] keeps."""
         return replace(self, subjects=self.subjects[keep], score=self.score[keep], truth=self.truth[keep])
 

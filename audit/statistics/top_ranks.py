@@ -98,7 +98,8 @@ def _by_unit(sides: Sequence[Sequence[ScoredSubjects]], share: float) -> tuple[F
     if (member & other).any():
         subjects = subjects + size * np.concatenate([np.full(len(run.truth), k) for k, run, _ in rows])
     _, first, unit = np.unique(subjects, return_index=True, return_inverse=True)
-    return np.bincount(unit, weights), truth[first]
+    summed: Floats = np.bincount(unit, weights).astype(np.float64)
+    return summed, truth[first]
 
 
 def _p_value(weights: Floats, truth: NDArray[np.bool_]) -> float:

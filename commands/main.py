@@ -154,6 +154,11 @@ def attack(**options: Any) -> None:
     if per_node is not None:
         write(per_node, audit.per_node(), private=True)
     screen.print(audit.headline(), highlight=False, soft_wrap=True, markup=False)
+    added = dict.fromkeys(a.plan.name for o in audit.outcomes for a in o.attacks if request.beside)
+    added = {name: None for name in added if name not in request.attacks and "all" not in request.attacks}
+    if added:
+        told = f"Also ran {', '.join(added)}, which costs next to nothing; --only runs the named attacks alone."
+        screen.print(told, highlight=False, soft_wrap=True)
     mounted = [(request.target, a.plan) for o in audit.outcomes for a in o.attacks if request.observer is None]
     for line in chosen(mounted):
         screen.print(line, highlight=False, soft_wrap=True, markup=False)

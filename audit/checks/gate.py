@@ -124,7 +124,7 @@ def _more_seeds(found: Comparison, margin: float, alpha: float) -> str:
 
 def _rare_falls(found: Comparison, level: float) -> str:
     """Why a rise that Student's test shows is not shown to be one."""
-    needed = next((k for k in range(2, MOST_SEEDS + 1) if found.power(found.mean, level, k)), None)
+    needed = found.seeds_against_falls(level)
     seeds = f"{MOST_SEEDS} seeds would not do" if needed is None else f"{needed} seeds that rise as much show it"
     return (
         f"in seeds that were not run it may fall by up to {found.fall:.3f}, and {found.seeds} seeds cannot rule "

@@ -36,7 +36,9 @@ def verdict(attack: AttackOutcome, scale: Scale) -> Verdict:
     found = attack.decisive
     rates = (None,) * 3 if found is None else (found.estimate, found.low, found.high)
     ratio, low, high = (None if rate is None else rate / scale.fpr for rate in rates)
-    if attack.unexplained:
+    if attack.auc.estimate is None:
+        level, reason = Level.INCONCLUSIVE, attack.auc.note
+    elif attack.unexplained:
         level, reason = _ranked(attack, scale, low)
     elif attack.stands_out:
         level, reason = _at_the_top(attack, scale, low, high)

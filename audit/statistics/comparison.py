@@ -81,6 +81,12 @@ class Comparison:
         place = bisect_left(choices, WANTED_POWER, key=lambda seeds: self.power(rise, alpha, seeds))
         return choices[place] if place < len(choices) else None
 
+    def seeds_against_falls(self, alpha: float) -> int | None:
+        """The fewest seeds that stand against falls if each rises by the mean; None if that is too many."""
+        choices = range(2, MOST_SEEDS + 1)
+        place = bisect_left(choices, -alpha, key=lambda k: -_against_falls(np.full(k, self.mean), self.fall))
+        return choices[place] if place < len(choices) else None
+
     def sign_flips(self) -> float | None:
         """Exact one-sided p of the mean under random signs (Fisher); None for many seeds, where t is trusted."""
         if self.seeds > FEW_SEEDS:

@@ -29,7 +29,7 @@ the covariate-adjusted AUC), and a score that repeats what is public has 0.5.
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -88,7 +88,7 @@ class ScoredSubjects:
         """The stratum of each subject, [s]; one for all where there are none."""
         return np.zeros(len(self.score), dtype=np.int64) if self.strata is None else self.strata
 
-    def where(self, keep: NDArray[Any]) -> "ScoredSubjects":
+    def where(self, keep: NDArray[np.bool_] | NDArray[np.intp]) -> "ScoredSubjects":
         """The rows that a mask or an index array [k] keeps."""
         return replace(
             self,

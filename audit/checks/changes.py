@@ -123,7 +123,7 @@ def _compared(before: AttackFinding, now: AttackFinding) -> Change:
 def _directed(compared: Sequence[Change]) -> list[Change]:
     """With the direction of what is shown to have changed."""
     open_ = [c.auc for c in compared if c.direction is Direction.OPEN and c.auc is not None]
-    two_sided = [2 * min(auc.p, 1 - auc.p) for auc in open_]
+    two_sided = [2 * min(auc.student, 1 - auc.student) for auc in open_]
     shown = iter(zip(open_, two_sided, holm(two_sided, ALPHA), strict=True))
     found = []
     for change in compared:

@@ -72,8 +72,8 @@ class AttackFacts(Facts):
     reads: bool
     ranks_as: str | None
     about: str
-    auditor: bool
-    knows_links: float
+    auditor: bool = False
+    knows_links: float = 0.0
 
     @classmethod
     def of(cls, made: Attack[Any]) -> Self:

@@ -35,16 +35,16 @@ def read_audit(path: Path, trust_code: bool = False) -> Audit:
     Raises:
         InputError: as `Ledger` does, there is no plan in it, or what it holds makes no sense.
     """
-    with Ledger(path) as ledger:
+    with Ledger(path) as ledger:  # guesses are read when they are summed up
         content = ledger.content(trust_code)
-    try:
-        return assemble(content)
-    except InputError:
-        raise
-    except (ArithmeticError, LookupError, TypeError, ValueError, AttributeError) as error:
-        raise InputError(
-            f"the ledger {path} is damaged: its numbers make no sense ({type(error).__name__}: {error})"
-        ) from error
+        try:
+            return assemble(content)
+        except InputError:
+            raise
+        except (ArithmeticError, LookupError, TypeError, ValueError, AttributeError) as error:
+            raise InputError(
+                f"the ledger {path} is damaged: its numbers make no sense ({type(error).__name__}: {error})"
+            ) from error
 
 
 def assemble(content: Content) -> Audit:

@@ -71,7 +71,9 @@ def test_a_command_that_is_stopped_ends_in_order(tmp_path, command, workers, sto
         if process.poll() is None:
             os.killpg(process.pid, signal.SIGKILL)
     assert process.returncode == code
-    assert error.strip() == f"gaudit: {says}"
+    ours, last = error.strip().split("\n")
+    assert ours.startswith("gaudit: this plan runs code: waiting_target:Waiting from ")
+    assert last == f"gaudit: {says}"
     assert _wait_for(lambda: not _alive(process.pid), 30)
     assert list((tmp_path / "temporary").iterdir()) == []
     assert not list(Path("/dev/shm").glob(f"*loky-{process.pid}-*"))

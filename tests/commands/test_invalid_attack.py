@@ -26,7 +26,7 @@ def test_an_attack_that_finds_no_planted_leak_makes_the_audit_invalid(graph, gau
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
     out = tmp_path / "out.json"
     words = ["attack", "--target", "classifier", "--attack", "coins_thrown:Guess", "--graph", graph]
-    words += ["--set", "split=dataset", "--set", "recipe.epochs=5", "--json", str(out)]
+    words += ["--only", "--set", "split=dataset", "--set", "recipe.epochs=5", "--json", str(out)]
     result = gaudit(*words)
     sys.modules.pop("coins_thrown", None)
     assert result.exit_code == 4, result.output

@@ -104,7 +104,7 @@ def test_a_report_of_an_unknown_ending_is_refused_before_the_ledger_is_read(gaud
     result = gaudit("report", "audit.db", "-o", "report.docx")
     assert result.exit_code == 2
     assert result.stderr == (
-        "gaudit: error: report.docx: no report format has the ending .docx: choose one of csv, html, json, md, or "
-        "name one with --format\n"
+        "gaudit: error: report.docx: no report format has the ending .docx: choose one of csv, html, json, md, "
+        "timings, or name one with --format\n"
     )
     assert "ending" not in gaudit("report", "audit.db", "-o", "report").stderr

@@ -15,7 +15,7 @@ from gaudit.audit.planning.trial_plan import AttackPlan, TrialPlan
 from gaudit.audit.running.serialization import HEADER, _digest, dumps, dumps_plan, loads, loads_plan
 from gaudit.audit.running.trial import Attacked, TrialResult, run_trial
 from gaudit.audit.statistics.metrics import ScoredSubjects
-from gaudit.errors import InputError
+from gaudit.errors import InputError, visible
 from gaudit.targets.target import Utility
 from gaudit.targets.transcript import Exposure
 
@@ -46,7 +46,9 @@ def same_array(one: np.ndarray, two: np.ndarray) -> bool:
 
 
 def same_judged(one: ScoredSubjects, two: ScoredSubjects) -> bool:
-    return all(same_array(getattr(one, part), getattr(two, part)) for part in ("subjects", "score", "truth"))
+    parts = ("subjects", "score", "truth", "strata", "clusters")
+    pairs = [(getattr(one, part), getattr(two, part)) for part in parts]
+    return all(a is b is None or same_array(a, b) for a, b in pairs)
 
 
 def same_attacked(one: Attacked, two: Attacked) -> bool:
@@ -113,8 +115,9 @@ def test_equal_arrays_are_stored_once(real):
     assert arrays == {name for name in load(dumps(twice)) if not name.startswith(HEADER)}
 
 
-TEXTS = st.text(max_size=8)
-NUMBERS = st.floats(allow_nan=True, allow_infinity=True)
+TEXTS = st.text(max_size=8).map(visible)
+"""What cannot be seen is replaced when it is read."""
+NUMBERS = st.floats(allow_nan=False, allow_infinity=False)
 LABELS = st.sampled_from([["low", "high"], [0, 1, 7], [True, False], ["", "é", "a longer label"], [0.5, 1.5]])
 
 
@@ -122,7 +125,9 @@ LABELS = st.sampled_from([["low", "high"], [0, 1, 7], [True, False], ["", "é", 
 def judgements(draw, size):
     score = draw(st.lists(NUMBERS, min_size=size, max_size=size))
     truth = draw(st.lists(st.booleans(), min_size=size, max_size=size))
-    return ScoredSubjects(np.arange(size) * 3, np.array(score, dtype=np.float64), np.array(truth, dtype=bool))
+    labels = st.none() | st.lists(st.integers(0, 3), min_size=size, max_size=size).map(np.array)
+    known = np.arange(size) * 3, np.array(score, dtype=np.float64), np.array(truth, dtype=bool)
+    return ScoredSubjects(*known, strata=draw(labels), clusters=draw(labels))
 
 
 @st.composite

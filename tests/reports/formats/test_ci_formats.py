@@ -11,6 +11,7 @@ from gaudit.audit.checks.baseline import Baseline
 from gaudit.audit.checks.gate import Status
 from gaudit.audit.checks.policy import Policy
 from gaudit.audit.checks.policy_checks import checked
+from gaudit.errors import visible
 from gaudit.reports.formats.junit import junit
 from gaudit.reports.formats.sarif import sarif
 from gaudit.reports.formats.summary import LARGEST, plain, step_summary
@@ -18,7 +19,7 @@ from support.audits import simulated
 
 TWO = {("none", None): (0.9, 0.8), ("ldp", 1.0): (0.0, 0.7)}
 WEAKER = {("none", None): (0.4, 0.8), ("ldp", 1.0): (0.0, 0.7)}
-NASTY = "</script>|<b>`*[x](http://evil.example)`\n# @all &lt; \x00\x1b[31m"
+NASTY = visible("</script>|<b>`*[x](http://evil.example)`\n# @all &lt; \x00\x1b[31m")
 POLICY = """
 [[check]]
 name = "rises"

@@ -154,10 +154,10 @@ def attack(**options: Any) -> None:
     if per_node is not None:
         write(per_node, audit.per_node(), private=True)
     screen.print(audit.headline(), highlight=False, soft_wrap=True, markup=False)
-    added = dict.fromkeys(a.plan.name for o in audit.outcomes for a in o.attacks if request.beside)
-    added = {name: None for name in added if name not in request.attacks and "all" not in request.attacks}
-    if added:
-        told = f"Also ran {', '.join(added)}, which costs next to nothing; --only runs the named attacks alone."
+    names = dict.fromkeys(a.plan.name for o in audit.outcomes for a in o.attacks)
+    added = [name for name in names if not {name, "all"} & set(request.attacks)]
+    if added and request.attacks:
+        told = f"Attacks that cost next to nothing ran too: {', '.join(added)}. Use --only to leave them out."
         screen.print(told, highlight=False, soft_wrap=True)
     mounted = [(request.target, a.plan) for o in audit.outcomes for a in o.attacks if request.observer is None]
     for line in chosen(mounted):

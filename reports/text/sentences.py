@@ -109,14 +109,15 @@ def _tells(attack: AttackOutcome) -> str:
     named = f", and names {_measured(attack)} of the persons" if NAMED in attack.more else ""
     alike = f" {words(attack.game).alike}" if PLAIN_AUC in attack.more else ""
     if auc.low is not None and auc.low > 0.5:
-        return f"tells {told}{alike} with AUC {auc.text(2)}{_mixed(attack)}{named}"
-    return f"is not shown to tell {told}{alike} (AUC {auc.text(2)}, chance is 0.5{_mixed(attack)}){_among(attack)}"
+        mixed = f" ({_mixed(attack)})" if alike else ""
+        return f"tells {told}{alike} with AUC {auc.text(2)}{mixed}{named}"
+    mixed = f"; {_mixed(attack)}" if alike else ""
+    return f"is not shown to tell {told}{alike} (AUC {auc.text(2)}, chance is 0.5{mixed}){_among(attack)}"
 
 
 def _mixed(attack: AttackOutcome) -> str:
     """The plain figure beside one that compares like with like."""
-    plain = attack.more.get(PLAIN_AUC)
-    return "" if plain is None else f" (AUC {plain.text(2)} if everybody is compared with everybody)"
+    return f"AUC {attack.plain_auc.text(2)} if everybody is compared with everybody"
 
 
 def clustered(attack: AttackOutcome) -> str:

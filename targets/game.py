@@ -18,6 +18,7 @@ from torch_geometric.data import Data
 from ..errors import InputError
 from ..graphs.network import Floats
 from .messages import ANSWERS
+from .models.own_training import OwnTraining
 from .models.training_config import TrainingConfig
 from .transcript import Message, View
 
@@ -115,6 +116,7 @@ class GraphKnowledge(Knowledge):
         neighbours: what these are: the true ones, a random half of them, or none; ``apart`` where it is the
             owner who asks, leaving out edges between members and non-members.
         recipe: how the target's models are trained, where that is known.
+        own: the functions that train and ask the target's models, where their owner gives these.
     """
 
     x: Tensor
@@ -122,6 +124,7 @@ class GraphKnowledge(Knowledge):
     edges: Tensor = field(default_factory=lambda: torch.empty((2, 0), dtype=torch.long))
     neighbours: Neighbours = "true"
     recipe: TrainingConfig | None = None
+    own: OwnTraining | None = None
 
 
 class Mounted(Protocol):
@@ -141,6 +144,7 @@ class Adversary:
         neighbours: the edges that it asks with.
         knows_defense: whether it adapts to the defense.
         recipe: how the target's models are trained, where it knows that.
+        own: the functions that train and ask them, where it has these.
         identity: what tells its attack from others of a plan.
     """
 
@@ -148,6 +152,7 @@ class Adversary:
     neighbours: Neighbours = "true"
     knows_defense: bool = False
     recipe: TrainingConfig | None = None
+    own: OwnTraining | None = None
     identity: tuple[object, ...] = ()
 
 

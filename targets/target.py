@@ -16,6 +16,7 @@ from ..settings import Configured
 from .channel import Retention
 from .defense import Defense, Watched
 from .game import Game
+from .models.own_training import OwnTraining
 from .models.training_config import TrainingConfig
 from .transcript import Transcript
 from .undefended import split_by_labels, undefended_answers, untouched
@@ -53,6 +54,8 @@ class Run:
         tested: nodes that the test accuracy is about; the dataset's test nodes where it is None, and none where
             the utility is no accuracy.
         recipe: how the released model was trained, where one is released; an adversary may know it.
+        own: the functions that trained and ask it, where its owner gives these; an adversary's shadow models are
+            then made by them.
         promise: the differential privacy of what was released, or None.
     """
 
@@ -65,6 +68,7 @@ class Run:
     kept: dict[str, float] = field(default_factory=dict)
     tested: int | None = None
     recipe: TrainingConfig | None = None
+    own: OwnTraining | None = None
     promise: Guarantee | None = None
 
     @property

@@ -43,6 +43,7 @@ class ShadowMIA(QueryAttack):
 
     name = "mia"
     own_data = True
+    shadows_judge = True
     Settings = ShadowSettings
     settings: ShadowSettings
 
@@ -63,7 +64,8 @@ class ShadowMIA(QueryAttack):
         return self._judged(self._judge(self._read(posterior, step), member), told, step)
 
     def _examples(self, knowledge: NodeKnowledge) -> Examples:
-        return self._from_release(knowledge) if knowledge.recipe is None else self._from_recipe(knowledge)
+        known = knowledge.recipe is not None or knowledge.own is not None
+        return self._from_recipe(knowledge) if known else self._from_release(knowledge)
 
     def _from_release(self, knowledge: NodeKnowledge) -> Examples:
         """One shadow GCN on the adversary's own graph, as FedGC has it."""

@@ -7,8 +7,10 @@ number of models that a node is in says nothing (Privacy Meter's design; leaving
 the count).
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -20,6 +22,7 @@ from ...errors import InputError
 from ...randomness import branch
 from ...targets.games.membership import NodeKnowledge
 from ...targets.models.model_ensemble import MEMORY, Trained, ask_models, train_models
+from ...targets.models.own_training import OwnTraining
 from ...targets.models.training_config import TrainingConfig
 from ...targets.models.training_task import Query, TrainingTask
 
@@ -27,37 +30,77 @@ MOST_PARTS = 64
 
 
 @dataclass(frozen=True, eq=False)
-class ShadowModels:
-    """K trained shadow models.
+class ShadowModels(ABC):
+    """K trained shadow models, and a reference: one more, trained on a draw of its own from the pool. It answers
+    what a target would that knows nothing of the true members.
 
     Attributes:
-        task: what they were trained for.
-        weights: theirs, stacked.
         inside: whose labels each trained on, [K, n] bool.
         round: the round of masks that each belongs to, [K].
         pool: the nodes that masks are drawn from, [p].
-        reference_task: what one more model was trained for, on a draw of its own from the pool: what a target that
-            knows nothing of the true members would answer.
-        reference_weights: its weights.
+        reference_members: whose labels the reference trained on, [n] bool.
+    """
+
+    inside: np.ndarray
+    round: np.ndarray
+    pool: Tensor
+    reference_members: np.ndarray
+
+    @abstractmethod
+    def ask(self, query: Query) -> Tensor:
+        """Logits [K, s, C]."""
+
+    @abstractmethod
+    def ask_reference(self, query: Query) -> Tensor:
+        """Logits [1, s, C]."""
+
+
+@dataclass(frozen=True, eq=False)
+class RecipeModels(ShadowModels):
+    """Shadow models that were trained as a recipe says.
+
+    Attributes:
+        task: what they and, as the last, the reference were trained for.
+        weights: theirs, stacked [K + 1, ...].
         device: where they answer.
     """
 
     task: TrainingTask
     weights: dict[str, Tensor]
-    inside: np.ndarray
-    round: np.ndarray
-    pool: Tensor
-    reference_task: TrainingTask
-    reference_weights: dict[str, Tensor]
     device: str
 
     def ask(self, query: Query) -> Tensor:
-        """Logits [K, s, C]."""
-        return ask_models(self.task, [query], self.weights, device=self.device)[0]
+        return self._asked(query, slice(None, -1))
 
     def ask_reference(self, query: Query) -> Tensor:
-        """Logits [1, s, C]."""
-        return ask_models(self.reference_task, [query], self.reference_weights, device=self.device)[0]
+        return self._asked(query, slice(-1, None))
+
+    def _asked(self, query: Query, models: slice) -> Tensor:
+        task = replace(self.task, members=self.task.members[models])
+        weights = {name: weight[models] for name, weight in self.weights.items()}
+        return ask_models(task, [query], weights, device=self.device)[0]
+
+
+@dataclass(frozen=True, eq=False)
+class OwnModels(ShadowModels):
+    """Shadow models that functions of the user's own trained and ask.
+
+    Attributes:
+        training: the functions.
+        x: features of all nodes, [n, d].
+        models: theirs and, as the last, the reference.
+    """
+
+    training: OwnTraining
+    x: Tensor
+    models: list[Any]
+
+    def ask(self, query: Query) -> Tensor:
+        pairs = zip(self.models[:-1], self.inside, strict=True)
+        return torch.stack([self.training.ask(model, self.x, query, inside) for model, inside in pairs])
+
+    def ask_reference(self, query: Query) -> Tensor:
+        return self.training.ask(self.models[-1], self.x, query, self.reference_members)[None]
 
 
 def cut_in_rounds(
@@ -109,18 +152,21 @@ def shadow_models(knowledge: NodeKnowledge, recipe: TrainingConfig, count: int, 
 def _trained(knowledge: NodeKnowledge, recipe: TrainingConfig, count: int, offline: bool) -> ShadowModels:
     seed = branch(knowledge.seed, "offline shadows" if offline else "shadows")
     rng = np.random.default_rng(branch(seed, "masks"))
-    x = knowledge.x.cpu()
     pool, edges = _pool(knowledge, offline)
     size = min(knowledge.members, len(pool) // 2) if offline else knowledge.members
     masks, rounds = cut_in_rounds(pool, size, count, rng)
     masks.append(np.sort(rng.choice(pool, size=len(masks[0]), replace=False)))
-    inside = np.zeros((len(masks), len(x)), dtype=bool)
+    inside = np.zeros((len(masks), len(knowledge.x)), dtype=bool)
     for row, nodes in zip(inside, masks, strict=True):
         row[nodes] = True
+    who = (inside[:-1], np.array(rounds), torch.from_numpy(pool), inside[-1])
+    if knowledge.own is not None:
+        models = knowledge.own.models(inside, pool if offline else None, branch(seed, "models"))
+        return OwnModels(*who, knowledge.own, knowledge.x.cpu(), models)
+    x = knowledge.x.cpu()
     _check_memory(len(masks), recipe, x.shape[1], knowledge.classes)
-    labels = knowledge.labels.cpu().clamp_min(0)
     task = TrainingTask(
-        Data(x=x, edge_index=edges, y=labels),
+        Data(x=x, edge_index=edges, y=knowledge.labels.cpu().clamp_min(0)),
         torch.from_numpy(inside),
         recipe,
         knowledge.classes,
@@ -128,16 +174,7 @@ def _trained(knowledge: NodeKnowledge, recipe: TrainingConfig, count: int, offli
     )
     device = str(knowledge.x.device)
     trained: Trained = train_models(task, [], branch(seed, "models"), device=device, keep_weights=True)
-    return ShadowModels(
-        TrainingTask(task.data, task.members[:-1], recipe, task.classes, task.induced),
-        {name: w[:-1] for name, w in trained.weights.items()},
-        inside[:-1],
-        np.array(rounds),
-        torch.from_numpy(pool),
-        TrainingTask(task.data, task.members[-1:], recipe, task.classes, task.induced),
-        {name: w[-1:] for name, w in trained.weights.items()},
-        device,
-    )
+    return RecipeModels(*who, task, trained.weights, device)
 
 
 def _pool(knowledge: NodeKnowledge, offline: bool) -> tuple[np.ndarray, Tensor]:

@@ -67,8 +67,8 @@ class KnowledgeCache:
             InputError: the target does not say what the game needs, or the adversary knows nothing.
         """
         game = run.secrets[next(name for name in attack.games if name in run.secrets)]
-        who = Adversary(attack, plan.neighbours, "client:" in plan.observer, run.recipe, plan.identity)
-        trained = None if run.recipe is None else run.recipe.model_dump_json()
+        who = Adversary(attack, plan.neighbours, "client:" in plan.observer, run.recipe, run.own, plan.identity)
+        trained = (None if run.recipe is None else run.recipe.model_dump_json(), run.own is not None)
         asks = (who.neighbours, who.knows_defense, attack.auditor, attack.knows_links, trained)
         key: tuple[object, ...] = (*game.key, *asks, *game.grant_key(who))
         if key not in self.made:

@@ -69,8 +69,14 @@ class NodeKnowledge(GraphKnowledge):
             f"knows that {self.members} of {len(self.subjects)} nodes are members{labels}, "
             f"owns {len(self.shadow)} labelled nodes of the same distribution"
             f"{f' and {len(self.population)} that no model is trained on' if self.auditor else ''}, "
-            f"{'knows how the model was trained, ' if self.recipe is not None else ''}{self._defense()}"
+            f"{self._training()}{self._defense()}"
         )
+
+    def _training(self) -> str:
+        """What it knows of how the model was trained."""
+        if self.own is not None:
+            return "trains shadow models with the owner's own code, "
+        return "" if self.recipe is None else "knows how the model was trained, "
 
 
 class NodeGame(Game):
@@ -118,6 +124,7 @@ class NodeGame(Game):
             knows_defense=adversary.knows_defense,
             game=self.name,
             recipe=adversary.recipe,
+            own=None if adversary.own is None else adversary.own.granted(ours),
             auditor=auditor,
             population=torch.from_numpy(population),
             all_edges=edges if auditor else edges[:, :0],

@@ -75,8 +75,8 @@ def test_scores_after_another_audit_are_those_of_an_audit_alone():
 
     def audited(data: Data) -> np.ndarray:
         known = knowledge(data)
-        strange = trained(replace(known, seed=np.random.SeedSequence(5))).reference_weights
-        message = Message("model", "server", "public", 1, {name: w[0] for name, w in strange.items()})
+        strange = trained(replace(known, seed=np.random.SeedSequence(5))).weights
+        message = Message("model", "server", "public", 1, {name: w[-1] for name, w in strange.items()})
         return LiRA(shadows=4)(View("public", (message,)), known, np.random.SeedSequence(0)).score
 
     first, second, again = (audited(graph(seed)) for seed in (1, 2, 1))

@@ -10,6 +10,7 @@ from gaudit.attacks.membership.label_only import LabelOnly
 from gaudit.attacks.membership.shadow_models import shadow_models
 from gaudit.errors import InputError
 from gaudit.targets.channel import Channel
+from gaudit.targets.models.model_ensemble import ask_models
 from gaudit.targets.models.training_task import Query
 
 
@@ -67,7 +68,7 @@ def test_without_shaking_it_is_the_gap_attack_less_what_is_usual(leaky_models, a
     else:
         found = model.scores(LabelOnly(shakes=1, lost_features=0, lost_edges=0)).score
         weights = {name: w[None] for name, w in model.view.last("model").tensors.items()}
-        told = replace(pool, weights=weights).ask(plain)[0].argmax(1) == labels
+        told = ask_models(pool.task, [plain], weights)[0][0].argmax(1) == labels
     for i, node in enumerate(known.subjects.tolist()):
         usual = right[~pool.inside[:, node], i].mean()
         assert abs(found[i] - (float(told[i]) - usual)) < 1e-9

@@ -90,4 +90,4 @@ def test_the_population_is_in_nobodys_training_set(null_models, offline):
         assert not set(known.population.tolist()) & set(known.subjects.tolist())
         pool = shadow_models(known, known.recipe, 16, offline)
         assert not pool.inside[:, known.population.numpy()].any()
-        assert not pool.reference_task.members[:, known.population].any()
+        assert not pool.reference_members[known.population].any()

@@ -1,0 +1,205 @@
+"""Models that are trained and asked by functions of the user's own, whatever framework they use."""
+
+import random
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from typing import Any, Self
+
+import numpy as np
+import torch
+from joblib import Parallel, delayed
+from torch import Tensor
+from torch_geometric.data import Data
+
+from ...errors import InputError, quoted
+from ...graphs.masks import MASKS
+from ...randomness import branch, integer, seeded
+from .training_task import Query
+
+Fit = Callable[[Data, Tensor, int], Any]
+"""``fit(data, mask, seed) -> model``: trains on the labels of the nodes in a mask [n] bool."""
+Predict = Callable[[Any, Tensor, Tensor, Tensor], Any]
+"""``predict(model, x, edge_index, nodes) -> logits`` [s, C] of nodes [s] on a graph with features x [n, d]."""
+Step = Callable[[int, int], None]
+
+
+def _silent(done: int, total: int) -> None:
+    """Reports nothing."""
+
+
+@dataclass(frozen=True, eq=False)
+class OwnTraining:
+    """How a model's owner trains and asks, by two functions.
+
+    Attributes:
+        fit: trains a model. It gets a copy of the graph with all its fields, whose ``train_mask`` is the mask and
+            which has no ``test_mask``; in the game node presence the graph of the mask's nodes alone. Whatever it
+            draws from the global generators of Python, numpy and torch is seeded before.
+        predict: gives logits, log-probabilities or posteriors.
+        data: the graph, in the ids of whoever is granted it.
+        classes: C.
+        induced: whether each model sees its members' subgraph alone.
+        progress: called with models trained and in all.
+    """
+
+    fit: Fit
+    predict: Predict
+    data: Data
+    classes: int
+    induced: bool = False
+    progress: Step = field(default=_silent, repr=False)
+
+    def granted(self, ours: np.ndarray) -> Self:
+        """The same under the ids that an adversary is told: ``ours`` [n] holds our id of each."""
+        return replace(self, data=renumbered(self.data, ours))
+
+    def models(
+        self, masks: Sequence[np.ndarray], pool: np.ndarray | None, seed: np.random.SeedSequence
+    ) -> list[Any]:
+        """One model for each mask [n] bool, side by side in processes where joblib's context says so.
+
+        Args:
+            masks: whose labels each model trains on.
+            pool: nodes whose edges among themselves are all that models are trained with; None for all edges.
+            seed: root of the models' randomness; results do not depend on who trains what.
+
+        Raises:
+            InputError: ``fit`` failed, or its model cannot be sent between processes.
+        """
+        data = self.data if pool is None else _among(self.data, pool)
+        jobs = (
+            delayed(_fitted)(self.fit, self._view(data, mask), _short(branch(seed, k)))
+            for k, mask in enumerate(masks)
+        )
+        found: list[Any] = []
+        try:
+            for model in Parallel(return_as="generator", batch_size=1)(jobs):
+                found.append(model)
+                self.progress(len(found), len(masks))
+        except (TypeError, AttributeError) as error:
+            if "pickle" not in str(error).lower():
+                raise
+            raise InputError(
+                f"fit or its model cannot be sent between processes ({quoted(error)}): use one worker, or return "
+                "something that pickle can write"
+            ) from error
+        return found
+
+    def fitted(self, mask: np.ndarray, seed: np.random.SeedSequence) -> Any:
+        """One model, trained in this process."""
+        return _fitted(self.fit, self._view(self.data, mask), _short(seed))
+
+    def ask(self, model: Any, x: Tensor, query: Query, members: np.ndarray) -> Tensor:
+        """Logits [s, C] of a model that was trained on ``members`` [n] bool.
+
+        Raises:
+            InputError: ``predict`` failed, or gave something else.
+        """
+        edges = torch.empty((2, 0), dtype=torch.long) if query.edges is None else query.edges.cpu()
+        if query.apart:
+            inside = torch.from_numpy(members)
+            edges = edges[:, inside[edges[0]] == inside[edges[1]]]
+        features, nodes = (x if query.x is None else query.x).cpu(), query.nodes.cpu()
+        try:
+            with torch.no_grad():
+                told = self.predict(model, features.clone(), edges.clone(), nodes.clone())
+        except Exception as error:  # the user's own code may fail in any way
+            raise InputError(f"predict failed: {type(error).__name__}: {quoted(error)}") from error
+        return _as_logits(told, len(nodes), self.classes)
+
+    def _view(self, data: Data, mask: np.ndarray) -> Data:
+        """What ``fit`` gets: without any mask that tells who is asked about, and with its own."""
+        own = torch.from_numpy(mask)
+        if self.induced:
+            data = data.subgraph(own)
+            own = torch.ones(int(own.sum()), dtype=torch.bool)
+        else:
+            data = data.clone()
+        data.train_mask = own
+        return data
+
+
+@contextmanager
+def _all_seeded(seed: int) -> Iterator[None]:
+    """Within the block the default generators of Python, numpy and torch follow ``seed``.
+
+    gaudit draws from none of them; the user's code may from all.
+    """
+    python, arrays = random.getstate(), np.random.get_state()  # noqa: NPY002
+    random.seed(seed)
+    np.random.seed(seed)  # noqa: NPY002
+    try:
+        with seeded(np.random.SeedSequence(seed)):
+            yield
+    finally:
+        random.setstate(python)
+        np.random.set_state(arrays)  # noqa: NPY002
+
+
+def _short(seed: np.random.SeedSequence) -> int:
+    """31 bits: numpy's and scikit-learn's generators take no more than 32."""
+    return integer(seed) >> 32
+
+
+def _fitted(fit: Fit, data: Data, seed: int) -> Any:
+    with _all_seeded(seed):
+        try:
+            model = fit(data, data.train_mask.clone(), seed)
+        except Exception as error:  # the user's own code may fail in any way
+            raise InputError(f"fit failed: {type(error).__name__}: {quoted(error)}") from error
+    if model is None:
+        raise InputError("fit returned nothing: it must return the trained model")
+    return model
+
+
+def renumbered(data: Data, ours: np.ndarray) -> Data:
+    """A copy under other ids, without train and test masks; ``ours`` [n] holds the old id of each new one.
+
+    Fields of nodes are put in order, fields of edges stay beside their edges, all else is copied.
+    """
+    nodes, order = int(data.num_nodes or 0), torch.from_numpy(ours)
+    theirs = torch.empty(nodes, dtype=torch.long)
+    theirs[order] = torch.arange(nodes)
+    copy = data.clone()
+    for name in (MASKS[0], MASKS[2]):
+        if name in copy:
+            del copy[name]
+    for name, value in copy.to_dict().items():
+        if name == "edge_index":
+            copy[name] = theirs[value]
+        elif isinstance(value, Tensor) and copy.is_node_attr(name):
+            copy[name] = value[order]
+    return copy
+
+
+def _among(data: Data, pool: np.ndarray) -> Data:
+    """The same nodes with the edges among some of them alone."""
+    kept = torch.zeros(int(data.num_nodes or 0), dtype=torch.bool)
+    kept[torch.from_numpy(pool)] = True
+    inside = kept[data.edge_index[0]] & kept[data.edge_index[1]]
+    copy = data.clone()
+    for name, value in data.to_dict().items():
+        if name == "edge_index":
+            copy[name] = value[:, inside]
+        elif isinstance(value, Tensor) and data.is_edge_attr(name):
+            copy[name] = value[inside]
+    return copy
+
+
+def _as_logits(told: Any, nodes: int, classes: int) -> Tensor:
+    """What ``predict`` gave, as float32 logits [s, C]; rows that are posteriors are taken for these."""
+    try:
+        found = torch.as_tensor(told).detach().cpu().float()
+    except (TypeError, ValueError, RuntimeError) as error:
+        raise InputError(f"predict must return an array of logits, not {type(told).__name__}") from error
+    if found.shape != (nodes, classes):
+        raise InputError(
+            f"predict must return one row of {classes} logits for each of {nodes} nodes, not {list(found.shape)}"
+        )
+    if not bool(torch.isfinite(found).all()):
+        bad = int((~torch.isfinite(found).all(1)).nonzero()[0])
+        raise InputError(f"predict returned values that are not finite, first in row {bad}")
+    if bool((found >= 0).all()) and torch.allclose(found.sum(1), torch.ones(nodes), atol=1e-3):
+        return found.clamp_min(1e-30).log()
+    return found

@@ -10,6 +10,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:  # for editors and type checkers; while running, `__getattr__` does it
+    from .api.audits import audit, release, score
+    from .api.result import Result
     from .attacks.attack import Attack, Scores
     from .audit.checks.check_files import check_files
     from .audit.planning.plan import Plan
@@ -72,6 +74,7 @@ __all__ = [
     "PersonKnowledge",
     "Plan",
     "Progress",
+    "Result",
     "Retention",
     "Run",
     "Scores",
@@ -86,6 +89,7 @@ __all__ = [
     "View",
     "Words",
     "as_it_is",
+    "audit",
     "branch",
     "check_files",
     "clients_of",
@@ -97,6 +101,8 @@ __all__ = [
     "read_graph",
     "read_network",
     "registered",
+    "release",
+    "score",
     "seeded",
     "without_ancestry",
     "write_graph",
@@ -133,6 +139,7 @@ _PLACES = {
     "PersonKnowledge": "targets.games.identities",
     "Plan": "audit.planning.plan",
     "Progress": "targets.target",
+    "Result": "api.result",
     "Retention": "targets.channel",
     "Run": "targets.target",
     "Scores": "attacks.attack",
@@ -147,6 +154,7 @@ _PLACES = {
     "View": "targets.transcript",
     "Words": "targets.game",
     "as_it_is": "targets.game",
+    "audit": "api.audits",
     "branch": "randomness",
     "check_files": "audit.checks.check_files",
     "clients_of": "targets.party",
@@ -158,6 +166,8 @@ _PLACES = {
     "read_graph": "graphs.files.data_file",
     "read_network": "graphs.files.network_file",
     "registered": "registry",
+    "release": "api.audits",
+    "score": "api.audits",
     "seeded": "randomness",
     "without_ancestry": "targets.game",
     "write_graph": "graphs.files.data_file",

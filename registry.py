@@ -6,6 +6,7 @@ Every class is announced by an entry point of its group (``gaudit.targets``, ``g
 """
 
 import ast
+import hashlib
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -13,8 +14,9 @@ from functools import cache
 from importlib import import_module
 from importlib.machinery import PathFinder
 from importlib.metadata import EntryPoint, entry_points
-from importlib.util import find_spec
+from importlib.util import find_spec, module_from_spec, spec_from_file_location
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 from .errors import InputError, unknown_name
@@ -121,16 +123,7 @@ def _own(group: str, name: str) -> Any:
     Names come from requests and plans, and what they name is called with settings from there: it must be derived
     from the base of the group, and no other class.
     """
-    module, _, attribute = name.partition(":")
-    if "" not in sys.path and str(Path.cwd()) not in sys.path:
-        sys.path.insert(0, str(Path.cwd()))
-    for tell in _listeners:
-        tell(name, _place(module))
-    try:
-        found = getattr(import_module(module), attribute, None)
-    except Exception as error:  # a module of the user's may fail in any way
-        why = str(error) if isinstance(error, ImportError) else f"{type(error).__name__}: {error}"
-        raise InputError(f"cannot import the {group[:-1]} '{name}': {' '.join(why.split())}") from error
+    found = _imported(name, group[:-1])
     if not isinstance(found, type):
         raise InputError(f"'{name}' is no class: name the {group[:-1]} as module:Class")
     base = f"{__name__.partition('.')[0]}.{BASES[group]}"
@@ -141,6 +134,52 @@ def _own(group: str, name: str) -> Any:
     if missing or not isinstance(getattr(found, "name", None), str):
         raise InputError(f"the {group[:-1]} '{name}' is not finished: it lacks {', '.join(missing)}")
     return found
+
+
+def own_function(name: str) -> Callable[..., Any]:
+    """A function of the user's own, as ``module:function`` or ``file.py:function``: its module is run.
+
+    Raises:
+        InputError: there is none, or its module fails.
+    """
+    found = _imported(name, "function")
+    if not callable(found):
+        raise InputError(f"'{name}' is no function: name it as module:function or file.py:function")
+    return found  # type: ignore[no-any-return]
+
+
+def _imported(name: str, kind: str) -> Any:
+    """What a module or a file of the user's own calls so, or None; modules are looked for as `_own` says."""
+    module, _, attribute = name.rpartition(":")
+    file = Path(module) if module.endswith(".py") else None
+    if file is None and "" not in sys.path and str(Path.cwd()) not in sys.path:
+        sys.path.insert(0, str(Path.cwd()))
+    for tell in _listeners:
+        tell(name, str(file.resolve()) if file else _place(module))
+    try:
+        return getattr(_run_file(file) if file else import_module(module), attribute, None)
+    except Exception as error:  # a module of the user's may fail in any way
+        why = str(error) if isinstance(error, ImportError | OSError) else f"{type(error).__name__}: {error}"
+        raise InputError(f"cannot import the {kind} '{name}': {' '.join(why.split())}") from error
+
+
+def _run_file(file: Path) -> ModuleType:
+    """A Python file as a module under its own path, run once; what lies beside it can be imported by it."""
+    place = file.resolve()
+    called = f"gaudit_own_{hashlib.blake2b(str(place).encode(), digest_size=8).hexdigest()}"
+    if called not in sys.modules:
+        spec = spec_from_file_location(called, place)
+        if spec is None or spec.loader is None or not place.is_file():
+            raise FileNotFoundError(f"there is no file {file}")
+        module = module_from_spec(spec)
+        sys.modules[called] = module
+        sys.path.append(str(place.parent))
+        try:
+            spec.loader.exec_module(module)
+        except BaseException:
+            del sys.modules[called]
+            raise
+    return sys.modules[called]
 
 
 def summary(registered_class: type) -> str:

@@ -9,7 +9,7 @@ import click
 from ..errors import InputError
 from ..output_files import check_apart
 from ..registry import telling_of_code
-from .progress import counted
+from ..reports.console.progress import counted
 from .terminal import clear_errors, console
 
 if TYPE_CHECKING:

@@ -5,8 +5,8 @@ from pathlib import Path
 import click
 
 from ..output_files import check_outputs
+from ..reports.console.progress import counted
 from .claim_ending import end_with
-from .progress import counted
 from .terminal import clear_errors
 from .written_settings import read_pairs
 

@@ -11,13 +11,13 @@ from .. import __version__
 from ..errors import InputError
 from ..output_files import check_apart, check_outputs, write
 from ..registry import GROUPS, summaries
+from ..reports.console.progress import staged
 from .anonymise import anonymise_command
 from .audit import audit_command
 from .check import baseline_group, check_command
 from .check_claim import check_claim_command
 from .check_training import check_training_command
 from .lint_claim import lint_claim_command
-from .progress import staged
 from .report import report_command
 from .terminal import GuardedGroup, clear_errors, console
 from .written_settings import read_defense, read_pairs

@@ -33,6 +33,7 @@ class Carries(StrEnum):
     GRAPH = "a graph"
     GRAPH_WITH_ACCOUNTS = "a graph with accounts that an adversary opened"
     TRANSFORMATION = "a transformation of features"
+    SCORES = "scores of persons"
 
 
 @dataclass(frozen=True)
@@ -241,6 +242,9 @@ PUBLISHED_KIND = declare("published-graph", Carries.GRAPH, routes=_OUT)
 ACCOUNTS_KIND = declare("published-graph-with-accounts", Carries.GRAPH_WITH_ACCOUNTS, routes=_OUT)
 """The same network as it would have been published had an adversary opened accounts in it before."""
 
+SCORES_KIND = declare("scores", Carries.SCORES, routes=_OUT)
+"""Scores [s] of ``subjects`` [s] that somebody made elsewhere, of nodes or of pairs."""
+
 RELEASED_GRAPH = Carrying.any_of(Carries.CONDENSED, to="public")
 """What an outsider holds of a condensation."""
 TRANSFORMATION = Carrying.any_of(Carries.TRANSFORMATION)
@@ -249,3 +253,5 @@ PUBLISHED_GRAPH = Carrying.any_of(Carries.GRAPH)
 """A network that was published."""
 GRAPH_WITH_ACCOUNTS = Carrying.any_of(Carries.GRAPH_WITH_ACCOUNTS)
 """A network that was published with an adversary's accounts in it."""
+GIVEN_SCORES = Carrying.any_of(Carries.SCORES)
+"""What another tool made of a release."""

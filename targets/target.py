@@ -121,6 +121,8 @@ class Target(Configured, ABC):
     and messages are as they were recorded."""
     plain: ClassVar[bool] = False
     """Whether it runs on graphs without features and labels."""
+    brings_graph: ClassVar[bool] = False
+    """Whether the persons that it is about come with it (`own_graph`), and not from a dataset of the plan."""
 
     def why_not(self, defense: Defense) -> str | None:
         """Why a defense has no place in this pipeline, or None if it has one."""
@@ -142,6 +144,30 @@ class Target(Configured, ABC):
     def imitating(cls, other: "type[Target]") -> dict[str, Any]:
         """Settings with which a control lets out what another target lets out."""
         return {}
+
+    @property
+    def graph_name(self) -> str:
+        """What the graph is called that it brings."""
+        raise NotImplementedError
+
+    def own_graph(self) -> Data:
+        """The graph that it brings.
+
+        Raises:
+            InputError: it cannot be had.
+        """
+        raise NotImplementedError
+
+    def repetitions(self, seeds: int) -> list[dict[str, Any]]:
+        """The settings of each repetition, where a plan asks for so many seeds.
+
+        A record that is read again is no repetition: what ran elsewhere has one, unless it holds several.
+        """
+        return [self.settings.model_dump() for _ in range(1 if self.runs_elsewhere else seeds)]
+
+    def brought(self) -> tuple[Any, ...]:
+        """Functions of the user's own that its results depend on."""
+        return ()
 
     @property
     def like(self) -> "type[Target]":

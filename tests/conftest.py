@@ -30,6 +30,6 @@ def gaudit_data() -> Path:
 @pytest.fixture(autouse=True, scope="session")
 def no_lines_of_progress():
     """Error streams hold what a test is about, however slow the machine: a line every half minute is not."""
-    from gaudit.commands import progress
+    from gaudit.reports.console import progress
 
     progress.EVERY = 1e6

@@ -18,7 +18,8 @@ MAY_IMPORT = {
     "defenses": {"graphs", "mechanisms", "targets"},
     "audit": {"graphs", "mechanisms", "targets", "attacks", "defenses"},
     "reports": {"graphs", "mechanisms", "targets", "attacks", "defenses", "audit"},
-    "commands": {"graphs", "mechanisms", "targets", "attacks", "defenses", "audit", "reports"},
+    "api": {"graphs", "mechanisms", "targets", "attacks", "defenses", "audit", "reports"},
+    "commands": {"graphs", "mechanisms", "targets", "attacks", "defenses", "audit", "reports", "api"},
 }
 """Rooms, and the other rooms that each may import from; modules at the root (errors, settings, ...) all may."""
 SIBLINGS = {
@@ -28,7 +29,7 @@ SIBLINGS = {
     "targets": {"targets/models"},
     "targets/models": set(),
     "targets/games": {"targets", "targets/models"},
-    "targets/external": {"targets", "targets/games"},
+    "targets/external": {"targets", "targets/games", "targets/models"},
     "targets/federated": {"targets", "targets/models", "targets/games"},
     "targets/classification": {"targets", "targets/models", "targets/games"},
     "targets/publishing": {"targets", "targets/models", "targets/games"},
@@ -41,6 +42,7 @@ SIBLINGS = {
     "attacks/membership": {"attacks"},
     "attacks/links": {"attacks", "attacks/membership"},
     "attacks/gradients": {"attacks"},
+    "attacks/given": {"attacks"},
     "attacks/identity": {"attacks"},
     "defenses/uploads": set(),
     "defenses/local_privacy": set(),

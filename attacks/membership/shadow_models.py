@@ -161,7 +161,7 @@ def _trained(knowledge: NodeKnowledge, recipe: TrainingConfig, count: int, offli
         row[nodes] = True
     who = (inside[:-1], np.array(rounds), torch.from_numpy(pool), inside[-1])
     if knowledge.own is not None:
-        models = knowledge.own.models(inside, pool if offline else None, branch(seed, "models"))
+        models = knowledge.own.models(list(inside), pool if offline else None, branch(seed, "models"))
         return OwnModels(*who, knowledge.own, knowledge.x.cpu(), models)
     x = knowledge.x.cpu()
     _check_memory(len(masks), recipe, x.shape[1], knowledge.classes)

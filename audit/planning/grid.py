@@ -4,7 +4,7 @@ import hashlib
 import inspect
 import json
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from importlib import import_module
@@ -18,6 +18,7 @@ from torch_geometric.data import Data
 
 from ... import __version__
 from ...attacks.attack import Attack
+from ...errors import InputError
 from ...graphs.pyg import size_of
 from ...registry import find
 from ...targets.defense import Defense
@@ -104,15 +105,17 @@ def laid_out(plan: Plan, loaded: Mapping[str, Data] | None = None) -> Grid:
     """
     kinds: list[type[Target]] = [find("targets", planned.name) for planned in plan.target]
     plain, drawn = all(kind.plain for kind in kinds), not any(kind.runs_elsewhere for kind in kinds)
-    graphs = dict(loaded or {})
-    graphs |= {name: graph_of(name, is_file(name), drawn, plain) for name in plan.datasets if name not in graphs}
+    graphs, wanted = dict(loaded or {}), () if all(kind.brings_graph for kind in kinds) else plan.datasets
+    graphs |= {name: graph_of(name, is_file(name), drawn, plain) for name in wanted if name not in graphs}
+    graphs |= dict(_brought(plan))
     digests = {name: digest_of(data) for name, data in graphs.items()}
     cells: list[Cell] = []
     tasks: list[PlannedTrial] = []
     mounted: list[tuple[Target, tuple[AttackPlan, ...]]] = []
     for planned in plan.target:
-        for dataset in plan.datasets:
+        for dataset in _datasets(plan, planned):
             target = target_of(planned.name, planned.preset or plan.preset, graphs[dataset], planned.settings)
+            _check_repetitions(plan, target)
             attacks = tuple(_attack_plans(plan, target))
             mounted.append((target, attacks))
             refused: dict[str, str] = {}
@@ -129,6 +132,30 @@ def laid_out(plan: Plan, loaded: Mapping[str, Data] | None = None) -> Grid:
     in_order = sorted(tasks, key=lambda task: task.cell)
     tasks = list({(task.cell, task.key): task for task in in_order}.values())
     return Grid(tuple(cells), tuple(tasks), graphs, _fingerprint(tasks, digests))
+
+
+def _brought(plan: Plan) -> Iterator[tuple[str, Data]]:
+    """The graphs that targets bring, by name."""
+    for planned in plan.target:
+        if find("targets", planned.name).brings_graph:
+            target: Target = find("targets", planned.name)(**planned.settings)
+            yield target.graph_name, target.own_graph()
+
+
+def _datasets(plan: Plan, planned: PlannedTarget) -> tuple[str, ...]:
+    """Names of the graphs that a target runs on: the plan's, unless it brings its own."""
+    kind: type[Target] = find("targets", planned.name)
+    return (kind(**planned.settings).graph_name,) if kind.brings_graph else plan.datasets
+
+
+def _check_repetitions(plan: Plan, target: Target) -> None:
+    """A plan whose seeds are not those that were recorded would always lack some."""
+    held = len(target.repetitions(plan.seeds))
+    if held != plan.seeds and target.runs_elsewhere and held > 1:
+        raise InputError(
+            f"the plan has seeds = {plan.seeds}, and what '{target.name}' reads holds {held} runs: set seeds = "
+            f"{held}"
+        )
 
 
 def _attack_plans(plan: Plan, target: Target) -> Iterator[AttackPlan]:
@@ -160,9 +187,8 @@ def _trials(
             fitting.append((name, settings))
         else:
             refused[name] = reason
-    for index in range(1 if target.runs_elsewhere else plan.seeds):  # a record read again is no repetition
+    for index, own in enumerate(target.repetitions(plan.seeds)):
         for name, settings in fitting:
-            own = target.settings.model_dump()
             yield TrialPlan(planned.name, own, name, settings, attacks, plan.seed, index, plan.timeline)
 
 
@@ -192,7 +218,7 @@ def _alike(control: type[Target], target: Target) -> dict[str, Any]:
 
 def _key(trial: TrialPlan, graph: str) -> str:
     """Of graph (rows in their order), settings, seed, code and the libraries that compute."""
-    classes = [find("targets", trial.target), find("defenses", trial.defense)]
+    classes = [find("targets", trial.target), find("defenses", trial.defense), *trial.make_target().brought()]
     classes += [find("attacks", a.name) for a in trial.attacks]
     content = {
         "graph": graph,
@@ -246,12 +272,15 @@ def versions() -> dict[str, str]:
 
 
 @cache
-def code_of(kind: type) -> str:
-    """A digest of the source that a class comes from: its whole top-level package, or its module.
+def code_of(kind: type | Callable[..., Any]) -> str:
+    """A digest of the source that a class or a function comes from: its whole top-level package, or its module.
 
-    A folder without an ``__init__.py`` is no package: there it is the module.
+    A folder without an ``__init__.py`` is no package: there it is the module. What a notebook or a running script
+    defines is known by its name alone, which tells its code (`own_functions`).
     """
-    top = import_module(kind.__module__.partition(".")[0])
+    top = sys.modules.get(kind.__module__.partition(".")[0]) or import_module(kind.__module__.partition(".")[0])
+    if getattr(top, "__file__", None) is None and kind.__module__ == "__main__":
+        return ""
     file = Path(inspect.getsourcefile(kind if top.__file__ is None else top) or "")
     return source_digest(file.parent if file.name == "__init__.py" else file)
 

@@ -107,9 +107,10 @@ def run_attack(request: AttackRequest, report: Report) -> AttackAudit:
         raise InputError(f"the defense '{name}' has no place in the target '{request.target}': {reason}")
     grid = recording(grid, request.save_transcripts)
     workers = request.workers if request.device == "cpu" else 1
+    alone = workers is None and sum(task.cell >= 0 for task in grid.tasks) == 1
     with TemporaryDirectory() as folder, Ledger(Path(folder) / "attack.db", write=True) as ledger:
         try:
-            run_audit(plan, grid, ledger, lambda task, done: None, workers, report=report, here=True)
+            run_audit(plan, grid, ledger, lambda task, done: None, workers, report=report, here=alone)
         except KeyboardInterrupt as stop:
             ran, trials = len(ledger.done()), len({task.key for task in grid.tasks})
             raise type(stop)(

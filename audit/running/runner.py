@@ -56,8 +56,9 @@ def run_audit(
         only: keys of the trials to run, of a plan that is only tried; all by default.
         report: called in this process as trials here get on, with the trial's title, the stage, steps done and in
             all.
-        here: run a plan's only trial in this process, with its shadow models side by side. Nobody outlives a trial
-            that is killed there: for ledgers that are not kept.
+        here: run the trials in this process, one after the other, each with its shadow models side by side. Nobody
+            outlives a trial that is killed there: for ledgers that are not kept, and for functions that no other
+            process has.
 
     Raises:
         InputError: the ledger cannot be written, or there is no Ray.
@@ -76,8 +77,8 @@ def run_audit(
         noted(todo.pop(done.key), done)
 
     cores = os.cpu_count() or 1
-    if here and workers is None and sum(task.cell >= 0 for task in todo.values()) == 1:
-        with parallel_config(n_jobs=cores):
+    if here:
+        with parallel_config(n_jobs=workers or cores):
             for task in list(todo.values()):
                 note(attempt(task, grid.graphs[task.dataset], grid.fingerprint, os.getpid(), timeout, report))
         return

@@ -7,7 +7,6 @@ import torch
 from torch import Tensor
 
 from ...errors import InputError
-from ..messages import CONDENSED_ROWS_KIND, INITIAL_ROWS_KIND
 from ..models.propagation import Neighbourhood, dense_gcn_operator
 from ..transcript import Message
 
@@ -78,13 +77,11 @@ def joined(parts: Sequence[CondensedGraph]) -> CondensedGraph:
 
 
 def rows_of(message: Message, features: int) -> Tensor:
-    """Features of the nodes, condensed or to start from, that a message of any of the kinds above holds, [k, d].
+    """Features of the nodes, condensed or to start from, that a message holds, whatever else is in it, [k, d].
 
     Raises:
         InputError: they are missing, misshapen or not finite.
     """
-    if message.kind not in (CONDENSED_ROWS_KIND, INITIAL_ROWS_KIND):
-        return CondensedGraph.from_tensors(message.tensors, features=features).x
     x = message.tensors.get("x")
     if x is None or x.dim() != 2 or x.shape[1] != features or not bool(torch.isfinite(x).all()):
         shape = "none" if x is None else f"{tuple(x.shape)}, or not finite"

@@ -7,8 +7,8 @@ import time
 
 import pytest
 
-from gaudit.commands import progress
-from gaudit.commands.progress import counted, duration, staged
+from gaudit.reports.console import progress
+from gaudit.reports.console.progress import counted, duration, staged
 
 
 @pytest.fixture(autouse=True)

@@ -53,7 +53,8 @@ class Result:
         An attack is left out where there are too few non-members to tell.
         """
         every = {name: {f.metric: f for f in place.attack.tpr} for name, place in self._places().items()}
-        return {name: found[LIMITS["tpr_at_1"]] for name, found in every.items() if LIMITS["tpr_at_1"] in found}
+        found = {name: rates.get(LIMITS["tpr_at_1"]) for name, rates in every.items()}
+        return {name: rate for name, rate in found.items() if rate is not None and rate.estimate is not None}
 
     @property
     def refused(self) -> dict[str, str]:

@@ -14,6 +14,7 @@ from ..registry import GROUPS, summaries
 from ..reports.console.progress import staged
 from .anonymise import anonymise_command
 from .audit import audit_command
+from .bring import release_command, score_command
 from .check import baseline_group, check_command
 from .check_claim import check_claim_command
 from .check_training import check_training_command
@@ -223,6 +224,8 @@ for command in (
     check_training_command,
     lint_claim_command,
     anonymise_command,
+    score_command,
+    release_command,
     audit_command,
     report_command,
     check_command,

@@ -28,7 +28,7 @@ class GivenKnowledge(Knowledge):
     blind: Tensor | None = None
 
     def sentence(self) -> str:
-        return "is not known: its scores were made elsewhere, and nobody told what it knew"
+        return "made its scores elsewhere, and nobody told what it knew"
 
 
 _NOTHING = GivenKnowledge(subjects=torch.empty(0, dtype=torch.long), members=0, game="")

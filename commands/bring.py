@@ -1,0 +1,166 @@
+"""`gaudit score` and `gaudit release`: what a user brings is audited at once, and can be kept and checked."""
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from ..errors import InputError
+from ..output_files import check_apart, check_outputs
+from .terminal import clear_errors, console
+
+if TYPE_CHECKING:
+    from ..api.result import Result
+
+INVALID, OVER = 4, 1
+
+
+def kept(command: Callable[..., None]) -> Callable[..., None]:
+    """The options of all commands that end in a result."""
+    options = (
+        click.option(
+            "--ledger",
+            type=click.Path(path_type=Path),
+            metavar="FILE",
+            help="Keep the results, for gaudit report and gaudit check. They tell who is a member: keep them safe.",
+        ),
+        click.option(
+            "--report", type=click.Path(path_type=Path), metavar="FILE", help="Write the report (an HTML page)."
+        ),
+        click.option(
+            "--below",
+            multiple=True,
+            metavar="LIMIT",
+            help="Fail with exit code 1 unless every attack is shown to stay below: auc=0.6, tpr_at_1=0.05. "
+            "Repeatable.",
+        ),
+        click.option(
+            "--seed", type=click.IntRange(0), default=0, show_default=True, help="Root of all randomness."
+        ),
+    )
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
+@click.command(name="score")
+@click.argument("table", type=click.Path())
+@click.option("--id", "id_", default="id", show_default=True, help="Column that names each person.")
+@click.option("--member", default="member", show_default=True, help="Column that says who is a member: 1 or 0.")
+@click.option("--score", default="score", show_default=True, help="Column of scores: higher, likelier a member.")
+@click.option(
+    "--run", default="run", show_default=True, help="Column that tells repetitions apart, if there is one."
+)
+@click.option("--blind", default="blind", show_default=True, help="Column of scores made without the release.")
+@click.option("--stratum", default="stratum", show_default=True, help="Column to compare within, such as a class.")
+@click.option(
+    "--game",
+    default="auto",
+    show_default=True,
+    type=click.Choice(["auto", "label-membership", "node-presence", "edge-presence"]),
+    help="What the scores are about; auto takes pairs for edges.",
+)
+@kept
+@clear_errors
+def score_command(table: str, id_: str, **options: Any) -> None:
+    """Judge scores that another tool made: TABLE has a row for each person, with id, member and score.
+
+    CSV, TSV, Parquet or npz. Without a score, columns label, p0, p1, ... are scored by the probability of the
+    label; with id and id2 the rows are pairs. Exit codes: 0 done; 1 over a limit; 2 something in the table or the
+    command is wrong; 4 a control of the audit failed.
+
+    Example: gaudit score scores.csv --report report.html --below tpr_at_1=0.05
+    """
+    _end(options, [Path(table)], "score", table, {"id": id_, **_without_outputs(options)})
+
+
+@click.command(name="release")
+@click.argument("file", type=click.Path())
+@click.option("--original", required=True, metavar="GRAPH", help="The private graph: a file, or a dataset's name.")
+@click.option(
+    "--labels", type=click.Path(), metavar="FILE", help="Labels of the release, if in a file of their own."
+)
+@click.option("--adjacency", type=click.Path(), metavar="FILE", help="Its adjacency, if in a file of its own.")
+@click.option("--no-edges", is_flag=True, help="The release is meant to be without edges.")
+@click.option(
+    "--attack", "attacks", multiple=True, metavar="NAME", help="Attack, repeatable. Default: nearest, mia."
+)
+@click.option(
+    "--game",
+    default="label-membership",
+    show_default=True,
+    type=click.Choice(["label-membership", "node-presence"]),
+    help="What is secret.",
+)
+@kept
+@clear_errors
+def release_command(file: str, **options: Any) -> None:
+    """Audit a condensed graph that was released: FILE is .npz, .pt or .safetensors.
+
+    It holds features x, and labels y and an adjacency if the release has them. Members are the train nodes of the
+    original graph. Exit codes: 0 done; 1 over a limit; 2 something in the files or the command is wrong; 4 a
+    control of the audit failed.
+
+    Example: gaudit release condensed.npz --original graph.npz --report report.html
+    """
+    inputs = [Path(options[name]) for name in ("original", "labels", "adjacency") if options[name]]
+    given = _without_outputs(options)
+    given["attacks"] = given["attacks"] or "auto"
+    _end(options, [Path(file), *inputs], "release", file, given)
+
+
+def _without_outputs(options: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in options.items() if name not in ("report", "below")}
+
+
+def _limits(below: tuple[str, ...]) -> dict[str, float]:
+    from ..api.result import LIMITS
+
+    found = {}
+    for text in below:
+        name, _, value = text.partition("=")
+        try:
+            found[name.strip()] = float(value)
+        except ValueError as error:
+            raise InputError(f"--below {text}: write a limit as in tpr_at_1=0.05") from error
+        if name.strip() not in LIMITS:
+            raise InputError(f"--below {text}: the limits are {', '.join(LIMITS)}")
+    return found
+
+
+def _end(options: dict[str, Any], inputs: list[Path], way: str, what: str, given: dict[str, Any]) -> None:
+    """Audits, prints, writes what is asked for, and leaves with what the limits say."""
+    report, limits = options["report"], _limits(options["below"])
+    check_apart(filter(None, [report, options["ledger"]]), inputs)
+    check_outputs([report], inputs)
+    result = _audited(way, what, given)
+    _show(result)
+    if report is not None:
+        result.report(report)
+        click.echo(f"Report written to {report}", err=True)
+    if options["ledger"] is not None:
+        click.echo(f"All of it is in {options['ledger']}, with who is a member: keep it safe.", err=True)
+    if not result.valid:
+        sys.exit(INVALID)
+    if limits:
+        try:
+            result.assert_below(**limits)
+        except AssertionError as error:
+            click.echo(f"gaudit: over a limit: {'; '.join(str(error).splitlines())}", err=True)
+            sys.exit(OVER)
+
+
+def _audited(way: str, what: str, given: dict[str, Any]) -> "Result":
+    from ..api.audits import release, score
+
+    return score(what, **given) if way == "score" else release(what, **given)
+
+
+def _show(result: "Result") -> None:
+    from ..reports.console.outcome_console import print_outcomes
+
+    screen = console()
+    (section,) = result.audit.sections
+    print_outcomes(screen, section.outcomes, section.release_phrase, result.audit.controls)

@@ -154,7 +154,7 @@ _PLACES = {
     "View": "targets.transcript",
     "Words": "targets.game",
     "as_it_is": "targets.game",
-    "audit": "api.audits",
+    "audit": "audit:room",
     "branch": "randomness",
     "check_files": "audit.checks.check_files",
     "clients_of": "targets.party",

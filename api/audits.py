@@ -16,7 +16,7 @@ from ..audit.results.assemble import assemble
 from ..audit.running.ledger import Ledger
 from ..audit.running.runner import run_audit
 from ..errors import InputError
-from ..graphs.checks import check_graph
+from ..graphs.checks import check_content
 from ..registry import find, registered
 from ..reports.console.progress import staged
 from ..targets.external.own_functions import name_of
@@ -246,8 +246,7 @@ def own_graph(data: Data, members: Any, non_members: Any) -> Data:
     for name, mask in (("member", inside), ("non-member", outside)):
         if not bool(mask.any()):
             raise InputError(f"no node is a {name}: both are needed")
-    check_graph(copy, "the graph")
-    copy.x = copy.x.float()
+    copy.x, *_ = check_content(copy, "the graph")
     copy.name = OWN_GRAPH
     return copy
 

@@ -142,9 +142,8 @@ def _game(table: ScoreTable, rows: np.ndarray, s: ScoresSettings) -> GivenGame:
     """The truth of one run."""
     name = (EdgePresence.name if table.pairs else LabelMembership.name) if s.game == "auto" else s.game
     if (name == EdgePresence.name) != table.pairs:
-        raise InputError(
-            f"{s.file}: the game {name} is about {'nodes' if table.pairs else 'pairs'}, its rows are not"
-        )
+        asked, told = ("nodes", "pairs") if table.pairs else ("pairs", "nodes")
+        raise InputError(f"{s.file}: the game {name} is about {asked}, and its rows are about {told}")
     more = {column: values[rows] for column, values in table.more.items()}
     blind, stratum = more.pop(s.blind, None), more.pop(s.stratum, None)
     return GIVEN[name](

@@ -103,6 +103,11 @@ class AttackOutcome:
         return self.more.get(PLAIN_AUC, self.auc)
 
     @property
+    def plain_tpr(self) -> Finding:
+        """The rate at 1 % false positives as others quote it: one threshold for everybody."""
+        return self.more.get(PLAIN_TPR, self.tpr[0])
+
+    @property
     def public(self) -> dict[str, BlindBaseline]:
         """The baselines that know what an adversary knows too."""
         hidden = game_of(self.game).private_baselines

@@ -7,7 +7,7 @@ import torch
 from gaudit import InputError, find
 from gaudit.randomness import branch
 from gaudit.targets.external.own import Own
-from gaudit.targets.external.own_functions import named
+from gaudit.targets.external.own_functions import name_of, named
 from gaudit.targets.models.own_training import OwnTraining, renumbered
 from gaudit.targets.models.training_task import Query
 from support.own_models import ask, fields, train, uniform
@@ -185,3 +185,19 @@ def test_the_order_of_nodes_under_new_ids_is_that_of_the_ids():
     assert "test_mask" not in copy
     assert torch.equal(copy.y, data.y[torch.from_numpy(ours)])
     assert uniform(None, copy.x, copy.edge_index, torch.arange(2)).shape == (2, 3)
+
+
+def test_functions_that_no_name_leads_to_are_told_apart():
+    """Two on one line, and two that close over other values; the same one made again is the same."""
+
+    def made(epochs):
+        return lambda: epochs
+
+    one, other = lambda: 1, lambda: 2
+    names = {name_of(f) for f in (one, other, made(1), made(2))}
+    assert len(names) == 4
+    assert name_of(made(1)) in names
+    assert named(name_of(other))() == 2
+    assert name_of(train) == "support.own_models:train"
+    with pytest.raises(InputError, match="belonged to another process"):
+        named("here:gone-123")

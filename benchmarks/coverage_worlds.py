@@ -4,7 +4,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from gaudit.audit.statistics.metrics import ScoredSubjects, auc
+from gaudit.audit.statistics.metrics import auc
+from gaudit.audit.statistics.scored_subjects import ScoredSubjects
 
 PERSISTENT = np.sqrt(0.5)
 EXPOSED = 6.0

@@ -31,7 +31,6 @@ from gaudit.audit.statistics.epsilon import epsilon_lower_bound
 from gaudit.audit.statistics.finding import Finding
 from gaudit.audit.statistics.identity_metrics import NAMED, identity_findings
 from gaudit.audit.statistics.metrics import (
-    ScoredSubjects,
     accuracy_finding,
     auc_difference,
     auc_finding,
@@ -41,6 +40,7 @@ from gaudit.audit.statistics.metrics import (
 )
 from gaudit.audit.statistics.null_control import null_finding
 from gaudit.audit.statistics.rates import rate_finding
+from gaudit.audit.statistics.scored_subjects import ScoredSubjects
 from gaudit.audit.statistics.top_ranks import TOP_LEVEL, top_ranks
 
 Runs = list[ScoredSubjects]

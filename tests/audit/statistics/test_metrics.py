@@ -14,7 +14,6 @@ from sklearn.metrics import average_precision_score, roc_auc_score
 
 from gaudit.audit.statistics.finding import Finding
 from gaudit.audit.statistics.metrics import (
-    ScoredSubjects,
     accuracy_finding,
     auc,
     auc_difference,
@@ -23,6 +22,7 @@ from gaudit.audit.statistics.metrics import (
     average_precision_finding,
     mean_difference,
 )
+from gaudit.audit.statistics.scored_subjects import ScoredSubjects
 
 
 def world(

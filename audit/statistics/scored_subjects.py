@@ -1,4 +1,4 @@
-"""Guesses of one attack with the truth beside them: who is the same, who is compared with whom, who come together."""
+"""Guesses of one attack with the truth beside them: who is compared with whom, and who come together."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace

@@ -127,14 +127,14 @@ def _unseen_at_top(runs: Sequence[ScoredSubjects], mean: float, level: float) ->
     members = np.unique(np.concatenate([run.units[run.truth] for run in runs]))
     several = float(np.mean([_kish(_precise_units(run)) for run in runs]))
     missed = 1 - ((1 - level) / 2) ** (1 / len(members))
-    return min(1.0, FEW_AT_TOP / max(several, NOTHING)) * missed * (1 - mean)
+    return float(min(1.0, FEW_AT_TOP / max(several, NOTHING)) * missed * (1 - mean))
 
 
 def _precise_units(run: ScoredSubjects) -> Floats:
     """How far members' precision lies above its median, summed over each member or cluster of members."""
     part = _precise(run)[0]
     units = np.unique(run.units[run.truth], return_inverse=True)[1]
-    above: Floats = np.bincount(units, np.maximum(part - np.median(part), 0.0))
+    above: Floats = np.bincount(units, np.maximum(part - np.median(part), 0.0)).astype(np.float64)
     return above
 
 
@@ -332,10 +332,12 @@ def _precisions(run: ScoredSubjects) -> tuple[Floats, Floats]:
 
 def _precise(run: ScoredSubjects) -> tuple[Floats, Ints, Floats, Floats]:
     """Members' precision; the place of each row's score, 0 the highest; members and others down to each place."""
-    level = np.unique(-run.score, return_inverse=True)[1]
-    true, false = (np.cumsum(np.bincount(level[c], minlength=level.max() + 1)) for c in (run.truth, ~run.truth))
-    false = run.sampling_weight * false
-    return (true / (true + false))[level[run.truth]], level, true, false
+    level: Ints = np.unique(-run.score, return_inverse=True)[1].astype(np.int64)
+    places = int(level.max()) + 1
+    true, false = (np.cumsum(np.bincount(level[c], minlength=places)) for c in (run.truth, ~run.truth))
+    hits, others = true.astype(np.float64), run.sampling_weight * false.astype(np.float64)
+    precision: Floats = (hits / (hits + others))[level[run.truth]]
+    return precision, level, hits, others
 
 
 def _carriers(runs: Sequence[ScoredSubjects]) -> float:

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from itertools import zip_longest
 from multiprocessing import parent_process
+from multiprocessing.connection import arbitrary_address
 from multiprocessing.managers import SyncManager
 from queue import Queue
 from typing import Any, Literal
@@ -27,6 +28,8 @@ Executor = Literal["local", "ray"]
 Noted = Callable[[PlannedTrial, Done], None]
 CRASHES = 2
 """Lost workers in a row without a trial finished before trials run one by one, to find the one that is to blame."""
+LONGEST_ADDRESS = 100
+"""Bytes of a socket's path: systems take 103 or 107."""
 
 
 def run_audit(
@@ -190,7 +193,7 @@ def _events(report: Report | None) -> Iterator[Report | None]:
     if report is None:
         yield None
         return
-    manager = SyncManager()
+    manager = SyncManager(_address())
     manager.start(_end_with_parent)
     with manager:
         queue: Queue[Any] = manager.Queue()
@@ -208,6 +211,15 @@ def _events(report: Report | None) -> Iterator[Report | None]:
             with suppress(OSError, EOFError):
                 queue.put(None)
             reader.join(timeout=5)
+
+
+def _address() -> str | tuple[str, int]:
+    """Where the queue's keeper listens: in the temporary folder, or, if its name is too long, at a local port.
+
+    Both answer only those who know the key that workers inherit.
+    """
+    usual = str(arbitrary_address("AF_UNIX"))
+    return usual if len(os.fsencode(usual)) <= LONGEST_ADDRESS else ("localhost", 0)
 
 
 def _end_with_parent() -> None:

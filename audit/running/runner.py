@@ -23,6 +23,7 @@ from ..planning.grid import Grid, PlannedTrial
 from ..planning.plan import Plan
 from .attempt import LOST, Done, Report, attempt
 from .ledger import Ledger
+from .safe_path import safe_path
 
 Executor = Literal["local", "ray"]
 Noted = Callable[[PlannedTrial, Done], None]
@@ -90,7 +91,7 @@ def run_audit(
 
         run_on_ray(_interleaved(list(todo.values()), workers), grid, workers, timeout, note)
         return
-    with parallel_config(backend="loky"), _events(report) as events, _ended_workers():
+    with parallel_config(backend="loky"), safe_path(), _events(report) as events, _ended_workers():
         _run_all(todo, grid, workers, timeout, note, events)
 
 

@@ -11,8 +11,9 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from itertools import zip_longest
 from multiprocessing import parent_process
-from multiprocessing.connection import arbitrary_address
 from multiprocessing.managers import SyncManager
+from multiprocessing.util import get_temp_dir
+from pathlib import Path
 from queue import Queue
 from typing import Any, Literal
 
@@ -214,13 +215,13 @@ def _events(report: Report | None) -> Iterator[Report | None]:
             reader.join(timeout=5)
 
 
-def _address() -> str | tuple[str, int]:
-    """Where the queue's keeper listens: in the temporary folder, or, if its name is too long, at a local port.
+def _address() -> tuple[str, int] | None:
+    """Where the queue's keeper listens: a local port where the temporary folder's name is too long for a socket.
 
-    Both answer only those who know the key that workers inherit.
+    Otherwise in that folder (None). Both answer only those who know the key that workers inherit.
     """
-    usual = str(arbitrary_address("AF_UNIX"))
-    return usual if len(os.fsencode(usual)) <= LONGEST_ADDRESS else ("localhost", 0)
+    length = len(os.fsencode(Path(get_temp_dir()) / "listener-12345678"))
+    return ("localhost", 0) if length > LONGEST_ADDRESS else None
 
 
 def _end_with_parent() -> None:

@@ -1,8 +1,8 @@
 """Processes that import nothing from the current folder on their own account.
 
-Workers start as ``python -m ...``, which puts the current folder first on the path: a file ``joblib.py`` of somebody
-else's would run there. What this process may import, the current folder too where a plan names code in it, workers
-are told later.
+Workers start as ``python -m ...``, which puts the current folder first on the path: somebody's file ``joblib.py``
+would run there. What this process may import, the current folder too where a plan names code in it, workers are
+told later.
 """
 
 import os

@@ -164,7 +164,7 @@ def _packed(result: Any) -> dict[str, Any]:
 def _unpacked(content: dict[str, Any], defense: str, index: int) -> Any:
     from gaudit.audit.planning.trial_plan import AttackPlan, TrialPlan
     from gaudit.audit.running.trial import Attacked, TrialResult
-    from gaudit.audit.statistics.metrics import ScoredSubjects
+    from gaudit.audit.statistics.scored_subjects import ScoredSubjects
     from gaudit.targets.target import Utility
 
     def judged(a: dict[str, Any], key: str) -> ScoredSubjects:

@@ -86,11 +86,10 @@ def anonymise(request: AnonymiseRequest) -> Anonymised:
             "nothing was written: try other settings"
         )
     names = () if before.types is None else read.type_names
+    written, told = _named_types(after, names)
     if request.rename:
-        renamed, type_names = _renamed(after, names, branch(seed, "names"))
-        write_network(renamed, request.destination, type_names=type_names)
-    else:
-        write_network(after, request.destination, read.ids, names)
+        written, told = _renamed(written, told, branch(seed, "names"))
+    write_network(written, request.destination, None if request.rename else read.ids, told)
     promise, kept = made.promise(), tuple[Kept, ...]()
     if request.measure and after.counts is None:
         kept = utility_of(before, after, np.random.default_rng(branch(seed, "utility")))
@@ -198,6 +197,20 @@ def _renamed(
         network = _retyped(network, np.argsort(order))
         type_names = tuple(type_names[k] for k in order)
     return network.renamed(np.random.default_rng(seed).permutation(network.nodes)), type_names
+
+
+def _named_types(network: Network, names: tuple[str, ...]) -> tuple[Network, tuple[str, ...]]:
+    """The network with the names of those types alone that it tells an edge of, in their order.
+
+    The name of a type that was dropped tells that there were such edges.
+    """
+    types = network.types if network.counts is None else network.counts[:, 2]
+    if types is None or not names:
+        return network, ()
+    told = np.unique(types)
+    new = np.full(len(names), -1)
+    new[told] = np.arange(len(told))
+    return _retyped(network, new), tuple(names[k] for k in told)
 
 
 def _retyped(network: Network, new: Ints) -> Network:

@@ -14,7 +14,6 @@ from ..running.trial import Attacked, TrialResult
 from ..statistics.balanced_accuracy import advantage_finding, balanced_accuracy_finding
 from ..statistics.finding import Finding
 from ..statistics.metrics import (
-    ScoredSubjects,
     accuracy_finding,
     auc_difference,
     auc_finding,
@@ -24,6 +23,7 @@ from ..statistics.metrics import (
 )
 from ..statistics.null_control import null_finding
 from ..statistics.rates import rate_finding, rate_of_run, roc
+from ..statistics.scored_subjects import ScoredSubjects
 from ..statistics.top_ranks import beyond_at_top, top_ranks
 from ..statistics.vulnerability import by_group, vulnerabilities
 from .game_metrics import LOW_FPR, game_findings

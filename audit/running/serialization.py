@@ -25,7 +25,7 @@ from ..planning.facts import AttackFacts, DefenseFacts
 from ..planning.grid import Cell, Grid, PlannedTrial, versions
 from ..planning.plan import Plan
 from ..planning.trial_plan import AttackPlan, TrialPlan
-from ..statistics.metrics import ScoredSubjects
+from ..statistics.scored_subjects import ScoredSubjects
 from .trial import Attacked, TrialResult
 
 HEADER = "header "

@@ -18,7 +18,7 @@ from ...targets.transcript import Exposure
 from ..games.knowledge_cache import KnowledgeCache
 from ..games.referee import in_question, judge, reported_groups
 from ..planning.trial_plan import AttackPlan, TrialPlan
-from ..statistics.metrics import ScoredSubjects
+from ..statistics.scored_subjects import ScoredSubjects
 
 
 @dataclass(frozen=True)

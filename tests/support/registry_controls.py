@@ -25,7 +25,8 @@ from gaudit.audit.planning.resolve import merged
 from gaudit.audit.planning.trial_plan import AttackPlan, TrialPlan
 from gaudit.audit.results.assemble import PLANTED_AUC
 from gaudit.audit.running.trial import TrialResult, attacks_on
-from gaudit.audit.statistics.metrics import ScoredSubjects, auc, auc_finding
+from gaudit.audit.statistics.metrics import auc, auc_finding
+from gaudit.audit.statistics.scored_subjects import ScoredSubjects
 from gaudit.graphs.datasets.loading import load_dataset
 from gaudit.graphs.network import Network
 from gaudit.graphs.pyg import data_of

@@ -9,9 +9,11 @@ from typing import Any
 import numpy as np
 
 from ...errors import InputError
+from ...mechanisms.guarantee import Guarantee
 from ...mechanisms.mechanism import Mechanism
 from ...randomness import branch
 from .learned_scores import Runs
+from .near_inputs import same
 from .patience import TookTooLong, at_most
 
 Ran = Callable[[], None]
@@ -138,13 +140,57 @@ class Repeated:
 
     def _called(self, what: str, call: Callable[..., Any], *given: Any) -> Any:
         """What goes wrong in a mechanism of the user's is no verdict on it."""
-        try:
-            return call(*given)
-        except InputError:
-            raise
-        except Exception as error:
-            shown = " ".join(str(error).split())[:200]
-            raise InputError(f"the {what} '{self.name}' failed: {type(error).__name__}: {shown}") from error
+        return called(f"the {what} '{self.name}'", call, *given)
+
+
+def called(what: str, call: Callable[..., Any], *given: Any) -> Any:
+    """What the author of a mechanism wrote, called.
+
+    Raises:
+        InputError: it fails, or wants to end the program, which would look like a verdict.
+    """
+    try:
+        return call(*given)
+    except InputError:
+        raise
+    except (Exception, SystemExit) as error:
+        shown = " ".join(str(error).split())[:200]
+        raise InputError(f"{what} failed: {type(error).__name__}: {shown}") from error
+
+
+def guarantee_of(mechanism: Mechanism) -> Guarantee:
+    """What a mechanism promises.
+
+    Raises:
+        InputError: it fails, or what it says is no guarantee; or it does not say in what its inputs differ.
+    """
+    told = called(f"the guarantee of '{mechanism.name}'", lambda: mechanism.guarantee)
+    if not isinstance(told, Guarantee):
+        raise InputError(
+            f"the guarantee of '{mechanism.name}' is of type {type(told).__name__}: expected a Guarantee"
+        )
+    if not hasattr(mechanism, "differ_in"):
+        raise InputError(
+            f"'{mechanism.name}' does not say in what its inputs differ: set differ_in, such as 'node'"
+        )
+    return told
+
+
+def inputs_of(mechanism: Mechanism) -> tuple[Any, Any]:
+    """The two inputs that a mechanism names.
+
+    Raises:
+        InputError: it fails, they are not two, or they are one and the same, which nothing could tell apart.
+    """
+    told = called(f"inputs() of '{mechanism.name}'", mechanism.another().inputs)
+    if not isinstance(told, tuple | list) or len(told) != 2:
+        shown = f"{len(told)} inputs" if isinstance(told, tuple | list) else f"one of type {type(told).__name__}"
+        raise InputError(
+            f"inputs() of '{mechanism.name}' gives {shown}: expected one without the unit and one with it"
+        )
+    if same(*told):
+        raise InputError(f"the two inputs of '{mechanism.name}' are the same: name two that differ in one unit")
+    return told[0], told[1]
 
 
 def one_number(told: Any, name: str) -> float:
@@ -164,7 +210,7 @@ def one_number(told: Any, name: str) -> float:
             raise TypeError
         found = float(np.asarray(told).reshape(()))
     except (TypeError, ValueError):
-        shown = "None" if told is None else f"a {type(told).__name__}"
+        shown = "None" if told is None else f"one of type {type(told).__name__}"
         raise InputError(
             f"'{name}' scored a run as {shown}: expected a number, the higher the likelier the unit was there"
         ) from None
@@ -175,8 +221,11 @@ def one_number(told: Any, name: str) -> float:
 
 def _own_copy(data: Any) -> Any:
     """Data that a run may write to, without others seeing it."""
-    mutable = isinstance(data, (*MUTABLE, tuple, np.ndarray)) or hasattr(data, "detach")
-    return copy.deepcopy(data) if mutable else data
+    return called("copying an input", copy.deepcopy, data) if _is_mutable(data) else data
+
+
+def _is_mutable(data: Any) -> bool:
+    return isinstance(data, (*MUTABLE, tuple, np.ndarray)) or hasattr(data, "detach")
 
 
 @contextmanager

@@ -2,12 +2,13 @@
 
 import itertools
 import signal
+import sys
 import threading
 
 import numpy as np
 import pytest
 
-from gaudit.audit.claims.claim_check import check_claim
+from gaudit.audit.claims.claim_check import asked_claim, check_claim
 from gaudit.audit.claims.input_search import searched
 from gaudit.audit.claims.learned_scores import Aim
 from gaudit.audit.claims.patience import TookTooLong, at_most
@@ -114,3 +115,68 @@ def test_no_end_outside_of_the_main_thread():
     thread.start()
     thread.join()
     assert done == [sum(range(100_000))]
+
+
+# --- what a mechanism's author may get wrong
+
+
+def _with(**parts):
+    """A count with some parts that are others."""
+    return type("Odd", (Count,), {"name": "odd", "score": Mechanism.score, **parts})
+
+
+def _fails(*_):
+    raise KeyError("x")
+
+
+REFUSED = {
+    "ends the program": ({"release": lambda self, data, rng: sys.exit(0)}, "failed: SystemExit"),
+    "one input": ({"inputs": lambda self: 3}, r"inputs\(\) of 'odd' gives one of type int"),
+    "three inputs": ({"inputs": lambda self: (3, 4, 5)}, r"inputs\(\) of 'odd' gives 3 inputs"),
+    "the same input": ({"inputs": lambda self: ([1], [1])}, "are the same"),
+    "inputs fail": ({"inputs": _fails}, r"inputs\(\) of 'odd' failed: KeyError"),
+    "guarantee fails": ({"guarantee": property(_fails)}, "the guarantee of 'odd' failed: KeyError"),
+    "no guarantee": ({"guarantee": None}, "the guarantee of 'odd' is of type NoneType"),
+    "no copy": ({"inputs": lambda self: ([threading.Lock()], [])}, "copying an input failed: TypeError"),
+    "nothing to read": (
+        {"release": lambda self, data, rng: iter([data])},
+        "nothing can be read of what is released",
+    ),
+}
+
+
+@pytest.mark.parametrize("search", [False, True], ids=["given", "search"])
+@pytest.mark.parametrize(("parts", "said"), REFUSED.values(), ids=REFUSED)
+def test_what_is_no_mechanism_is_refused_in_one_line(parts, said, search):
+    with pytest.raises(InputError, match=said) as refused:
+        check_claim(_with(**parts)(epsilon=1.0), 100, 0, level=0.9, search=search)
+    assert "\n" not in str(refused.value)
+
+
+def test_mechanism_that_cannot_be_made_of_settings_is_refused(tmp_path, monkeypatch):
+    code = "from support.sound_surroundings import Count\n\n\nclass Odd(Count):\n"
+    (tmp_path / "odd_maker.py").write_text(
+        f"{code}    name = 'odd'\n\n    def __init__(self, other):\n        pass\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    with pytest.raises(InputError, match="making the mechanism 'odd_maker:Odd' failed: TypeError"):
+        asked_claim("odd_maker:Odd", {}, None, None)
+
+
+def _table(data):
+    pandas = pytest.importorskip("pandas")
+    return pandas.DataFrame({"count": [data]})
+
+
+KINDS = {
+    "complex": lambda data: complex(0, data),
+    "huge": lambda data: 10**400 * data,
+    "huge and some more": lambda data: 10**400 + data,
+    "table": _table,
+}
+
+
+@pytest.mark.parametrize("told", KINDS.values(), ids=KINDS)
+def test_numbers_of_any_kind_are_read(told):
+    bare = _with(release=lambda self, data, rng: told(data))
+    assert check_claim(bare(epsilon=1.0), 100, 0, level=0.9).refuted

@@ -37,6 +37,7 @@ if TYPE_CHECKING:  # for editors and type checkers; while running, `__getattr__`
     from .targets.models.training_config import TrainingConfig
     from .targets.partition import Partition
     from .targets.party import Client, clients_of
+    from .targets.recorder import Recorder, recording
     from .targets.target import Offers, Progress, Run, Target, Utility, no_progress
     from .targets.transcript import Message, Transcript, View
 
@@ -72,6 +73,7 @@ __all__ = [
     "PersonKnowledge",
     "Plan",
     "Progress",
+    "Recorder",
     "Retention",
     "Run",
     "Scores",
@@ -96,6 +98,7 @@ __all__ = [
     "read_audit",
     "read_graph",
     "read_network",
+    "recording",
     "registered",
     "seeded",
     "without_ancestry",
@@ -133,6 +136,7 @@ _PLACES = {
     "PersonKnowledge": "targets.games.identities",
     "Plan": "audit.planning.plan",
     "Progress": "targets.target",
+    "Recorder": "targets.recorder",
     "Retention": "targets.channel",
     "Run": "targets.target",
     "Scores": "attacks.attack",
@@ -157,6 +161,7 @@ _PLACES = {
     "read_audit": "audit.results.assemble",
     "read_graph": "graphs.files.data_file",
     "read_network": "graphs.files.network_file",
+    "recording": "targets.recorder",
     "registered": "registry",
     "seeded": "randomness",
     "without_ancestry": "targets.game",

@@ -188,6 +188,11 @@ def checked_about(content: Mapping[str, Any]) -> About:
         raise InputError(f"{where}: {first['msg'].removeprefix('Value error, ')}") from error
 
 
+def members_of(subjects: np.ndarray, truth: np.ndarray) -> dict[str, list[int]]:
+    """Members and others among nodes in question [s], as a recording tells them."""
+    return {"nodes": np.sort(subjects[truth]).tolist(), "others": np.sort(subjects[~truth]).tolist()}
+
+
 def save_recording(folder: str | Path, transcript: Transcript, about: About) -> None:
     """Writes a run that is over: all messages that it kept, and how many were sent.
 

@@ -54,6 +54,9 @@ class Run:
             the utility is no accuracy.
         recipe: how the released model was trained, where one is released; an adversary may know it.
         promise: the differential privacy of what was released, or None.
+        recipe_unknown: whether nobody knows how the models were trained that were recorded elsewhere: attacks that
+            train models like them are refused.
+        in_place: the defense that was in place in a run that took place elsewhere, as far as that is known.
     """
 
     transcript: Transcript
@@ -66,6 +69,8 @@ class Run:
     tested: int | None = None
     recipe: TrainingConfig | None = None
     promise: Guarantee | None = None
+    recipe_unknown: bool = False
+    in_place: str | None = None
 
     @property
     def utility(self) -> Utility:
@@ -133,6 +138,20 @@ class Target(Configured, ABC):
     def sent(self) -> set[str]:
         """Kinds of messages that it may send with its settings."""
         return set(self.sends)
+
+    @property
+    def repetitions(self) -> int | None:
+        """How many runs took place elsewhere, or None: as many run as a plan has seeds."""
+        return 1 if self.runs_elsewhere else None
+
+    def repetition(self, index: int) -> dict[str, Any]:
+        """Its settings for one repetition of a plan."""
+        return self.settings.model_dump()
+
+    @property
+    def reads(self) -> Mapping[str, str]:
+        """Digests of the files that its runs read besides the graph, by path: results depend on them."""
+        return {}
 
     @classmethod
     def imitating(cls, other: "type[Target]") -> dict[str, Any]:

@@ -15,7 +15,7 @@ from ...targets.transcript import View
 from ..attack import Attack
 from .release_models import ModelSettings
 from .shadow_models import ShadowModels, shadow_models
-from .victim import ARTEFACTS, Artefact, Victim, victim
+from .victim import ARTEFACTS, Artefact, Victim, asks_release, victim
 
 
 class QueryAttackSettings(Settings):
@@ -40,6 +40,9 @@ class QueryAttack(Attack[NodeKnowledge]):
     def recipe(self, knowledge: NodeKnowledge) -> TrainingConfig:
         """The target's recipe where it is known, else that of models trained on a release (FedGC, appendix E)."""
         return knowledge.recipe or self.settings.model
+
+    def trains_alike(self, view: View, knowledge: NodeKnowledge) -> bool:
+        return not asks_release(view, knowledge, self.settings.artefact)
 
     def step(self, asked: Victim | None = None) -> float:
         """In what steps of probability answers are read: the target's, or labels alone if so set."""

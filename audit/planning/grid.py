@@ -160,9 +160,9 @@ def _trials(
             fitting.append((name, settings))
         else:
             refused[name] = reason
-    for index in range(1 if target.runs_elsewhere else plan.seeds):  # a record read again is no repetition
+    for index in range(target.repetitions or plan.seeds):
+        own = target.repetition(index)
         for name, settings in fitting:
-            own = target.settings.model_dump()
             yield TrialPlan(planned.name, own, name, settings, attacks, plan.seed, index, plan.timeline)
 
 
@@ -199,8 +199,15 @@ def _key(trial: TrialPlan, graph: str) -> str:
         "trial": described(trial),
         "code": sorted({source_digest(OURS), *(code_of(c) for c in classes)}),
         "libraries": versions(),
+        **_files(trial),
     }
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
+
+
+def _files(trial: TrialPlan) -> dict[str, Any]:
+    """Digests of the files that a trial reads besides the graph, where it reads any."""
+    read = trial.make_target().reads
+    return {"files": dict(read)} if read else {}
 
 
 def described(trial: TrialPlan) -> dict[str, Any]:
@@ -218,7 +225,9 @@ def described(trial: TrialPlan) -> dict[str, Any]:
 
 
 def _fingerprint(tasks: list[PlannedTrial], digests: dict[str, str]) -> str:
-    rows = [{"graph": digests[t.dataset], "trial": described(t.plan)} for t in tasks if t.cell >= 0]
+    rows = [
+        {"graph": digests[t.dataset], "trial": described(t.plan), **_files(t.plan)} for t in tasks if t.cell >= 0
+    ]
     return hashlib.sha256(json.dumps(rows, sort_keys=True).encode()).hexdigest()[:16]
 
 

@@ -39,6 +39,7 @@ if TYPE_CHECKING:  # for editors and type checkers; while running, `__getattr__`
     from .targets.models.training_config import TrainingConfig
     from .targets.partition import Partition
     from .targets.party import Client, clients_of
+    from .targets.recorder import Recorder, recording
     from .targets.target import Offers, Progress, Run, Target, Utility, no_progress
     from .targets.transcript import Message, Transcript, View
 
@@ -74,6 +75,7 @@ __all__ = [
     "PersonKnowledge",
     "Plan",
     "Progress",
+    "Recorder",
     "Result",
     "Retention",
     "Run",
@@ -100,6 +102,7 @@ __all__ = [
     "read_audit",
     "read_graph",
     "read_network",
+    "recording",
     "registered",
     "release",
     "score",
@@ -139,6 +142,7 @@ _PLACES = {
     "PersonKnowledge": "targets.games.identities",
     "Plan": "audit.planning.plan",
     "Progress": "targets.target",
+    "Recorder": "targets.recorder",
     "Result": "api.result",
     "Retention": "targets.channel",
     "Run": "targets.target",
@@ -165,6 +169,7 @@ _PLACES = {
     "read_audit": "audit.results.assemble",
     "read_graph": "graphs.files.data_file",
     "read_network": "graphs.files.network_file",
+    "recording": "targets.recorder",
     "registered": "registry",
     "release": "api.audits",
     "score": "api.audits",

@@ -57,7 +57,7 @@ def _code(function: Callable[..., Any]) -> bytes:
     cells = (cell.cell_contents for cell in function.__closure__ or ())  # type: ignore[attr-defined]
     closed = [repr(value) if isinstance(value, PLAIN) else type(value).__qualname__ for value in cells]
     places = list(code.co_positions())
-    return code.co_code + repr((_constants(code), code.co_names, places, closed)).encode()
+    return bytes(code.co_code) + repr((_constants(code), code.co_names, places, closed)).encode()
 
 
 def _constants(code: CodeType) -> list[object]:

@@ -43,10 +43,8 @@ def test_the_same_table_in_three_formats_is_the_same(tmp_path):
 def test_runs_are_repetitions_in_the_order_of_their_numbers(tmp_path):
     rows = [f"{i},{i % 2},{r + i / 10},{r}" for r in (10, 9) for i in range(4)]
     target = GivenScores(file=table(tmp_path, "id,member,score,run\n" + "\n".join(rows)))
-    assert [s["repetition"] for s in target.repetitions(1)] == [0, 1]
-    run = GivenScores(**target.repetitions(1)[0])(
-        target.own_graph(), find("defenses", "none")(), SEED, lambda m: True
-    )
+    assert target.repetitions == 2
+    run = GivenScores(**target.repetition(0))(target.own_graph(), find("defenses", "none")(), SEED, lambda m: True)
     told = run.transcript.seen_by("public").last("scores").tensors["score"]
     assert torch.equal(told, torch.tensor([9.0, 9.1, 9.2, 9.3], dtype=torch.float64))
 

@@ -10,7 +10,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:  # for editors and type checkers; while running, `__getattr__` does it
-    from .api.audits import audit, release, score
+    from .api.audits import audit, recorded, release, score
     from .api.result import Result
     from .attacks.attack import Attack, Scores
     from .audit.checks.check_files import check_files
@@ -102,6 +102,7 @@ __all__ = [
     "read_audit",
     "read_graph",
     "read_network",
+    "recorded",
     "recording",
     "registered",
     "release",
@@ -169,6 +170,7 @@ _PLACES = {
     "read_audit": "audit.results.assemble",
     "read_graph": "graphs.files.data_file",
     "read_network": "graphs.files.network_file",
+    "recorded": "api.audits",
     "recording": "targets.recorder",
     "registered": "registry",
     "release": "api.audits",

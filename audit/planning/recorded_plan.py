@@ -23,6 +23,7 @@ def recorded_plan(
     settings: Mapping[str, Any] | None = None,
     preset: str = "quick",
     seed: int = 0,
+    at_hand: bool = False,
 ) -> Plan:
     """The plan of an audit of recorded runs.
 
@@ -35,6 +36,7 @@ def recorded_plan(
         settings: of the target `recorded`: what the recordings do not say.
         preset: of the attacks.
         seed: root of all randomness.
+        at_hand: whether the graph need not be found by its name.
 
     Raises:
         InputError: a name or a setting is unknown, a recording cannot be read, or no attack reads what was sent.
@@ -54,7 +56,8 @@ def recorded_plan(
         "target": ({"name": target.name, "settings": target.settings.model_dump()},),
         "attack": tuple(planned),
     }
-    return Plan.of(content, "of recorded runs")
+    where = "of recorded runs"
+    return Plan.checked(f"plan {where}", content) if at_hand else Plan.of(content, where)
 
 
 def _planned(target: Recorded, names: Sequence[str], observer: str | None) -> Iterator[dict[str, Any]]:

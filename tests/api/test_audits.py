@@ -176,3 +176,19 @@ def test_limits_are_numbers_that_are_measured(graph, members):
     with pytest.raises(AssertionError, match="cannot be held against a budget: not measurable"):
         result.assert_below(tpr_at_0_1=0.5)
     result.assert_below(auc=0.99)
+
+
+def test_a_recording_of_uploads_is_audited_with_its_holders(tmp_path):
+    data = sixty_nodes()
+    first = {"w1": torch.randn(5, 8), "b1": torch.zeros(8), "w2": torch.randn(8, 3), "b2": torch.zeros(3)}
+    with gaudit.recording(tmp_path / "run", recipe={"hidden": 8}) as send:
+        send("global-model", "server", "clients", 0, first)
+        for client in range(2):
+            send("update", f"client:{client}", "server", 0, {name: w + client for name, w in first.items()})
+    holders = np.arange(60) % 2
+    result = gaudit.recorded(
+        tmp_path / "run", data=data, holders=holders, attacks=("loss", "graphmi"), observer="server", progress=False
+    )
+    assert set(result.auc) == {"loss", "graphmi"}
+    assert {place.attack.game for place in result.audit.findings()} == {"label-membership", "edge-presence"}
+    assert result.audit.sections[0].outcomes[0].defense == "unknown"

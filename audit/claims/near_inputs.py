@@ -80,9 +80,11 @@ def same(one: Any, other: Any) -> bool:
     """Whether two inputs, or parts of them, are equal; no where that cannot be told."""
     if isinstance(one, Network) and isinstance(other, Network):
         return one.digest == other.digest
+    if isinstance(one, tuple | list) and isinstance(other, tuple | list):
+        return len(one) == len(other) and all(map(same, one, other))
     try:
         return bool(np.array_equal(one, other))
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, RuntimeError):  # tensors compare in ways of their own
         return False
 
 

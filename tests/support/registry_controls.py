@@ -477,7 +477,7 @@ def _place(defenses: list[str]) -> str:
     made = [_quick(defense) for defense in defenses]
     for name in ours("targets"):
         kind: type[Target] = find("targets", name)
-        if issubclass(kind, PlantedLeak) or kind.runs_elsewhere:
+        if issubclass(kind, PlantedLeak) or name in BRINGS:
             continue
         target = kind(**cheap(kind.Settings))
         if all(target.why_not(defense) is None for defense in made):
@@ -492,15 +492,44 @@ def _quick(defense: str) -> Defense:
 
 
 @cache
-def _of_a_record() -> dict[str, Any]:
-    """Settings of a target that runs elsewhere: the record of a classifier on the dataset's own masks."""
+def _brought(target: str) -> dict[str, Any]:
+    """Settings of a target that audits what a user brings: functions, or files made here."""
+    folder = Path(tempfile.mkdtemp())
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return BRINGS[target](folder)
+
+
+def _record(folder: Path) -> dict[str, Any]:
+    """Of a classifier on the dataset's own masks."""
     kind = find("targets", "classifier")
-    settings = kind(**{**cheap(kind.Settings), "split": "dataset"}).settings.model_dump(mode="json")
+    settings = {**cheap(kind.Settings), "split": "dataset"}
     run = kind(**settings)(sixty_nodes(), _quick("none"), np.random.SeedSequence(SEED), lambda message: True)
-    file = Path(tempfile.mkdtemp()) / "run.safetensors"
-    run.transcript.save(file)
-    atexit.register(shutil.rmtree, file.parent, ignore_errors=True)
-    return {"transcript": str(file), "of": "classifier", "settings": settings}
+    run.transcript.save(folder / "run.safetensors")
+    return {"transcripts": (str(folder / "run.safetensors"),)}
+
+
+def _functions(folder: Path) -> dict[str, Any]:
+    return {"fit": "support.own_models:train", "predict": "support.own_models:ask"}
+
+
+def _scores(folder: Path) -> dict[str, Any]:
+    rows = [f"{i},{i % 2},{i / 7}" for i in range(40)]
+    (folder / "scores.csv").write_text("\n".join(["id,member,score", *rows]))
+    return {"file": str(folder / "scores.csv")}
+
+
+def _released(folder: Path) -> dict[str, Any]:
+    np.savez(folder / "release.npz", x=sixty_nodes().x[:6].numpy())
+    return {"file": str(folder / "release.npz")}
+
+
+BRINGS: dict[str, Callable[[Path], dict[str, Any]]] = {
+    "recorded": _record,
+    "own": _functions,
+    "scores": _scores,
+    "released": _released,
+}
+"""How a user would set targets that bring something of the user's; nothing else is set by default."""
 
 
 @cache
@@ -510,10 +539,9 @@ def ran(target: str, defense: str = "none") -> Run:
     if kind.dataset is not None:
         data, made = load_dataset(kind.dataset), kind()
     else:
-        data = data_of(typed(NODES, SEED, kinds=2, share=0.06)) if kind.plain else sixty_nodes()
-        made = (
-            kind(**_of_a_record(), **cheap(kind.Settings)) if kind.runs_elsewhere else kind(**cheap(kind.Settings))
-        )
+        made = kind(**_brought(target)) if target in BRINGS else kind(**cheap(kind.Settings))
+        plain = data_of(typed(NODES, SEED, kinds=2, share=0.06)) if kind.plain else sixty_nodes()
+        data = made.own_graph() if kind.brings_graph else plain
     return made(data, _quick(defense), np.random.SeedSequence(SEED), lambda message: True)
 
 

@@ -499,7 +499,7 @@ def _of_a_record() -> dict[str, Any]:
     file = Path(tempfile.mkdtemp()) / "run.safetensors"
     run.transcript.save(file)
     atexit.register(shutil.rmtree, file.parent, ignore_errors=True)
-    return {"transcript": str(file), "of": "classifier", "settings": settings}
+    return {"transcripts": (str(file),), "pipeline": "classifier", "recipe": settings["recipe"]}
 
 
 @cache

@@ -27,7 +27,7 @@ if TYPE_CHECKING:  # for editors and type checkers; while running, `__getattr__`
     from .settings import Settings
     from .targets.channel import Channel, Retention
     from .targets.defense import Defense, SharedModel
-    from .targets.external import flower
+    from .targets.external import flower, lightning
     from .targets.external.weight_names import Names, names
     from .targets.game import Adversary, Game, Grant, Knowledge, Words, as_it_is, without_ancestry
     from .targets.games.identities import Identity, PersonKnowledge
@@ -97,6 +97,7 @@ __all__ = [
     "declare_message",
     "find",
     "flower",
+    "lightning",
     "load_dataset",
     "names",
     "no_progress",
@@ -163,6 +164,7 @@ _PLACES = {
     "declare_message": "targets.messages:declare",
     "find": "registry",
     "flower": "targets.external.flower:*",
+    "lightning": "targets.external.lightning:*",
     "load_dataset": "graphs.datasets.loading",
     "names": "targets.external.weight_names",
     "no_progress": "targets.target",

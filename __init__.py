@@ -29,6 +29,8 @@ if TYPE_CHECKING:  # for editors and type checkers; while running, `__getattr__`
     from .settings import Settings
     from .targets.channel import Channel, Retention
     from .targets.defense import Defense, SharedModel
+    from .targets.external import flower, lightning
+    from .targets.external.weight_names import Names, names
     from .targets.game import Adversary, Game, Grant, Knowledge, Words, as_it_is, without_ancestry
     from .targets.games.identities import Identity, PersonKnowledge
     from .targets.games.links import EdgePresence, LinkKnowledge
@@ -67,6 +69,7 @@ __all__ = [
     "LoneNode",
     "Mechanism",
     "Message",
+    "Names",
     "Network",
     "NodeKnowledge",
     "NodePresence",
@@ -97,7 +100,10 @@ __all__ = [
     "clients_of",
     "declare_message",
     "find",
+    "flower",
+    "lightning",
     "load_dataset",
+    "names",
     "no_progress",
     "read_audit",
     "read_graph",
@@ -135,6 +141,7 @@ _PLACES = {
     "LoneNode": "targets.games.lone_node",
     "Mechanism": "mechanisms.mechanism",
     "Message": "targets.transcript",
+    "Names": "targets.external.weight_names",
     "Network": "graphs.network",
     "NodeKnowledge": "targets.games.membership",
     "NodePresence": "targets.games.membership",
@@ -165,7 +172,10 @@ _PLACES = {
     "clients_of": "targets.party",
     "declare_message": "targets.messages:declare",
     "find": "registry",
+    "flower": "targets.external.flower:*",
+    "lightning": "targets.external.lightning:*",
     "load_dataset": "graphs.datasets.loading",
+    "names": "targets.external.weight_names",
     "no_progress": "targets.target",
     "read_audit": "audit.results.assemble",
     "read_graph": "graphs.files.data_file",
@@ -180,7 +190,10 @@ _PLACES = {
     "write_graph": "graphs.files.data_file",
     "write_network": "graphs.files.network_file",
 }
-"""The module of each public name, and after a colon what it is called there if that is another name."""
+"""The module of each public name, and after a colon what it is called there if that is another name.
+
+A ``*`` is the module itself.
+"""
 
 
 def __getattr__(name: str) -> Any:
@@ -188,7 +201,8 @@ def __getattr__(name: str) -> Any:
     if name not in _PLACES:
         raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
     module, _, called = _PLACES[name].partition(":")
-    value = getattr(import_module(f".{module}", __name__), called or name)
+    place = import_module(f".{module}", __name__)
+    value = place if called == "*" else getattr(place, called or name)
     globals()[name] = value
     return value
 

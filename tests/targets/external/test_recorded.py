@@ -17,6 +17,7 @@ from gaudit.audit.running.trial import NO_RECIPE, run_trial
 from gaudit.graphs.files.data_file import read_graph, write_graph
 from gaudit.targets.external.recorded import Recorded
 from gaudit.targets.recording import ABOUT, about_recording, read_recording
+from support.same_attacks import same_attacked
 from support.sixty_nodes import sixty_nodes
 from support.transcripts import same_headers
 
@@ -62,17 +63,6 @@ def changed(folder, to, **told):
     about = json.loads((to / ABOUT).read_text())
     (to / ABOUT).write_text(json.dumps({**about, **told}))
     return to
-
-
-def same_attacked(one, other):
-    assert [a.plan.name for a in one.attacked] == [a.plan.name for a in other.attacked]
-    for a, b in zip(one.attacked, other.attacked, strict=True):
-        assert (a.game, a.knowledge, a.accuracies) == (b.game, b.knowledge, b.accuracies)
-        for part in ("subjects", "truth", "score"):
-            assert np.array_equal(getattr(a.judged, part), getattr(b.judged, part))
-            assert np.array_equal(getattr(a.blind, part), getattr(b.blind, part))
-        assert a.baselines.keys() == b.baselines.keys()
-        assert all((a.attributes[k] == b.attributes[k]).all() for k in a.attributes)
 
 
 def test_every_upload_attack_scores_the_record_as_it_scores_the_run(live):

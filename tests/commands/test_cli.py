@@ -115,7 +115,7 @@ def test_a_recorded_run_is_inspected_and_attacked(
     assert (outcome["defense"], outcome["label"]) == (defense, defense)
     told = {"none": "as declared and not checked: none", "unknown": "which defense was in place is not recorded"}
     assert any(told[defense] in note for note in outcome["notes"])
-    assert ("In the recorded run" in result.stdout) == (defense == "unknown")
+    assert ("As it was found" in result.stdout) == (defense == "unknown")
 
 
 def test_recorded_runs_end_in_a_ledger_and_a_report(graph, gaudit, recorded, tmp_path):

@@ -80,8 +80,8 @@ def _connected(ray: Any, workers: int) -> Iterator[None]:
 def _job() -> Any:
     """What Ray tells workers of this process: to import from the current folder only where this process does.
 
-    Ray would put that folder first on their path, and somebody's file ``joblib.py`` would run there. A server that is
-    asked through Ray's client (``ray://``) does not do so by itself.
+    Ray would put that folder first on their path, and somebody's file ``joblib.py`` would run there. It does not do
+    so for one who asks through its client (``ray://``).
     """
     if os.environ.get(ADDRESS, "").startswith("ray://"):
         return None

@@ -55,8 +55,8 @@ def _options(*options: Callable[..., Any]) -> Callable[..., Any]:
     return apply
 
 
+_TARGET = "Pipeline to run (gaudit list targets)."
 _pipeline = _options(
-    click.option("--target", required=True, metavar="NAME", help="Pipeline to run (gaudit list targets)."),
     click.option("--dataset", metavar="NAME", help=f"gaudit list datasets. By default {DATASET}."),
     click.option(
         "--graph",
@@ -88,6 +88,7 @@ _pipeline = _options(
 
 
 @main.command()
+@click.option("--target", required=True, metavar="NAME", help=_TARGET)
 @_pipeline
 @click.option(
     "--attack",
@@ -174,6 +175,7 @@ def attack(**options: Any) -> None:
 
 
 @main.command()
+@click.option("--target", metavar="NAME", help=f"{_TARGET} Not needed with --transcript.")
 @_pipeline
 @click.option(
     "--observer",
@@ -189,9 +191,11 @@ def inspect(**options: Any) -> None:
 
     Example: gaudit inspect --target fedgc --observer server --observer client:3
     """
-    from ..reports.console.outcome_console import exposure_table
+    from ..reports.console.exposure_console import exposure_table
     from .inspect_command import run_inspection
 
+    if options["target"] is None and options["transcript"] is None:
+        raise click.UsageError("Missing option '--target', or '--transcript' with a recorded run.")
     _one_graph(options)
     options["settings"] = read_pairs(options["settings"])
     options["defenses"] = tuple(map(read_defense, options["defenses"]))

@@ -261,7 +261,7 @@ def parsed_graphml(path: Path) -> Any:
 
     if path.stat().st_size > MOST_GRAPHML_BYTES:
         raise InputError(f"{path}: larger than {MOST_GRAPHML_BYTES >> 20} MiB: convert it to .npz")
-    _refuse_declarations(path)
+    declared = _declared_nodes(path)
     try:
         graph = nx.read_graphml(path)
     except Exception as error:  # the reader answers malformed documents with errors of many kinds
@@ -270,6 +270,12 @@ def parsed_graphml(path: Path) -> Any:
         ) from error
     if graph.number_of_nodes() == 0:
         raise InputError(f"{path}: holds no nodes")
+    unknown = next((str(node) for node in graph if str(node) not in declared), None)
+    if unknown is not None:
+        raise InputError(
+            f"{path}: an edge names the node {quoted(unknown)}, which the file does not declare: "
+            "give every node an element <node>"
+        )
     return graph
 
 
@@ -289,15 +295,20 @@ def _read_graphml(path: Path) -> tuple["Data", RowDirections]:
     return data.update(_graphml_masks(nodes, path)), "yes" if graph.is_directed() else "no"
 
 
-def _refuse_declarations(path: Path) -> None:
-    """Refuses broken XML, document type declarations, whose entities could expand without end, and too much of it.
+def _declared_nodes(path: Path) -> set[str]:
+    """Ids of the nodes that the file declares.
 
-    The file is read in parts, and nothing of it is kept: what it takes is known before memory is set aside.
+    Refuses broken XML, document type declarations, whose entities could expand without end, and too much of it.
+
+    The file is read in parts, and nothing else of it is kept: what it takes is known before memory is set aside.
     """
     parts = depth = 0
+    nodes: set[str] = set()
 
-    def begin(_: str, attributes: dict[str, str]) -> None:
+    def begin(name: str, attributes: dict[str, str]) -> None:
         nonlocal parts, depth
+        if name.rpartition(":")[2] == "node":
+            nodes.add(attributes.get("id", ""))
         parts, depth = parts + 1 + len(attributes), depth + 1
         if depth > MOST_NESTED:
             raise InputError(f"{path}: elements are nested deeper than {MOST_NESTED}: not a GraphML graph")
@@ -326,6 +337,7 @@ def _refuse_declarations(path: Path) -> None:
         if isinstance(error, InputError):
             raise
         raise InputError(f"{path}: truncated or broken XML: {first_line(error)}") from error
+    return nodes
 
 
 Nodes = Mapping[str, Mapping[str, Any]]

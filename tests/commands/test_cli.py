@@ -171,6 +171,15 @@ def test_who_is_who_in_a_published_network_is_not_recorded(gaudit, tmp_path):
     assert "label-membership" not in again.output
 
 
+def test_a_recorded_run_is_inspected_without_naming_its_target(gaudit, recorded):
+    named = gaudit("inspect", "--target", "fedgc", "--transcript", recorded)
+    alone = gaudit("inspect", "--transcript", recorded)
+    assert (alone.exit_code, alone.stdout) == (0, named.stdout), alone.output
+    neither = gaudit("inspect")
+    assert neither.exit_code == 2
+    assert "Missing option '--target', or '--transcript'" in neither.output
+
+
 def test_a_client_is_not_asked_about_its_own_nodes(graph, attacked, tmp_path):
     file = tmp_path / "found.json"
     result = attacked(graph, "--defense", "none", "--observer", "client:0", "--json", file)

@@ -55,6 +55,9 @@ SIBLINGS = {
     "audit/results": {"audit/statistics", "audit/games", "audit/planning", "audit/running"},
     "audit/checks": {"audit/statistics", "audit/planning", "audit/running", "audit/results"},
     "audit/claims": {"audit/statistics"},
+    "audit/conformance": {
+        *("audit/statistics", "audit/games", "audit/planning", "audit/running", "audit/results", "audit/claims"),
+    },
     "audit/lint": set(),
     "reports/text": set(),
     "reports/console": {"reports/text"},

@@ -10,13 +10,15 @@ import torch
 from torch_geometric.data import Data
 
 from ..audit.planning.grid import laid_out
-from ..audit.planning.plan import Plan
+from ..audit.planning.plan import Plan, is_file
 from ..audit.planning.resolve import graph_of
 from ..audit.results.assemble import assemble
 from ..audit.running.ledger import Ledger
 from ..audit.running.runner import run_audit
 from ..errors import InputError
 from ..graphs.checks import check_graph
+from ..graphs.files.network_file import write_network
+from ..graphs.network import Network
 from ..registry import find, registered
 from ..reports.console.progress import staged
 from ..targets.external.own_functions import name_of
@@ -31,6 +33,7 @@ ASKED_AS = {name: neighbours for neighbours, name in QUERY_NAMES.items()}
 WITH_TRAINING, WITHOUT = ("lira", "rmia", "loss"), ("loss",)
 """Attacks that ``attacks="auto"`` means, where it is known how the model was trained, and where it is not."""
 ON_RELEASES = ("nearest", "mia")
+ON_NETWORKS = ("refinement", "hub-fingerprint", "seedless-matching")
 
 
 def audit(
@@ -222,6 +225,53 @@ def release(
         return _run("released", settings, planned, 1, seed, {name: graph}, None, ledger, progress)
 
 
+def published(
+    after: Any,
+    *,
+    original: Any,
+    same: str | Path | Mapping[str, str] | None = None,
+    sensitive: int | None = None,
+    attacks: str | Sequence[str] = "auto",
+    settings: Mapping[str, Mapping[str, Any]] | None = None,
+    seed: int = 0,
+    ledger: str | Path | None = None,
+    progress: bool = True,
+) -> Result:
+    """Audits a network that any tool anonymised: can persons be found in it, and are their links still there?
+
+    Args:
+        after: the published network, a file (edge list, ``.npz``, ``.graphml``) or a networkx graph.
+        original: the network before: a file, a dataset's name, or a networkx graph.
+        same: who is who: a table with the columns ``original`` and ``published``, or a dictionary from names in the
+            original to names in the published network. Without it nodes must have kept their names.
+        sensitive: type of edge that is secret; all edges by default.
+        attacks: names, or ``auto``.
+        settings: of attacks, by their names.
+        seed: root of all randomness.
+        ledger: file to keep it in.
+        progress: show how far it is.
+
+    Raises:
+        InputError: something does not fit, in one line.
+
+    Example:
+        >>> gaudit.published("after.txt", original="before.txt", same="map.csv").auc    # doctest: +SKIP
+    """
+    with TemporaryDirectory(prefix="gaudit-") as folder:
+        before = _network_file(original, Path(folder), "original")
+        target = {
+            "after": _network_file(after, Path(folder), "published"),
+            "same": _map_file(same, Path(folder)) if isinstance(same, Mapping) else _as_text(same),
+            "sensitive": sensitive,
+        }
+        graph = graph_of(before, is_file(before), plain=True)
+        planned = [
+            {"name": name, "settings": dict((settings or {}).get(name, {}))}
+            for name in _names(ON_NETWORKS if attacks == "auto" else attacks)
+        ]
+        return _run("published", target, planned, 1, seed, {before: graph}, None, ledger, progress)
+
+
 def own_graph(data: Data, members: Any, non_members: Any) -> Data:
     """A checked copy of a graph with everything that is in it, whose masks say who is a member.
 
@@ -307,6 +357,37 @@ def _table_file(table: Any, folder: Path) -> Path:
     except (TypeError, ValueError) as error:
         raise InputError(f"the table is neither a file nor columns of one length: {error}") from error
     return place
+
+
+def _as_text(place: str | Path | None) -> str | None:
+    return None if place is None else str(place)
+
+
+def _network_file(given: Any, folder: Path, name: str) -> str:
+    """The file of a network, or a dataset's name; a networkx graph is written to a file first."""
+    if isinstance(given, str | Path):
+        return str(given)
+    if not (hasattr(given, "edges") and hasattr(given, "nodes") and hasattr(given, "is_directed")):
+        raise InputError(f"the {name} network is a {type(given).__name__}: give a file, or a networkx graph")
+    if given.is_directed():
+        raise InputError(f"the {name} network is directed: give an undirected one, as in graph.to_undirected()")
+    ids = [str(node) for node in given.nodes]
+    number = {node: place for place, node in enumerate(given.nodes)}
+    ends = [
+        (number[one], number[other]) for one, other in {tuple(edge[:2]) for edge in given.edges} if one != other
+    ]
+    pairs = np.unique(np.sort(np.array(ends, dtype=np.int64).reshape(-1, 2), axis=1), axis=0)
+    place = folder / f"{name}.npz"
+    write_network(Network.from_edges(len(ids), pairs[:, 0], pairs[:, 1]), place, ids)
+    return str(place)
+
+
+def _map_file(same: Mapping[str, str], folder: Path) -> str:
+    from ..graphs.files.name_map import write_map
+
+    place = folder / "same.csv"
+    write_map(place, [(str(one), str(other)) for one, other in same.items()])
+    return str(place)
 
 
 def _release_file(parts: Mapping[str, Any], folder: Path) -> Path:

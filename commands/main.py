@@ -14,7 +14,7 @@ from ..registry import GROUPS, summaries
 from ..reports.console.progress import staged
 from .anonymise import anonymise_command
 from .audit import audit_command
-from .bring import release_command, score_command
+from .bring import published_command, release_command, score_command
 from .check import baseline_group, check_command
 from .check_claim import check_claim_command
 from .check_training import check_training_command
@@ -226,6 +226,7 @@ for command in (
     anonymise_command,
     score_command,
     release_command,
+    published_command,
     audit_command,
     report_command,
     check_command,

@@ -169,6 +169,10 @@ class Target(Configured, ABC):
         """Functions of the user's own that its results depend on."""
         return ()
 
+    def files(self) -> tuple[str, ...]:
+        """Files that its results depend on, beside the graph: another content is another trial."""
+        return ()
+
     @property
     def like(self) -> "type[Target]":
         """The pipeline that controls imitate; another one's where a run took place elsewhere."""

@@ -218,11 +218,13 @@ def _alike(control: type[Target], target: Target) -> dict[str, Any]:
 
 def _key(trial: TrialPlan, graph: str) -> str:
     """Of graph (rows in their order), settings, seed, code and the libraries that compute."""
-    classes = [find("targets", trial.target), find("defenses", trial.defense), *trial.make_target().brought()]
+    target = trial.make_target()
+    classes = [find("targets", trial.target), find("defenses", trial.defense), *target.brought()]
     classes += [find("attacks", a.name) for a in trial.attacks]
     content = {
         "graph": graph,
         "trial": described(trial),
+        "files": [_content(file) for file in target.files()],
         "code": sorted({source_digest(OURS), *(code_of(c) for c in classes)}),
         "libraries": versions(),
     }
@@ -244,12 +246,31 @@ def described(trial: TrialPlan) -> dict[str, Any]:
 
 
 def _fingerprint(tasks: list[PlannedTrial], digests: dict[str, str]) -> str:
-    rows = [{"graph": digests[t.dataset], "trial": described(t.plan)} for t in tasks if t.cell >= 0]
+    rows = [
+        {"graph": digests[t.dataset], "trial": described(t.plan), **_told_apart(t.plan)}
+        for t in tasks
+        if t.cell >= 0
+    ]
     return hashlib.sha256(json.dumps(rows, sort_keys=True).encode()).hexdigest()[:16]
 
 
+def _told_apart(trial: TrialPlan) -> dict[str, Any]:
+    """The content of the files that a target reads, where it reads any."""
+    contents = [_content(file) for file in trial.make_target().files()]
+    return {"files": contents} if contents else {}
+
+
+def _content(file: str) -> str:
+    """A digest of a file; nothing of one that is not there, for which its reader has an error."""
+    try:
+        with Path(file).open("rb") as stream:
+            return hashlib.file_digest(stream, "sha256").hexdigest()
+    except OSError:
+        return ""
+
+
 def digest_of(data: Data) -> str:
-    """Of a graph: features, labels, edges and masks, in the order of the rows."""
+    """Of a graph: features, labels, edges, masks and names, in the order of the rows."""
     known = hashlib.sha256()
     for name in sorted(data.keys()):
         value = data[name]
@@ -257,6 +278,9 @@ def digest_of(data: Data) -> str:
             dense = value.to_dense() if value.layout != torch.strided else value
             known.update(f"{name} {dense.dtype} {tuple(dense.shape)}".encode())
             known.update(np.ascontiguousarray(dense.cpu().numpy()).tobytes())
+    for names in (data.get("called"), data.get("types_called")):
+        if names is not None:
+            known.update(json.dumps(list(names)).encode())
     return known.hexdigest()
 
 

@@ -93,6 +93,9 @@ class Own(Target):
         s = self.settings
         return () if s.fit is None or s.predict is None else (named(s.fit), named(s.predict))
 
+    def files(self) -> tuple[str, ...]:
+        return tuple(file for file in self.settings.answers.values() if not file.startswith(FIELD))
+
     def run(
         self,
         data: Data,

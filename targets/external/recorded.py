@@ -68,6 +68,9 @@ class Recorded(Target):
             return None
         return "the run took place already: put the defense before the pipeline and record that"
 
+    def files(self) -> tuple[str, ...]:
+        return (self.settings.transcript,)
+
     def run(
         self,
         data: Data,

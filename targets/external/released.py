@@ -55,6 +55,10 @@ class Released(Target):
     def why_not(self, defense: Defense) -> str | None:
         return None if type(defense) is Defense else "the graph is released already: release it with the defense"
 
+    def files(self) -> tuple[str, ...]:
+        s = self.settings
+        return tuple(file for file in (s.file, s.labels, s.adjacency) if file is not None)
+
     def run(
         self,
         data: Data,

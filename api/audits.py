@@ -44,6 +44,8 @@ def audit(
     fit: "Fit | None" = None,
     predict: "Predict | None" = None,
     answers: Any = None,
+    url: str | None = None,
+    budget: int | None = None,
     recipe: Mapping[str, Any] | None = None,
     game: str = "label-membership",
     queries: Sequence[str] | None = None,
@@ -58,9 +60,11 @@ def audit(
 ) -> Result:
     """Audits a node classifier of your own: does what it answers tell whom it was trained on?
 
-    One of three ways in. With ``fit`` and ``predict`` gaudit trains the model on the members, and its attackers
+    One of four ways in. With ``fit`` and ``predict`` gaudit trains the model on the members, and its attackers
     train shadow models by the same functions, which is the strongest attack. With ``answers`` and a ``recipe``
     shadow models are trained as the recipe says. With ``answers`` alone only attacks without shadow models run.
+    With ``url`` and ``budget`` a service is asked, to which the graph is sent; its answers are kept, and nobody is
+    asked for them again.
 
     Args:
         data: the private graph: ``x`` [n, d], ``y`` [n], ``edge_index`` [2, e], and whatever else ``fit`` reads.
@@ -71,6 +75,8 @@ def audit(
             in the game node presence the graph has these nodes alone.
         predict: ``predict(model, x, edge_index, nodes) -> logits`` [s, C].
         answers: posteriors [n, C] of a model that was trained before, or several by query.
+        url: where a service answers with posteriors, by HTTP and JSON.
+        budget: how many answers it may be asked for, one of one node in one query.
         recipe: how that model was trained (`TrainingConfig`), if you know.
         game: ``label-membership`` (was this label trained on?) or ``node-presence`` (was this node there at all?).
         queries: how the model is asked: ``full`` (all edges), ``0-hop`` (none), ``apart``.
@@ -92,7 +98,17 @@ def audit(
     """
     graph = own_graph(data, members, non_members)
     settings: dict[str, Any] = {"game": game}
-    if answers is not None:
+    if url is not None:
+        if answers is not None or fit is not None or predict is not None:
+            raise InputError("url and answers or functions are two ways in: give one")
+        if budget is None:
+            raise InputError("url needs a budget: how many answers the service may be asked for")
+        asked = ("full", "0-hop") if queries is None else tuple(queries)
+        settings |= {"url": url, "budget": budget, "queries": asked}
+        settings |= {} if recipe is None else {"recipe": _plain(recipe)}
+        if seeds != 1:
+            raise InputError(f"seeds = {seeds}: a service is one model: give 1")
+    elif answers is not None:
         settings["answers"] = _attached(graph, answers, queries)
         asked = tuple(settings["answers"])
         settings |= {} if recipe is None else {"recipe": _plain(recipe)}
@@ -118,7 +134,8 @@ def audit(
         }
         for name in _names(wanted)
     ]
-    return _run("own", settings, planned, seeds, seed, {OWN_GRAPH: graph}, workers, ledger, progress)
+    target = "own" if url is None else "service"
+    return _run(target, settings, planned, seeds, seed, {OWN_GRAPH: graph}, workers, ledger, progress)
 
 
 def score(

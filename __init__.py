@@ -10,7 +10,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:  # for editors and type checkers; while running, `__getattr__` does it
-    from .api.audits import audit, published, release, score
+    from .api.audits import audit, published, recorded, release, score
     from .api.result import Result
     from .attacks.attack import Attack, Scores
     from .audit.checks.check_files import check_files
@@ -29,6 +29,8 @@ if TYPE_CHECKING:  # for editors and type checkers; while running, `__getattr__`
     from .settings import Settings
     from .targets.channel import Channel, Retention
     from .targets.defense import Defense, SharedModel
+    from .targets.external import flower, lightning
+    from .targets.external.weight_names import Names, names
     from .targets.game import Adversary, Game, Grant, Knowledge, Words, as_it_is, without_ancestry
     from .targets.games.identities import Identity, PersonKnowledge
     from .targets.games.links import EdgePresence, LinkKnowledge
@@ -39,6 +41,7 @@ if TYPE_CHECKING:  # for editors and type checkers; while running, `__getattr__`
     from .targets.models.training_config import TrainingConfig
     from .targets.partition import Partition
     from .targets.party import Client, clients_of
+    from .targets.recorder import Recorder, recording
     from .targets.target import Offers, Progress, Run, Target, Utility, no_progress
     from .targets.transcript import Message, Transcript, View
 
@@ -66,6 +69,7 @@ __all__ = [
     "LoneNode",
     "Mechanism",
     "Message",
+    "Names",
     "Network",
     "NodeKnowledge",
     "NodePresence",
@@ -74,6 +78,7 @@ __all__ = [
     "PersonKnowledge",
     "Plan",
     "Progress",
+    "Recorder",
     "Result",
     "Retention",
     "Run",
@@ -95,12 +100,17 @@ __all__ = [
     "clients_of",
     "declare_message",
     "find",
+    "flower",
+    "lightning",
     "load_dataset",
+    "names",
     "no_progress",
     "published",
     "read_audit",
     "read_graph",
     "read_network",
+    "recorded",
+    "recording",
     "registered",
     "release",
     "score",
@@ -132,6 +142,7 @@ _PLACES = {
     "LoneNode": "targets.games.lone_node",
     "Mechanism": "mechanisms.mechanism",
     "Message": "targets.transcript",
+    "Names": "targets.external.weight_names",
     "Network": "graphs.network",
     "NodeKnowledge": "targets.games.membership",
     "NodePresence": "targets.games.membership",
@@ -140,6 +151,7 @@ _PLACES = {
     "PersonKnowledge": "targets.games.identities",
     "Plan": "audit.planning.plan",
     "Progress": "targets.target",
+    "Recorder": "targets.recorder",
     "Result": "api.result",
     "Retention": "targets.channel",
     "Run": "targets.target",
@@ -155,18 +167,23 @@ _PLACES = {
     "View": "targets.transcript",
     "Words": "targets.game",
     "as_it_is": "targets.game",
-    "audit": "api.audits",
+    "audit": "audit:room",
     "branch": "randomness",
     "check_files": "audit.checks.check_files",
     "clients_of": "targets.party",
     "declare_message": "targets.messages:declare",
     "find": "registry",
+    "flower": "targets.external.flower:*",
+    "lightning": "targets.external.lightning:*",
     "load_dataset": "graphs.datasets.loading",
+    "names": "targets.external.weight_names",
     "no_progress": "targets.target",
     "published": "api.audits",
     "read_audit": "audit.results.assemble",
     "read_graph": "graphs.files.data_file",
     "read_network": "graphs.files.network_file",
+    "recorded": "api.audits",
+    "recording": "targets.recorder",
     "registered": "registry",
     "release": "api.audits",
     "score": "api.audits",
@@ -175,7 +192,10 @@ _PLACES = {
     "write_graph": "graphs.files.data_file",
     "write_network": "graphs.files.network_file",
 }
-"""The module of each public name, and after a colon what it is called there if that is another name."""
+"""The module of each public name, and after a colon what it is called there if that is another name.
+
+A ``*`` is the module itself.
+"""
 
 
 def __getattr__(name: str) -> Any:
@@ -183,7 +203,8 @@ def __getattr__(name: str) -> Any:
     if name not in _PLACES:
         raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
     module, _, called = _PLACES[name].partition(":")
-    value = getattr(import_module(f".{module}", __name__), called or name)
+    place = import_module(f".{module}", __name__)
+    value = place if called == "*" else getattr(place, called or name)
     globals()[name] = value
     return value
 

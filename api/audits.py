@@ -16,7 +16,7 @@ from ..audit.results.assemble import assemble
 from ..audit.running.ledger import Ledger
 from ..audit.running.runner import run_audit
 from ..errors import InputError
-from ..graphs.checks import check_graph
+from ..graphs.checks import check_content
 from ..graphs.files.network_file import write_network
 from ..graphs.network import Network
 from ..registry import find, registered
@@ -221,14 +221,7 @@ def release(
     Example:
         >>> gaudit.release("condensed.npz", original=data).auc["nearest"]    # doctest: +SKIP
     """
-    name, graph = OWN_GRAPH, None
-    if isinstance(original, str | Path):
-        name, is_a_file = str(original), Path(original).suffix != ""
-        if members is not None or non_members is not None:
-            raise InputError("members are told by the masks of the original graph: put them there, or give a graph")
-        graph = graph_of(name, is_a_file, draw_split=False)
-    else:
-        graph = own_graph(original, members, non_members)
+    name, graph = _graph(original, members, non_members)
     with TemporaryDirectory(prefix="gaudit-") as folder:
         place = file if isinstance(file, str | Path) else _release_file(file, Path(folder))
         settings = {
@@ -289,6 +282,79 @@ def published(
         return _run("published", target, planned, 1, seed, {before: graph}, None, ledger, progress)
 
 
+def recorded(
+    recordings: str | Path | Sequence[str | Path],
+    *,
+    data: Data | str | Path,
+    members: Any = None,
+    non_members: Any = None,
+    holders: Any = None,
+    recipe: Mapping[str, Any] | None = None,
+    game: str | None = None,
+    attacks: str | Sequence[str] = "auto",
+    observer: str | None = None,
+    seed: int = 0,
+    ledger: str | Path | None = None,
+    progress: bool = True,
+) -> Result:
+    """Audits runs that were recorded (`gaudit.recording`): do their messages tell who or what was in the data?
+
+    Args:
+        recordings: folders or files; several are repetitions.
+        data: the private graph, its file, or a dataset's name.
+        members: as in `audit`; those that a recording names come first.
+        non_members: as in `audit`.
+        holders: the number of the client that holds each node [n], -1 for none, or the .npy file that says so; else
+            what the recording or the graph says. With it links and lone nodes are in question too.
+        recipe: how the models were trained (`TrainingConfig`), where the recordings do not say and you know.
+        game: which membership is in question, where they do not say.
+        attacks: names, or ``auto`` for all that read something of what was sent.
+        observer: who attacks; by default who sees what an attack reads.
+        seed: root of all randomness.
+        ledger: file to keep every trial in.
+        progress: show how far it is.
+
+    Raises:
+        InputError: something does not fit, in one line.
+
+    Example:
+        >>> gaudit.recorded("run/", data=graph, holders=owner).table()    # doctest: +SKIP
+    """
+    from ..audit.planning.recorded_plan import recorded_plan
+
+    paths = [recordings] if isinstance(recordings, str | Path) else list(recordings)
+    name, graph = _graph(data, members, non_members)
+    with TemporaryDirectory(prefix="gaudit-") as folder:
+        told = {"game": game, "recipe": None if recipe is None else _plain(recipe)}
+        plan = recorded_plan(
+            [str(path) for path in paths],
+            name,
+            None if holders is None else str(_holders_file(holders, Path(folder))),
+            () if attacks == "auto" else _names(attacks),
+            observer,
+            {key: value for key, value in told.items() if value is not None},
+            seed=seed,
+            at_hand=True,
+        )
+        return _run_plan(plan, {name: graph}, None, ledger, progress)
+
+
+def _graph(data: Data | str | Path, members: Any, non_members: Any) -> tuple[str, Data]:
+    """The graph that a user gave, with its name; its masks say who is a member."""
+    if not isinstance(data, str | Path):
+        return OWN_GRAPH, own_graph(data, members, non_members)
+    if members is not None or non_members is not None:
+        raise InputError("members are told by the masks of the graph's file: put them there, or give a graph")
+    return str(data), graph_of(str(data), Path(data).suffix != "", draw_split=False)
+
+
+def _holders_file(holders: Any, folder: Path) -> Path:
+    if isinstance(holders, str | Path):
+        return Path(holders)
+    np.save(folder / "holders.npy", np.asarray(holders), allow_pickle=False)
+    return folder / "holders.npy"
+
+
 def own_graph(data: Data, members: Any, non_members: Any) -> Data:
     """A checked copy of a graph with everything that is in it, whose masks say who is a member.
 
@@ -313,8 +379,7 @@ def own_graph(data: Data, members: Any, non_members: Any) -> Data:
     for name, mask in (("member", inside), ("non-member", outside)):
         if not bool(mask.any()):
             raise InputError(f"no node is a {name}: both are needed")
-    check_graph(copy, "the graph")
-    copy.x = copy.x.float()
+    copy.x, *_ = check_content(copy, "the graph")
     copy.name = OWN_GRAPH
     return copy
 
@@ -435,7 +500,12 @@ def _run(
         "target": ({"name": target, "settings": dict(settings)},),
         "attack": tuple(attacks),
     }
-    plan = Plan.checked("audit", content)
+    return _run_plan(Plan.checked("audit", content), graphs, workers, ledger, progress)
+
+
+def _run_plan(
+    plan: Plan, graphs: Mapping[str, Data], workers: int | None, ledger: str | Path | None, progress: bool
+) -> Result:
     grid = laid_out(plan, graphs)
     folder = TemporaryDirectory(prefix="gaudit-") if ledger is None else None
     place = Path(folder.name) / "audit.db" if folder is not None else Path(str(ledger))

@@ -92,6 +92,10 @@ class Attack(Configured, ABC, Generic[K]):
             return f"it plays {' and '.join(self.games)}, not {knowledge.game}"
         return knowledge.lacks(self.auditor, self.own_data)
 
+    def trains_alike(self, view: View, knowledge: K) -> bool:
+        """Whether it trains models as those in a view were trained, which it must know for that."""
+        return False
+
     @final
     def __call__(self, view: View, knowledge: K, seed: np.random.SeedSequence) -> Scores:
         """Attacks.

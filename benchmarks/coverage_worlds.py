@@ -1,10 +1,12 @@
 """Worlds whose truth is known, from which attacks, baselines and repetitions are drawn."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from gaudit.audit.statistics.metrics import ScoredSubjects, auc
+from gaudit.audit.statistics.metrics import auc
+from gaudit.audit.statistics.scored_subjects import ScoredSubjects
 
 PERSISTENT = np.sqrt(0.5)
 EXPOSED = 6.0
@@ -147,10 +149,12 @@ WORLDS = (
     World("five seeds, skewed", 140, 1000, 5, drift=0.1, skewed=True),
 )
 
-CLUSTERS = ((30, 33), (10, 100), (5, 200), (3, 300))
+CLUSTERS = ((30, 33), (30, 50), (10, 100), (5, 200), (3, 300))
 """Communities that are members, as many that are not, and people in each."""
 CLASSES = (64, 77, 120, 180, 200, 359)
 """Non-members of each class, of which twenty are members: as in the splits of citation graphs."""
+FEW_CLASSES = (2, 3, 3, 4, 5, 5, 6, 8, 10, 12, 15, 20)
+"""Strata in which few are no members, beside five members each."""
 CORRELATION = 0.3
 
 
@@ -163,10 +167,12 @@ def in_communities(rng: np.random.Generator, groups: int, size: int, seeds: int 
     return [ScoredSubjects(np.arange(len(own)), score, cluster < groups, clusters=cluster) for score in scores]
 
 
-def by_class(rng: np.random.Generator, shift: float, seeds: int = 1) -> list[ScoredSubjects]:
-    """Scores that tell the class too, members being twenty of each."""
-    strata = np.concatenate([np.full(size + 20, label) for label, size in enumerate(CLASSES)])
-    truth = np.concatenate([np.arange(size + 20) < 20 for size in CLASSES])
+def by_class(
+    rng: np.random.Generator, shift: float, seeds: int = 1, sizes: Sequence[int] = CLASSES, members: int = 20
+) -> list[ScoredSubjects]:
+    """Scores that tell the class too, members being as many of each."""
+    strata = np.concatenate([np.full(size + members, label) for label, size in enumerate(sizes)])
+    truth = np.concatenate([np.arange(size + members) < members for size in sizes])
     own = PERSISTENT * rng.normal(size=len(truth)) + shift * truth - 1.5 * strata
     scores = [own + np.sqrt(1 - PERSISTENT**2) * rng.normal(size=len(own)) for _ in range(seeds)]
     return [ScoredSubjects(np.arange(len(own)), score, truth, strata=strata) for score in scores]

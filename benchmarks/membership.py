@@ -386,8 +386,9 @@ def show(folder: Path) -> None:
 
 
 def _table(trials: list[dict[str, Any]], published: dict[str, tuple[float, float]]) -> None:
-    from gaudit.audit.statistics.metrics import ScoredSubjects, auc, auc_finding
+    from gaudit.audit.statistics.metrics import auc, auc_finding
     from gaudit.audit.statistics.rates import tpr_at_fpr, tpr_at_fpr_finding
+    from gaudit.audit.statistics.scored_subjects import ScoredSubjects
 
     click.echo("| attack | AUC % | sd | published | TPR % at 1 % FPR | sd | published | TPR % at 0.1 % FPR |")
     click.echo("| --- " * 8 + "|")

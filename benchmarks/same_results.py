@@ -252,10 +252,10 @@ def commands() -> dict[str, list[list[str]]]:
         ],
         "recorded": [
             attack("classifier", "--attack", "loss", "--set", "split=dataset", "--save-transcripts", "kept"),
-            attack("classifier", "--attack", "loss", "--transcript", "kept/none-seed0.safetensors"),
+            attack("classifier", "--attack", "loss", "--transcript", "kept/none-seed0"),
             [
                 *("inspect", "--target", "classifier", "--graph", "small.npz"),
-                *("--transcript", "kept/none-seed0.safetensors"),
+                *("--transcript", "kept/none-seed0"),
             ],
         ],
         "plan": [

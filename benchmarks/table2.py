@@ -164,7 +164,7 @@ def _packed(result: Any) -> dict[str, Any]:
 def _unpacked(content: dict[str, Any], defense: str, index: int) -> Any:
     from gaudit.audit.planning.trial_plan import AttackPlan, TrialPlan
     from gaudit.audit.running.trial import Attacked, TrialResult
-    from gaudit.audit.statistics.metrics import ScoredSubjects
+    from gaudit.audit.statistics.scored_subjects import ScoredSubjects
     from gaudit.targets.target import Utility
 
     def judged(a: dict[str, Any], key: str) -> ScoredSubjects:
@@ -232,7 +232,7 @@ def _print(dataset: str, init: str, published: dict[str, Any], found: list[Any])
                 _percent(o.before_tuning),
                 f"{_percent(o.attacks[0].plain_auc)} ({published[o.defense][1] or 'not legible'})",
                 _percent(o.attacks[0].blind),
-                _percent(o.attacks[0].tpr[0]),
+                _percent(o.attacks[0].plain_tpr),
                 *(cell for name in ("lira", "rmia") for cell in _outsider(o, name)),
             )
             for o in found
@@ -257,7 +257,7 @@ def _print(dataset: str, init: str, published: dict[str, Any], found: list[Any])
 def _outsider(outcome: Any, name: str) -> tuple[str, str]:
     """AUC and TPR of an attack by the public, where it was measured."""
     found = [a for a in outcome.attacks if (a.plan.name, a.plan.observer) == (name, "public")]
-    return (_percent(found[0].plain_auc), _percent(found[0].tpr[0])) if found else ("", "")
+    return (_percent(found[0].plain_auc), _percent(found[0].plain_tpr)) if found else ("", "")
 
 
 def _shown(outcome: Any) -> list[Any]:
@@ -273,7 +273,7 @@ def _attack_row(defense: str, attack: Any) -> tuple[object, ...]:
         attack.plan.observer,
         _percent(attack.plain_auc),
         _percent(attack.blind),
-        _percent(attack.tpr[0]),
+        _percent(attack.plain_tpr),
         *(_percent(attack.groups[g]) if g in attack.groups else "" for g in groups),
     )
 

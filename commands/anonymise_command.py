@@ -92,14 +92,14 @@ def anonymise(request: AnonymiseRequest) -> Anonymised:
             "nothing was written: try other settings"
         )
     names = () if before.types is None else read.type_names
+    written, told = _named_types(after, names)
     if request.rename:
         new = np.random.default_rng(branch(seed, "names")).permutation(after.nodes)
-        renamed, type_names = _renamed(after, names, new)
-        write_network(renamed, request.destination, type_names=type_names)
+        written, told = _renamed(written, told, new)
         called = tuple(map(str, new.tolist()))
     else:
-        write_network(after, request.destination, read.ids, names)
         called = ids_with_added(read.ids, after.nodes)
+    write_network(written, request.destination, None if request.rename else read.ids, told)
     if request.write_map is not None:
         write_map(request.write_map, list(zip_longest(read.ids, called, fillvalue="")))
     promise, kept = made.promise(), tuple[Kept, ...]()
@@ -207,6 +207,20 @@ def _renamed(network: Network, type_names: tuple[str, ...], new: Ints) -> tuple[
         network = _retyped(network, np.argsort(order))
         type_names = tuple(type_names[k] for k in order)
     return network.renamed(new), type_names
+
+
+def _named_types(network: Network, names: tuple[str, ...]) -> tuple[Network, tuple[str, ...]]:
+    """The network with the names of those types alone that it tells an edge of, in their order.
+
+    The name of a type that was dropped tells that there were such edges.
+    """
+    types = network.types if network.counts is None else network.counts[:, 2]
+    if types is None or not names:
+        return network, ()
+    told = np.unique(types)
+    new = np.full(len(names), -1)
+    new[told] = np.arange(len(told))
+    return _retyped(network, new), tuple(names[k] for k in told)
 
 
 def _retyped(network: Network, new: Ints) -> Network:

@@ -66,6 +66,21 @@ def audit_command(plan_file: Path, ledger_file: Path, dry_run: bool, yes: bool, 
     trials = plan.count()
     if trials > MANY and not yes:
         raise InputError(f"plan {plan_file} has {trials:,} trials: make it smaller, or give --yes to run them")
+    run_plan(plan, ledger_file, dry_run, how)
+
+
+def run_plan(plan: "Plan", ledger_file: Path, dry_run: bool, how: dict[str, Any]) -> None:
+    """Runs what a ledger does not hold of a plan yet, and says what came out.
+
+    Args:
+        plan: what to run.
+        ledger_file: where every trial is kept.
+        dry_run: run one trial of each kind to estimate the time, and say nothing of what came out.
+        how: arguments of `run_audit`.
+
+    Raises:
+        InputError: graphs, settings or the ledger are unusable.
+    """
     from ..audit.planning.grid import laid_out
     from ..audit.running.ledger import Ledger
 

@@ -149,7 +149,7 @@ def _without_outputs(options: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in options.items() if name not in ("report", "below")}
 
 
-def _limits(below: tuple[str, ...]) -> dict[str, float]:
+def _limits(below: tuple[str, ...]) -> dict[str, Any]:
     from ..api.result import LIMITS
 
     found = {}

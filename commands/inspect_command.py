@@ -10,6 +10,7 @@ from ..audit.running.trial import use_one_thread
 from ..randomness import branch
 from ..registry import find
 from ..targets.defense import Defense
+from ..targets.recording import read_recording
 from ..targets.transcript import Exposure, Transcript, observer_members
 
 
@@ -24,7 +25,7 @@ def run_inspection(options: dict[str, Any], report: Callable[[str, str, int, int
         observer_members(observer)
     recorded = options.pop("transcript")
     if recorded is not None:
-        return _exposed(Transcript.load(recorded), observers)
+        return _exposed(read_recording(recorded, lambda message: False).transcript, observers)
     request = AttackRequest(attacks=(), **options)
     data = asked_graph(request)
     target = asked_target(request, data)

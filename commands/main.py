@@ -19,6 +19,7 @@ from .check import baseline_group, check_command
 from .check_claim import check_claim_command
 from .check_training import check_training_command
 from .lint_claim import lint_claim_command
+from .record import record_command
 from .report import report_command
 from .terminal import GuardedGroup, clear_errors, console
 from .written_settings import read_defense, read_pairs
@@ -135,7 +136,7 @@ _pipeline = _options(
 @click.option("--seeds", type=click.IntRange(1), help="Repetitions. Default: 1 for quick, 5 for paper.")
 @click.option("--timeline", is_flag=True, help="Attack every release, not only the one validation chose.")
 @click.option("--transfer", is_flag=True, help="Train other architectures on the release too.")
-@click.option("--transcript", type=click.Path(), metavar="FILE", help="Attack a recorded run instead.")
+@click.option("--transcript", type=click.Path(), metavar="PATH", help="Attack a recorded run instead.")
 @click.option(
     "--url",
     metavar="URL",
@@ -213,7 +214,7 @@ def attack(**options: Any) -> None:
     metavar="WHO",
     help="Repeatable. Default: public, server and client:0, as far as the run has them.",
 )
-@click.option("--transcript", type=click.Path(), metavar="FILE", help="Inspect a recorded run instead.")
+@click.option("--transcript", type=click.Path(), metavar="PATH", help="Inspect a recorded run instead.")
 @clear_errors
 def inspect(**options: Any) -> None:
     """Show who sees what: message kinds, how many, how large, in which rounds.
@@ -262,6 +263,7 @@ for command in (
     release_command,
     published_command,
     audit_command,
+    record_command,
     report_command,
     check_command,
     baseline_group,

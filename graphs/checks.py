@@ -25,11 +25,18 @@ def check_graph(data: Data, source: str) -> Data:
     Raises:
         InputError: a field is missing, or has the wrong type, shape or content.
     """
+    x, y, edges = check_content(data, source)
+    return Data(x=x, y=y, edge_index=edges, **_masks(data, source, len(x)))
+
+
+def check_content(data: Data, source: str) -> tuple[Tensor, Tensor, Tensor]:
+    """Features, labels and edges of a graph as `check_graph` has them; its masks are not looked at.
+
+    Raises:
+        InputError: as `check_graph` does.
+    """
     x = _features(data, source)
-    y = _labels(data, source, len(x))
-    edges = _edges(data, source, len(x))
-    masks = _masks(data, source, len(x))
-    return Data(x=x, y=y, edge_index=edges, **masks)
+    return x, _labels(data, source, len(x)), _edges(data, source, len(x))
 
 
 def row_normalised(x: Tensor) -> Tensor:

@@ -1,5 +1,6 @@
 """What one party of a federated run holds."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
@@ -60,8 +61,13 @@ class Client:
         return Client(**moved)
 
 
-def clients_of(data: Data, partition: Partition) -> list[Client]:
+def clients_of(data: Data, partition: Partition, only: Sequence[int] | None = None) -> list[Client]:
     """Hands each client its part of the graph.
+
+    Args:
+        data: the whole graph.
+        partition: who holds which node.
+        only: the clients to make, of whom none need hold a labelled node: of a run that took place already.
 
     Raises:
         InputError: a client would hold no labelled node.
@@ -71,10 +77,10 @@ def clients_of(data: Data, partition: Partition) -> list[Client]:
     row, col = data.edge_index
     own_row, own_col = partition.owner[row], partition.owner[col]
     parts = []
-    for number in range(partition.clients):
+    for number in range(partition.clients) if only is None else only:
         nodes = (partition.owner == number).nonzero().flatten()
         local[nodes] = torch.arange(len(nodes))
-        if not bool(data.train_mask[nodes].any()):
+        if only is None and not bool(data.train_mask[nodes].any()):
             raise InputError(
                 f"client:{number} holds no labelled node ({len(nodes)} nodes of {data.num_nodes}): "
                 "use fewer clients, another partition or seed, or label more nodes"

@@ -57,6 +57,9 @@ class Run:
         own: the functions that trained and ask it, where its owner gives these; an adversary's shadow models are
             then made by them.
         promise: the differential privacy of what was released, or None.
+        recipe_unknown: whether nobody knows how the models were trained that were recorded elsewhere: attacks that
+            train models like them are refused.
+        in_place: the defense that was in place in a run that took place elsewhere, as far as that is known.
     """
 
     transcript: Transcript
@@ -70,6 +73,8 @@ class Run:
     recipe: TrainingConfig | None = None
     own: OwnTraining | None = None
     promise: Guarantee | None = None
+    recipe_unknown: bool = False
+    in_place: str | None = None
 
     @property
     def utility(self) -> Utility:
@@ -140,6 +145,20 @@ class Target(Configured, ABC):
         """Kinds of messages that it may send with its settings."""
         return set(self.sends)
 
+    @property
+    def repetitions(self) -> int | None:
+        """How many runs took place elsewhere, or None: as many run as a plan has seeds."""
+        return 1 if self.runs_elsewhere else None
+
+    def repetition(self, index: int) -> dict[str, Any]:
+        """Its settings for one repetition of a plan."""
+        return self.settings.model_dump()
+
+    @property
+    def reads(self) -> Mapping[str, str]:
+        """Digests of the files that its runs read besides the graph, by path: results depend on them."""
+        return {}
+
     @classmethod
     def imitating(cls, other: "type[Target]") -> dict[str, Any]:
         """Settings with which a control lets out what another target lets out."""
@@ -158,19 +177,8 @@ class Target(Configured, ABC):
         """
         raise NotImplementedError
 
-    def repetitions(self, seeds: int) -> list[dict[str, Any]]:
-        """The settings of each repetition, where a plan asks for so many seeds.
-
-        A record that is read again is no repetition: what ran elsewhere has one, unless it holds several.
-        """
-        return [self.settings.model_dump() for _ in range(1 if self.runs_elsewhere else seeds)]
-
     def brought(self) -> tuple[Any, ...]:
         """Functions of the user's own that its results depend on."""
-        return ()
-
-    def files(self) -> tuple[str, ...]:
-        """Files that its results depend on, beside the graph: another content is another trial."""
         return ()
 
     @property

@@ -1,9 +1,10 @@
 """What left the parties of a run, and what each observer saw of it."""
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import TypeVar
 
 import torch
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
@@ -17,6 +18,8 @@ from ..untrusted import JSON_MEMORY, check_memory, json_of
 from .messages import Carrying
 
 FORMAT = "gaudit-transcript/1"
+HEADER = "gaudit"
+"""Under what name the metadata of a file hold its header."""
 TENSOR_MEMORY = 1.2
 """Bytes of memory that a byte of a transcript takes: its tensors, and the largest of them once more."""
 DTYPES = {
@@ -25,6 +28,7 @@ DTYPES = {
 }
 PARTY = r"^(server|client:[0-9]{1,9})$"
 RECEIVER = r"^(server|client:[0-9]{1,9}|clients|public)$"
+HeaderT = TypeVar("HeaderT", bound=BaseModel)
 
 
 @dataclass(frozen=True)
@@ -78,22 +82,36 @@ class Tally(BaseModel):
         )
 
 
-class _MessageHeader(BaseModel):
+class MessageHeader(BaseModel):
+    """All of a message but its tensors, of which it has the names."""
+
     model_config = ConfigDict(extra="forbid")
 
     kind: str = Field(max_length=200)
     sender: str = Field(pattern=PARTY)
     receiver: str = Field(pattern=RECEIVER)
     round: int
-    sealed_from: tuple[str, ...]
+    sealed_from: tuple[str, ...] = ()
     tensors: tuple[str, ...]
+
+    @classmethod
+    def of(cls, message: Message) -> "MessageHeader":
+        """That of a message."""
+        return cls(
+            kind=message.kind,
+            sender=message.sender,
+            receiver=message.receiver,
+            round=message.round,
+            sealed_from=message.sealed_from,
+            tensors=tuple(message.tensors),
+        )
 
 
 class _Header(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
     format: str
-    messages: tuple[_MessageHeader, ...]
+    messages: tuple[MessageHeader, ...]
     tallies: tuple[Tally, ...]
 
 
@@ -271,30 +289,10 @@ class Transcript:
         path = Path(path)
         header = _Header(
             format=FORMAT,
-            messages=tuple(
-                _MessageHeader(
-                    kind=m.kind,
-                    sender=m.sender,
-                    receiver=m.receiver,
-                    round=m.round,
-                    sealed_from=m.sealed_from,
-                    tensors=tuple(m.tensors),
-                )
-                for m in self.messages
-            ),
+            messages=tuple(map(MessageHeader.of, self.messages)),
             tallies=tuple(self.tallies.values()),
         )
-        tensors = {
-            f"{i}/{name}": tensor.detach().cpu().contiguous().clone()
-            for i, m in enumerate(self.messages)
-            for name, tensor in m.tensors.items()
-        }
-        try:
-            with whole(path, private=True, kind="transcript") as part:
-                save_file(tensors, part, metadata={"gaudit": header.model_dump_json()})
-                part.chmod(PRIVATE)  # the library may put a file of its own in its place
-        except SafetensorError as error:
-            raise InputError(f"cannot write the transcript {path}: {str(error).splitlines()[0]}") from error
+        write_tensors(path, self.messages, header)
 
     @classmethod
     def load(cls, path: str | Path) -> "Transcript":
@@ -305,7 +303,7 @@ class Transcript:
         """
         path = Path(path)
         try:
-            _check_size(path)
+            check_memory(f"the transcript {path}", memory_of(path))
             with safe_open(path, framework="pt") as file:
                 header = _read_header(path, file.metadata())
                 return cls._from_file(path, header, file)
@@ -318,48 +316,117 @@ class Transcript:
 
     @classmethod
     def _from_file(cls, path: Path, header: _Header, file: safe_open) -> "Transcript":
-        named = [f"{i}/{name}" for i, m in enumerate(header.messages) for name in m.tensors]
-        if sorted(named) != sorted(file.keys()):
-            raise InputError(f"the transcript {path} names tensors that it does not hold: record it again")
+        check_names(path, file, header.messages)
         messages = [
-            Message(m.kind, m.sender, m.receiver, m.round, _tensors(path, file, i, m), m.sealed_from)
+            Message(m.kind, m.sender, m.receiver, m.round, tensors_of(path, file, i, m), m.sealed_from)
             for i, m in enumerate(header.messages)
         ]
         return cls(messages, {(t.kind, t.sender, t.receiver, t.sealed_from): t for t in header.tallies})
 
 
-def _check_size(path: Path) -> None:
-    """Refuses a file before any of it is read: its tensors are copied, and its header is JSON."""
+def write_tensors(path: Path, messages: Iterable[Message], header: BaseModel) -> None:
+    """Writes messages into one safetensors file, with a header as JSON in its metadata.
+
+    The file appears whole or not at all, and nobody but its owner may read it.
+
+    Raises:
+        InputError: it cannot be written.
+    """
+    tensors = {
+        f"{i}/{name}": tensor.detach().cpu().contiguous().clone()
+        for i, m in enumerate(messages)
+        for name, tensor in m.tensors.items()
+    }
+    try:
+        with whole(path, private=True, kind="transcript") as part:
+            save_file(tensors, part, metadata={HEADER: header.model_dump_json()})
+            part.chmod(PRIVATE)  # the library may put a file of its own in its place
+    except SafetensorError as error:
+        raise InputError(f"cannot write the transcript {path}: {str(error).splitlines()[0]}") from error
+
+
+def memory_of(path: Path, tensors: bool = True) -> float:
+    """Bytes of memory that reading a file takes at most: its tensors are copied, and its header is JSON.
+
+    Args:
+        path: of a safetensors file.
+        tensors: whether its tensors are read, or its header alone.
+
+    Raises:
+        OSError: it cannot be opened.
+    """
     with path.open("rb") as stream:
         header = int.from_bytes(stream.read(8), "little")
     size = path.stat().st_size
-    check_memory(f"the transcript {path}", TENSOR_MEMORY * size + JSON_MEMORY * min(header, size))
+    return (TENSOR_MEMORY * size if tensors else 0) + JSON_MEMORY * min(header, size)
 
 
 def _read_header(path: Path, metadata: Mapping[str, str] | None) -> _Header:
-    if not metadata or "gaudit" not in metadata:
-        raise InputError(f"{path} is a safetensors file but not a transcript: it has no 'gaudit' header")
+    return read_header(path, metadata, _Header, FORMAT)
+
+
+def read_header(path: Path, metadata: Mapping[str, str] | None, kind: type[HeaderT], format_: str) -> HeaderT:
+    """The header of a safetensors file that holds messages.
+
+    Args:
+        path: of the file, for errors.
+        metadata: the file's.
+        kind: what the header must be.
+        format_: what it must say of its format.
+
+    Raises:
+        InputError: there is none, or it is another or a damaged one.
+    """
+    if not metadata or HEADER not in metadata:
+        raise InputError(f"{path} is a safetensors file but not a transcript: it has no '{HEADER}' header")
+    return checked_header(path, metadata[HEADER], kind, format_, "header of the transcript")
+
+
+def checked_header(path: Path, text: str, kind: type[HeaderT], format_: str, what: str) -> HeaderT:
+    """What a JSON text from a recording says.
+
+    Raises:
+        InputError: it is damaged, or has another format; ``what`` is called by its name.
+    """
     try:
-        content = json_of(metadata["gaudit"])
-        format_ = content.get("format") if isinstance(content, dict) else None
-        if isinstance(format_, str) and format_ != FORMAT:
+        content = json_of(text)
+        found = content.get("format") if isinstance(content, dict) else None
+        if isinstance(found, str) and found != format_:
             raise InputError(
-                f"the transcript {path} has the format {quoted(format_)}, this version reads '{FORMAT}'"
+                f"the transcript {path} has the format {quoted(found)}, this version reads '{format_}' there"
             )
-        return _Header.model_validate(content)
+        if isinstance(content, dict) and found is None:
+            raise InputError(f"the {what} {path} says no format: this version reads '{format_}' there")
+        return kind.model_validate(content)
     except InputError:
         raise
     except ValidationError as error:
         first = error.errors()[0]
         where = ".".join(str(part) for part in first["loc"])
         raise InputError(
-            f"the header of the transcript {path} is damaged ({where}: {quoted(first['input'])}): record it again"
+            f"the {what} {path} is damaged ({where}: {quoted(first['input'])}): record it again"
         ) from error
     except ValueError as error:
-        raise InputError(f"the header of the transcript {path} is damaged: record it again") from error
+        raise InputError(f"the {what} {path} is damaged: record it again") from error
 
 
-def _tensors(path: Path, file: safe_open, index: int, header: _MessageHeader) -> dict[str, Tensor]:
+def check_names(path: Path, file: safe_open, headers: Sequence[MessageHeader]) -> None:
+    """Refuses a file that does not hold the very tensors that its headers name.
+
+    Raises:
+        InputError: it does not.
+    """
+    named = [f"{i}/{name}" for i, header in enumerate(headers) for name in header.tensors]
+    if sorted(named) != sorted(file.keys()):
+        raise InputError(f"the transcript {path} names tensors that it does not hold: record it again")
+
+
+def tensors_of(path: Path, file: safe_open, index: int, header: MessageHeader) -> dict[str, Tensor]:
+    """The tensors of one message of a file that holds several.
+
+    Raises:
+        InputError: one is of a type that is not read, or not finite.
+    """
     tensors: dict[str, Tensor] = {name: file.get_tensor(f"{index}/{name}") for name in header.tensors}
     for name, tensor in tensors.items():
         if tensor.dtype not in DTYPES:

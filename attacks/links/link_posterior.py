@@ -106,6 +106,9 @@ class LinkPosterior(LinkAttack):
             )
         return reason
 
+    def trains_alike(self, view: View, knowledge: LinkKnowledge) -> bool:
+        return self.settings.attack in SHADOW
+
     def score_part(self, view: View, part: Part, knowledge: LinkKnowledge) -> Tensor:
         told = posteriors_of(view, knowledge, part.nodes.to(knowledge.x.device))
         if self.settings.attack == 0:

@@ -16,7 +16,9 @@ class Blind(ShadowMIA):
     name = "blind"
     any_of: ClassVar[tuple[Carrying, ...]] = ()
     uses: ClassVar[tuple[Carrying, ...]] = ()
-    shadows_judge = False  # it judges nothing that was trained
+
+    def trains_alike(self, view: View, knowledge: NodeKnowledge) -> bool:
+        return False
 
     def score(self, view: View, knowledge: NodeKnowledge) -> Tensor:
         return self.blind_score(knowledge)

@@ -12,6 +12,7 @@ from .calibrated import Calibrated, Evidence
 from .query_attack import QueryAttack, combined, query
 from .shadow_models import shadow_models
 from .signals import as_told, log_confidence
+from .victim import weights_in
 
 
 class Loss(QueryAttack):
@@ -20,6 +21,10 @@ class Loss(QueryAttack):
     name = "loss"
     cheap = (Carrying.any_of(Carries.CLASSIFIER), ANSWERS)
     auditor = True
+
+    def trains_alike(self, view: View, knowledge: NodeKnowledge) -> bool:
+        """Only weights need it, to be asked at all; for answers models are trained for its baseline alone."""
+        return bool(weights_in(view, self.settings.artefact))
 
     def score(self, view: View, knowledge: NodeKnowledge) -> Tensor:
         knowledge = adaptive_knowledge(view, knowledge)

@@ -8,14 +8,14 @@ from torch import Tensor
 
 from ...settings import Settings
 from ...targets.games.membership import NodeKnowledge
-from ...targets.messages import RELEASED_GRAPH, TRANSFORMATION, Carrying
+from ...targets.messages import TRANSFORMATION, Carrying
 from ...targets.models.training_config import TrainingConfig
 from ...targets.models.training_task import Query
 from ...targets.transcript import View
 from ..attack import Attack
 from .release_models import ModelSettings
 from .shadow_models import ShadowModels, shadow_models
-from .victim import ARTEFACTS, Artefact, Victim, victim
+from .victim import ARTEFACTS, Artefact, Victim, asks_release, victim
 
 
 class QueryAttackSettings(Settings):
@@ -34,24 +34,15 @@ class QueryAttack(Attack[NodeKnowledge]):
 
     any_of: ClassVar[tuple[Carrying, ...]] = ARTEFACTS
     uses: ClassVar[tuple[Carrying, ...]] = (TRANSFORMATION,)
-    shadows_judge: ClassVar[bool] = False
-    """Whether it compares what it asks with shadow models, which must be trained as that was."""
     Settings = QueryAttackSettings
     settings: QueryAttackSettings
-
-    def why_not(self, view: View, knowledge: NodeKnowledge) -> str | None:
-        told = knowledge.recipe is not None or knowledge.own is not None or view.carrying(RELEASED_GRAPH)
-        reason = super().why_not(view, knowledge)
-        if reason is None and self.shadows_judge and not told:
-            return (
-                "its shadow models must be trained as the model was, and nobody declared how: give the training "
-                "function or a recipe"
-            )
-        return reason
 
     def recipe(self, knowledge: NodeKnowledge) -> TrainingConfig:
         """The target's recipe where it is known, else that of models trained on a release (FedGC, appendix E)."""
         return knowledge.recipe or self.settings.model
+
+    def trains_alike(self, view: View, knowledge: NodeKnowledge) -> bool:
+        return not asks_release(view, knowledge, self.settings.artefact)
 
     def step(self, asked: Victim | None = None) -> float:
         """In what steps of probability answers are read: the target's, or labels alone if so set."""
@@ -73,7 +64,6 @@ class ShadowModelAttack(QueryAttack):
     """Base of attacks that compare the target with shadow models, trained on the nodes in question."""
 
     auditor = True
-    shadows_judge = True
     Settings = ShadowModelAttackSettings
     settings: ShadowModelAttackSettings
 

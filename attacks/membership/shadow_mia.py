@@ -43,7 +43,6 @@ class ShadowMIA(QueryAttack):
 
     name = "mia"
     own_data = True
-    shadows_judge = True
     Settings = ShadowSettings
     settings: ShadowSettings
 

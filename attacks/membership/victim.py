@@ -157,6 +157,15 @@ def victim(
     )
 
 
+def asks_release(view: View, knowledge: GraphKnowledge, artefact: Artefact) -> bool:
+    """Whether what answers are models that the adversary trains on a release, as it likes."""
+    if artefact != "auto":
+        return artefact in ("release", "releases")
+    query = QUERY_NAMES.get(knowledge.neighbours)
+    tables = query and (view.of_kind(posteriors_kind(query)) or view.of_kind(labels_kind(query)))
+    return not weights_in(view, artefact) and not tables and bool(view.carrying(RELEASED_GRAPH))
+
+
 def weights_in(view: View, artefact: Artefact) -> tuple[Message, ...]:
     """Weights that the observer got from others: uploads, and the last model that was published or sent around.
 

@@ -26,7 +26,7 @@ from ..statistics.finding import Finding
 from .input_search import Candidate, both, searched, spent
 from .learned_scores import Aim, Event, Runs, best_event
 from .near_inputs import Pair
-from .repeated_runs import Repeated
+from .repeated_runs import Repeated, called, guarantee_of, inputs_of
 
 FEWEST = 50
 """Runs with the unit and as many without it, below which nothing would be shown."""
@@ -96,8 +96,9 @@ def asked_claim(
     """
     if epsilon is not None:
         settings = {**settings, "epsilon": epsilon}
-    made: Mechanism = find("mechanisms", name)(**settings)
-    promise = made.guarantee
+    kind = find("mechanisms", name)
+    made: Mechanism = called(f"making the mechanism '{name}'", lambda: kind(**settings))
+    promise = guarantee_of(made)
     return made, promise if claimed is None else replace(promise, epsilon=claimed, accountant="as claimed")
 
 
@@ -132,7 +133,7 @@ def check_claim(
             number, Gaussian noise with a delta of 0, or the claim is for another unit than the inputs differ in; or
             the mechanism fails.
     """
-    guarantee = mechanism.another().guarantee if claimed is None else claimed
+    guarantee = guarantee_of(mechanism.another()) if claimed is None else claimed
     must_be_in_range(runs, seed, level)
     _must_fit(guarantee, mechanism)
     began, done = time.process_time(), 0
@@ -196,7 +197,7 @@ class _Check:
 
     @property
     def given(self) -> Pair:
-        return self.repeated.mechanism.another().inputs()
+        return inputs_of(self.repeated.mechanism)
 
     def must_reach(self, counted: int, why: str = "") -> float:
         """The ceiling of so many trials.

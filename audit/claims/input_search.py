@@ -17,7 +17,7 @@ from ...randomness import branch
 from .learned_scores import Aim, Event, Runs, best_event
 from .near_inputs import Pair, near_inputs
 from .released_numbers import Columns
-from .repeated_runs import Repeated
+from .repeated_runs import RemembersError, Repeated
 
 PAIRS, SOME, FEW = 40, 8, 2
 """How many pairs are tried at first, then, and at last."""
@@ -27,6 +27,8 @@ LEAST = 200
 """Runs of a pair on either side."""
 PROBES = 400
 """Runs to see whether releases follow a number that is moved."""
+PACE = 10
+"""Runs on either given input that say how long one takes."""
 OFF_MODE = 5
 """Probes that must differ from the most frequent one: what is nearly always the truth is no noise that moves."""
 
@@ -42,7 +44,7 @@ class Candidate:
 
 def spent(runs: int) -> int:
     """How many runs a search takes at most on either side, beside those that are measured."""
-    return sum(
+    return PACE + sum(
         count * max(LEAST, int(share * runs)) for count, share in zip((PAIRS, SOME, FEW), SHARES, strict=True)
     )
 
@@ -60,8 +62,9 @@ def searched(
         root: of all that is drawn.
 
     Raises:
-        InputError: the mechanism fails on its own inputs; on others that are made here it may.
+        InputError: the mechanism fails on its own inputs, on others that are made here it may; or it remembers.
     """
+    both(repeated, given, PACE, branch(root, "pace"))
     rng = np.random.default_rng(branch(root, "pairs"))
     left = list(enumerate(near_inputs(given, claim, rng, _follows(repeated, root), PAIRS)))
     for stage, (share, keep) in enumerate(zip(SHARES, (SOME, FEW, 1), strict=True)):
@@ -81,7 +84,9 @@ def _tried(
         with warnings.catch_warnings():
             if place:  # a mechanism may warn of inputs that its author did not think of
                 warnings.simplefilter("ignore")
-            outside, inside = both(repeated, pair, runs, root, own=place == 0)
+            outside, inside = both(repeated, pair, runs, root, own=place == 0, patient=place == 0)
+    except RemembersError:
+        raise
     except InputError:
         if place == 0:
             raise
@@ -90,23 +95,30 @@ def _tried(
 
 
 def both(
-    repeated: Repeated, pair: Pair, count: int, root: np.random.SeedSequence, *, own: bool = True
+    repeated: Repeated,
+    pair: Pair,
+    count: int,
+    root: np.random.SeedSequence,
+    *,
+    own: bool = True,
+    patient: bool = True,
 ) -> tuple[Runs, Runs]:
     """So many runs on either input of a pair."""
-    first, second = (
-        repeated.on(data, count, np.random.default_rng(branch(root, "runs", side)), own=own)
-        for side, data in enumerate(pair)
-    )
-    return first, second
+    return repeated.on_pair(pair, count, root, own=own, patient=patient)
 
 
 def _follows(repeated: Repeated, root: np.random.SeedSequence) -> Callable[[Pair, Pair], bool]:
     """Whether some number that is released lies higher on the second pair by as much at either end."""
 
     def follows(before: Pair, after: Pair) -> bool:
-        rng = np.random.default_rng(branch(root, "probes"))
+        ends = before[0], after[0]
         try:
-            low, high = (repeated.on(pair[0], PROBES, rng, own=False).outputs for pair in (before, after))
+            low, high = (
+                runs.outputs
+                for runs in both(repeated, ends, PROBES, branch(root, "probes"), own=False, patient=False)
+            )
+        except RemembersError:
+            raise
         except InputError:
             return False
         columns = Columns.seen(low)

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
+from ...errors import InputError
 from ...graphs.network import Floats
 from .released_numbers import Columns
 
@@ -118,9 +119,17 @@ def best_event(inside: Runs, outside: Runs, aim: Aim, *, own_alone: bool = False
         aim: what it is for.
         own_alone: look at the mechanism's own score only.
         deep: fit trees too, which take longest.
+
+    Raises:
+        InputError: there is neither a score nor anything in the releases that can be read.
     """
     half = len(inside) // 2
     columns = Columns(()) if own_alone else Columns.seen([*inside.outputs[:half], *outside.outputs[:half]])
+    if columns.unread is not None and np.isnan([inside.own, outside.own]).all():
+        raise InputError(
+            f"nothing can be read of what is released (type {columns.unread}), so that nothing could be refuted: "
+            "release numbers, text, arrays, lists, dictionaries or graphs, or give the mechanism a score"
+        )
     one, other = (_rows(columns, runs.outputs, runs.own) for runs in (inside, outside))
     names = ["its own score"] if own_alone else ["its own score", *columns.names]
     found = []

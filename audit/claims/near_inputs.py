@@ -72,16 +72,19 @@ def _one_part(given: Pair) -> tuple[int, Pair] | None:
     """The one part in which two tuples differ."""
     if not all(isinstance(data, tuple) for data in given) or len(given[0]) != len(given[1]):
         return None
-    differing = [i for i, parts in enumerate(zip(*given, strict=True)) if not _same(*parts)]
+    differing = [i for i, parts in enumerate(zip(*given, strict=True)) if not same(*parts)]
     return (differing[0], (given[0][differing[0]], given[1][differing[0]])) if len(differing) == 1 else None
 
 
-def _same(one: Any, other: Any) -> bool:
+def same(one: Any, other: Any) -> bool:
+    """Whether two inputs, or parts of them, are equal; no where that cannot be told."""
     if isinstance(one, Network) and isinstance(other, Network):
         return one.digest == other.digest
+    if isinstance(one, tuple | list) and isinstance(other, tuple | list):
+        return len(one) == len(other) and all(map(same, one, other))
     try:
         return bool(np.array_equal(one, other))
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, RuntimeError):  # tensors compare in ways of their own
         return False
 
 

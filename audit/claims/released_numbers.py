@@ -6,6 +6,7 @@ more, in which errors are known to show: sums, extremes, how many zeros there ar
 that is shared), what is left of a number beyond the whole one (noise that is rounded).
 """
 
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, fields, is_dataclass
 from itertools import combinations
@@ -23,6 +24,10 @@ PAIRED = 8
 """Columns up to which differences of each two are read."""
 DIGITS = 9
 """Decimals to which numbers are equal: sums in another order differ in the last ones."""
+LAST = 2**53
+"""Of larger whole numbers the remainder is read."""
+UNREAD = ":"
+"""Before the type of what nothing is read of."""
 
 
 @dataclass(frozen=True)
@@ -45,6 +50,12 @@ class Columns:
             for path, _ in leaves(output):
                 counts[path] = counts.get(path, 0) + 1
         return cls(tuple(sorted(counts, key=lambda path: (-counts[path], path))[:MOST]))
+
+    @property
+    def unread(self) -> str | None:
+        """The type of what is released, if nothing of it can be read."""
+        kinds = [path.removeprefix(UNREAD) for path in self.paths if path.startswith(UNREAD)]
+        return kinds[0] if len(kinds) == len(self.paths) > 0 else None
 
     @property
     def names(self) -> list[str]:
@@ -106,6 +117,9 @@ def leaves(value: Any, path: str = "") -> Iterator[tuple[str, float]]:
     """Every number in a value with the path that leads to it; what is no number counts as being there."""
     if value is None or isinstance(value, str | bytes):
         yield f"{path}={value!r}", 1.0
+    elif isinstance(value, complex | np.complexfloating):
+        yield from _number(value.real, f"{path}.real")
+        yield from _number(value.imag, f"{path}.imag")
     elif isinstance(value, bool | int | float | np.generic):
         yield from _number(value, path)
     elif isinstance(value, Released):
@@ -128,7 +142,11 @@ def leaves(value: Any, path: str = "") -> Iterator[tuple[str, float]]:
 def _number(value: Any, path: str) -> Iterator[tuple[str, float]]:
     try:
         told = float(value)
-    except (TypeError, ValueError, OverflowError):
+    except OverflowError:  # a whole number that no float holds
+        yield f"{path}.log", math.copysign(math.log(abs(value)), value > 0 or -1)
+        yield f"{path}.last", float(value % LAST)
+        return
+    except (TypeError, ValueError):
         yield f"{path}={value!r}", 1.0
         return
     yield (f"{path}=nan", 1.0) if np.isnan(told) else (path, told)
@@ -156,6 +174,8 @@ def _object(value: Any, path: str) -> Iterator[tuple[str, float]]:
     value = value.toarray() if issparse(value) else value  # type: ignore[attr-defined]
     if isinstance(value, np.ndarray):
         yield from _array(value, path)
+    elif callable(getattr(value, "to_numpy", None)):  # tables
+        yield from _array(value.to_numpy(), path)
     elif hasattr(value, "edges") and callable(value.edges):
         edges = sorted(tuple(sorted(map(repr, edge))) for edge in value.edges())
         yield f"{path}.size", float(len(edges))
@@ -166,7 +186,7 @@ def _object(value: Any, path: str) -> Iterator[tuple[str, float]]:
     elif hasattr(value, "__dict__"):
         yield from leaves(vars(value), path)
     else:
-        yield f"{path}:{type(value).__name__}", 1.0
+        yield f"{path}{UNREAD}{type(value).__name__}", 1.0
 
 
 def _array(value: np.ndarray, path: str) -> Iterator[tuple[str, float]]:
@@ -198,7 +218,10 @@ def _regular(outputs: Sequence[Any]) -> tuple[list[str], Floats] | None:
     if any(type(output) is not kind for output in outputs):
         return None
     if isinstance(first, bool | int | float | np.number | np.bool_) and not isinstance(first, complex):
-        paths, found = [""], np.array([[float(output)] for output in outputs])
+        try:
+            paths, found = [""], np.array([[float(output)] for output in outputs])
+        except OverflowError:
+            return None
     elif kind is np.ndarray:
         if any(output.shape != first.shape or output.dtype.kind not in "biuf" for output in outputs):
             return None

@@ -29,7 +29,7 @@ from torch_geometric.data import Data
 
 from ...randomness import branch
 from ...targets.game import Game
-from ..statistics.metrics import Floats, ScoredSubjects
+from ..statistics.scored_subjects import Floats, ScoredSubjects
 
 FOLDS, FEW_FOLDS = 5, 3  # odd
 ENOUGH = 10  # members and non-members; with fewer there are fewer folds

@@ -6,7 +6,8 @@ import numpy as np
 from torch_geometric.data import Data
 
 from ...targets.game import Game
-from ..statistics.metrics import Ints, ScoredSubjects, auc_finding
+from ..statistics.metrics import auc_finding
+from ..statistics.scored_subjects import Ints, ScoredSubjects
 
 BINS = 10
 ENOUGH = 100

@@ -12,7 +12,7 @@ from ...randomness import branch
 from ...targets.game import Adversary, Game, Grant, Knowledge
 from ...targets.target import Run
 from ..planning.trial_plan import AttackPlan, TrialPlan
-from ..statistics.metrics import ScoredSubjects
+from ..statistics.scored_subjects import ScoredSubjects
 from .blind import blind_baselines
 from .compared import Compared, compared, finer
 

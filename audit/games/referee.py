@@ -7,7 +7,7 @@ import numpy as np
 from ...attacks.attack import Scores
 from ...targets.game import Game, Grant
 from ...targets.transcript import View, observer_members
-from ..statistics.metrics import ScoredSubjects
+from ..statistics.scored_subjects import ScoredSubjects
 
 HEARD = "nodes of clients that it heard from"
 

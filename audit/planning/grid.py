@@ -115,12 +115,12 @@ def laid_out(plan: Plan, loaded: Mapping[str, Data] | None = None) -> Grid:
     for planned in plan.target:
         for dataset in _datasets(plan, planned):
             target = target_of(planned.name, planned.preset or plan.preset, graphs[dataset], planned.settings)
-            _check_repetitions(plan, target)
             attacks = tuple(_attack_plans(plan, target))
             mounted.append((target, attacks))
             refused: dict[str, str] = {}
             for trial in _trials(planned, target, plan, attacks, refused, int(graphs[dataset].num_nodes or 0)):
                 tasks.append(PlannedTrial(_key(trial, digests[dataset]), len(cells), dataset, trial))
+            _check_repetitions(plan, target)
             settings = target.settings.model_dump(mode="json")
             size = size_of(graphs[dataset])
             cells.append(Cell(target.name, settings, dataset, target.release_phrase, refused, size))
@@ -150,8 +150,8 @@ def _datasets(plan: Plan, planned: PlannedTarget) -> tuple[str, ...]:
 
 def _check_repetitions(plan: Plan, target: Target) -> None:
     """A plan whose seeds are not those that were recorded would always lack some."""
-    held = len(target.repetitions(plan.seeds))
-    if held != plan.seeds and target.runs_elsewhere and held > 1:
+    held = target.repetitions or plan.seeds
+    if held not in (1, plan.seeds):
         raise InputError(
             f"the plan has seeds = {plan.seeds}, and what '{target.name}' reads holds {held} runs: set seeds = "
             f"{held}"
@@ -187,7 +187,8 @@ def _trials(
             fitting.append((name, settings))
         else:
             refused[name] = reason
-    for index, own in enumerate(target.repetitions(plan.seeds)):
+    for index in range(target.repetitions or plan.seeds):
+        own = target.repetition(index)
         for name, settings in fitting:
             yield TrialPlan(planned.name, own, name, settings, attacks, plan.seed, index, plan.timeline)
 
@@ -218,17 +219,22 @@ def _alike(control: type[Target], target: Target) -> dict[str, Any]:
 
 def _key(trial: TrialPlan, graph: str) -> str:
     """Of graph (rows in their order), settings, seed, code and the libraries that compute."""
-    target = trial.make_target()
-    classes = [find("targets", trial.target), find("defenses", trial.defense), *target.brought()]
+    classes = [find("targets", trial.target), find("defenses", trial.defense), *trial.make_target().brought()]
     classes += [find("attacks", a.name) for a in trial.attacks]
     content = {
         "graph": graph,
         "trial": described(trial),
-        "files": [_content(file) for file in target.files()],
         "code": sorted({source_digest(OURS), *(code_of(c) for c in classes)}),
         "libraries": versions(),
+        **_files(trial),
     }
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
+
+
+def _files(trial: TrialPlan) -> dict[str, Any]:
+    """Digests of the files that a trial reads besides the graph, where it reads any."""
+    read = trial.make_target().reads
+    return {"files": dict(read)} if read else {}
 
 
 def described(trial: TrialPlan) -> dict[str, Any]:
@@ -247,26 +253,9 @@ def described(trial: TrialPlan) -> dict[str, Any]:
 
 def _fingerprint(tasks: list[PlannedTrial], digests: dict[str, str]) -> str:
     rows = [
-        {"graph": digests[t.dataset], "trial": described(t.plan), **_told_apart(t.plan)}
-        for t in tasks
-        if t.cell >= 0
+        {"graph": digests[t.dataset], "trial": described(t.plan), **_files(t.plan)} for t in tasks if t.cell >= 0
     ]
     return hashlib.sha256(json.dumps(rows, sort_keys=True).encode()).hexdigest()[:16]
-
-
-def _told_apart(trial: TrialPlan) -> dict[str, Any]:
-    """The content of the files that a target reads, where it reads any."""
-    contents = [_content(file) for file in trial.make_target().files()]
-    return {"files": contents} if contents else {}
-
-
-def _content(file: str) -> str:
-    """A digest of a file; nothing of one that is not there, for which its reader has an error."""
-    try:
-        with Path(file).open("rb") as stream:
-            return hashlib.file_digest(stream, "sha256").hexdigest()
-    except OSError:
-        return ""
 
 
 def digest_of(data: Data) -> str:

@@ -22,13 +22,13 @@ def observers_of(planned: PlannedAttack, target: Target) -> tuple[str, ...]:
 def default_observer(attack: type[Attack[Any]], target: Target) -> str:
     """The attack's own observer, unless another one alone receives what the attack reads in this target."""
     own = attack.observer
-    if own not in RECEIVED or target.runs_elsewhere or _reads(attack, target, own):
+    if own not in RECEIVED or target.runs_elsewhere or reads(attack, target, own):
         return own
-    others = [observer for observer in RECEIVED if _reads(attack, target, observer)]
+    others = [observer for observer in RECEIVED if reads(attack, target, observer)]
     return others[0] if len(others) == 1 else own
 
 
-def _reads(attack: type[Attack[Any]], target: Target, observer: str) -> bool:
+def reads(attack: type[Attack[Any]], target: Target, observer: str) -> bool:
     """Whether messages that the target's settings may send go to an observer and hold what the attack needs."""
     if observer.startswith("client:") and target.offers.clients == 0:
         return False

@@ -13,6 +13,7 @@ from ...registry import find, registered
 from ...targets.defense import Defense
 from ...targets.game import Neighbours
 from ...targets.messages import kinds_of
+from ...targets.recording import ABOUT
 from ...targets.target import Target
 from ...targets.transcript import observer_members
 from .grid import Grid
@@ -81,16 +82,9 @@ def plan_of(request: AttackRequest) -> tuple[Plan, Data, Target]:
             "--attack mia ('gaudit list attacks' lists them)"
         )
     _check_observers(attacks, target)
-    if request.transcript is not None:
-        _check_nothing_runs(request, target)
-        runs = PlannedTarget(name=RECORDED, settings=_recorded(request, target))
-        return _plan(request, runs, (), attacks), data, target
-    if request.save_transcripts is not None and target.offers.split != "dataset":
-        raise InputError(
-            "--save-transcripts: members are drawn at random and a transcript does not say who they are: "
-            "add --set split=dataset"
-        )
-    runs = PlannedTarget(name=request.target, settings=target.settings.model_dump())
+    if target.runs_elsewhere:
+        _check_nothing_runs(request)
+    runs = PlannedTarget(name=target_name(request), settings=target.settings.model_dump())
     return _plan(request, runs, tuple(_defenses(request, target)), attacks), data, target
 
 
@@ -104,7 +98,7 @@ def _plan(
         "name": request.target,
         "preset": request.preset,
         "datasets": (request.dataset if request.graph is None else request.graph,),
-        "seeds": 1 if request.transcript is not None else request.repetitions,
+        "seeds": request.repetitions,
         "seed": request.seed,
         "timeline": request.timeline,
         "alternatives": False,
@@ -115,29 +109,37 @@ def _plan(
     return Plan.checked("request", content)
 
 
+def target_name(request: AttackRequest) -> str:
+    """The target that is audited: a recording of one where a transcript is given."""
+    return request.target if request.transcript is None else RECORDED
+
+
 def asked_graph(request: AttackRequest) -> Data:
     """The graph of a request.
 
     A recorded run was trained on somebody's split: one that is drawn here would make up the truth.
     """
     name = request.dataset if request.graph is None else request.graph
-    kind: type[Target] = find("targets", request.target)
-    drawn = request.transcript is None and not kind.runs_elsewhere
-    return graph_of(name, request.graph is not None, drawn, kind.plain)
+    kind: type[Target] = find("targets", target_name(request))
+    return graph_of(name, request.graph is not None, not kind.runs_elsewhere, kind.plain)
 
 
 def asked_target(request: AttackRequest, data: Data) -> Target:
     """The target of a request, with every option that concerns it."""
-    fields = find("targets", request.target).Settings.model_fields
+    fields = find("targets", target_name(request)).Settings.model_fields
     options = {"ratio": request.ratio, "ratio_of": request.ratio_of, "device": request.device}
     # a device that nobody asked for is no setting of targets that compute nothing
-    given = {
+    given: dict[str, Any] = {
         key: value
         for key, value in options.items()
         if value is not None and (key in fields or (key, value) != ("device", "cpu"))
     }
+    if request.transcript is not None:
+        find("targets", request.target)  # refuses a name that nothing answers to
+        given = {**given, "transcripts": (request.transcript,)}
+        given |= {"pipeline": request.target} if request.target != RECORDED else {}
     transfer = {"transfer": True} if request.transfer else {}
-    return target_of(request.target, request.preset, data, given, transfer, dict(request.settings or {}))
+    return target_of(target_name(request), request.preset, data, given, transfer, dict(request.settings or {}))
 
 
 def asked_defense(name: str, own: Mapping[str, Any], request: AttackRequest) -> dict[str, Any]:
@@ -233,14 +235,12 @@ def _check_observers(attacks: tuple[PlannedAttack, ...], target: Target) -> None
                 )
 
 
-def _check_nothing_runs(request: AttackRequest, target: Target) -> None:
+def _check_nothing_runs(request: AttackRequest) -> None:
     """Refuses what would change a run where none takes place."""
-    knows = {"game", "recipe"} if target.offers.recipe is not None else set[str]()
     unused = {
         "--defense": request.defenses,
         "--strength": request.strength is not None,
         "--sweep": request.sweep,
-        "--set": set(request.settings or {}) - knows,
         "--ratio": request.ratio is not None,
         "--seeds": request.seeds is not None,
         "--timeline": request.timeline,
@@ -249,19 +249,14 @@ def _check_nothing_runs(request: AttackRequest, target: Target) -> None:
     }
     for option, given in unused.items():
         if given:
-            raise InputError(f"{option} has no meaning with --transcript, which runs nothing: leave it out")
-
-
-def _recorded(request: AttackRequest, target: Target) -> dict[str, Any]:
-    settings = target.settings.model_dump(mode="json")
-    return {"transcript": request.transcript, "of": request.target, "settings": settings, "device": request.device}
+            raise InputError(f"{option} has no meaning for a run that took place already: leave it out")
 
 
 def recording(grid: Grid, folder: str | None) -> Grid:
-    """The same trials, each of which writes what is sent into a file of its own in a folder.
+    """The same trials, each of which writes what is sent into a folder of its own in a folder.
 
     Raises:
-        InputError: the folder cannot be made.
+        InputError: the folder cannot be made, or holds such recordings already.
     """
     if folder is None:
         return grid
@@ -277,7 +272,11 @@ def recording(grid: Grid, folder: str | None) -> Grid:
             name = f"{task.plan.defense}-seed{task.plan.index}"
             taken[name] = taken.get(name, 0) + 1
             again = f"-{taken[name]}" if taken[name] > 1 else ""  # the same defense with other settings
-            file = str(place / f"{name}{again}.safetensors")
-            task = replace(task, plan=replace(task.plan, transcript=file))  # noqa: PLW2901
+            folder_of = place / f"{name}{again}"
+            if (folder_of / ABOUT).exists():
+                raise InputError(
+                    f"{folder_of} holds a recording already: give another folder to --save-transcripts"
+                )
+            task = replace(task, plan=replace(task.plan, transcript=str(folder_of)))  # noqa: PLW2901
         tasks.append(task)
     return replace(grid, tasks=tuple(tasks))

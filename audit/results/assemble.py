@@ -13,7 +13,7 @@ from ..running.trial import TrialResult
 from ..statistics.finding import Finding
 from ..statistics.severity import Scale
 from .audit_result import Audit, AuditControl, Failure, Point, Section, Timing
-from .outcome import AttackOutcome, DefenseOutcome
+from .outcome import CONTROL, AttackOutcome, DefenseOutcome
 from .outcomes import differing, outcomes
 from .verdict import Verdict, verdict
 
@@ -22,7 +22,6 @@ PLANTED_AUC = 0.75
 """What an attack must reach on a planted leak: the members are learned by heart there."""
 SHADOW_GAP = 0.15
 """How far shadow models may be from the undefended target in accuracy before they say nothing about it."""
-CONTROL = "none"
 
 
 def read_audit(path: Path, trust_code: bool = False) -> Audit:

@@ -2,14 +2,13 @@
 
 import json
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
 from ... import __version__
 from ...errors import InputError
-from ...targets.external.recorded import Recorded
 from ..planning.grid import laid_out
 from ..planning.request import AttackRequest, plan_of, recording
 from ..running.ledger import Ledger
@@ -51,12 +50,14 @@ class AttackAudit:
     @property
     def seeds(self) -> int:
         """How many repetitions ran."""
-        return 1 if self.request.transcript is not None else self.request.repetitions
+        return len(self.target_settings.get("transcripts", ())) or self.request.repetitions
 
     def headline(self) -> str:
         """What was audited, in a line."""
-        if self.request.transcript is not None:
-            return f"{self.request.transcript}, recorded from {self.request.target}, on {self.dataset}"
+        if "transcripts" in self.target_settings:
+            files, pipeline = self.target_settings["transcripts"], self.target_settings["pipeline"]
+            of = f", recorded from {pipeline}" if pipeline else ""
+            return f"{', '.join(files)}{of}, on {self.dataset}"
         runs = f"{self.seeds} seed{'s' if self.seeds != 1 else ''}"
         return f"{self.request.target} on {self.dataset}, preset {self.request.preset}, {runs}"
 
@@ -118,18 +119,8 @@ def run_attack(request: AttackRequest, report: Report) -> AttackAudit:
             ) from stop
         audit = assemble(ledger.content())
     outcomes = _outcomes(audit, {task.title for task in grid.tasks if task.cell >= 0})
-    recorded = request.transcript is not None
-    settings = (
-        Recorded(**plan.target[0].settings).assumed() if recorded else target.settings.model_dump(mode="json")
-    )
-    return AttackAudit(
-        request,
-        data.name,
-        settings,
-        target.release_phrase,
-        tuple(map(_as_recorded, outcomes)) if recorded else outcomes,
-        audit.controls,
-    )
+    settings = target.settings.model_dump(mode="json")
+    return AttackAudit(request, data.name, settings, target.release_phrase, outcomes, audit.controls)
 
 
 def _outcomes(audit: Audit, trials: set[str]) -> tuple[DefenseOutcome, ...]:
@@ -145,8 +136,3 @@ def _outcomes(audit: Audit, trials: set[str]) -> tuple[DefenseOutcome, ...]:
         reasons = {name: why for outcome in section.outcomes for name, why in outcome.refused.items()}
         raise InputError("no attack applies: " + "; ".join(f"{name}: {why}" for name, why in reasons.items()))
     return section.outcomes
-
-
-def _as_recorded(outcome: DefenseOutcome) -> DefenseOutcome:
-    """Which defense was in place in a recorded run nobody knows."""
-    return replace(outcome, defense="recorded", phrase="in the recorded run", guarantee=None, promise=None)

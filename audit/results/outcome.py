@@ -12,6 +12,8 @@ from ..statistics.rates import Roc
 from ..statistics.top_ranks import TOP_LEVEL, TopRanks
 from ..statistics.vulnerability import Vulnerability
 
+CONTROL = "none"
+"""The defense that changes nothing."""
 PLAIN_AUC, PLAIN_TPR = "plain_auc", "plain_tpr"
 """What others quote, beside a headline that compares subjects within what is public."""
 
@@ -101,6 +103,11 @@ class AttackOutcome:
     def plain_auc(self) -> Finding:
         """The AUC as others quote it: everybody compared with everybody."""
         return self.more.get(PLAIN_AUC, self.auc)
+
+    @property
+    def plain_tpr(self) -> Finding:
+        """The rate at 1 % false positives as others quote it: one threshold for everybody."""
+        return self.more.get(PLAIN_TPR, self.tpr[0])
 
     @property
     def public(self) -> dict[str, BlindBaseline]:
@@ -204,6 +211,7 @@ class DefenseOutcome:
         beside: the name of its trivial alternative, or None.
         kept: how much of what a network is used for a published one keeps, by measure; 1: as in the original.
         promise: the differential privacy of its settings, or None.
+        elsewhere: whether the run took place elsewhere, with whatever defense was in place there.
     """
 
     defense: str
@@ -226,6 +234,12 @@ class DefenseOutcome:
     beside: str | None = None
     kept: dict[str, Finding] = field(default_factory=dict)
     promise: Guarantee | None = None
+    elsewhere: bool = False
+
+    @property
+    def reference(self) -> bool:
+        """Whether a reader's question is answered by it first: the undefended control, or what was recorded."""
+        return self.elsewhere or self.defense == CONTROL
 
     @property
     def called(self) -> str:

@@ -14,7 +14,6 @@ from ..running.trial import Attacked, TrialResult
 from ..statistics.balanced_accuracy import advantage_finding, balanced_accuracy_finding
 from ..statistics.finding import Finding
 from ..statistics.metrics import (
-    ScoredSubjects,
     accuracy_finding,
     auc_difference,
     auc_finding,
@@ -24,6 +23,7 @@ from ..statistics.metrics import (
 )
 from ..statistics.null_control import null_finding
 from ..statistics.rates import rate_finding, rate_of_run, roc
+from ..statistics.scored_subjects import ScoredSubjects
 from ..statistics.top_ranks import beyond_at_top, top_ranks
 from ..statistics.vulnerability import by_group, vulnerabilities
 from .game_metrics import LOW_FPR, game_findings
@@ -48,7 +48,7 @@ def outcomes(
     by_defense: dict[tuple[str, str], list[TrialResult]] = {}
     for result in sorted(results, key=lambda r: r.plan.index):
         settings = json.dumps(result.plan.facts.settings, sort_keys=True)
-        by_defense.setdefault((result.plan.defense, settings), []).append(result)
+        by_defense.setdefault((_called(result), settings), []).append(result)
     undefended = next((trials for (name, _), trials in by_defense.items() if name == control), None)
     settings_of = [(name, json.loads(settings)) for name, settings in by_defense]
     found = []
@@ -60,14 +60,19 @@ def outcomes(
     return found
 
 
+def _called(result: TrialResult) -> str:
+    """The defense of a trial: the planned one, or that of a run that took place elsewhere."""
+    return result.plan.defense if result.in_place is None else result.in_place
+
+
 def _outcome(trials: list[TrialResult], control: list[TrialResult] | None, fpr: float) -> DefenseOutcome:
     first = trials[0]
     defense = first.plan.facts
     chosen = _attacks(trials, True, fpr)
     timeline = _attacks(trials, False, fpr) if first.plan.timeline else ()
     return DefenseOutcome(
-        first.plan.defense,
-        defense.phrase,
+        _called(first),
+        defense.phrase if first.in_place is None else "as it was found",
         defense.guarantee,
         defense.settings,
         _accuracy(trials, lambda t: t.utility.test),
@@ -81,10 +86,11 @@ def _outcome(trials: list[TrialResult], control: list[TrialResult] | None, fpr: 
         _notes(trials),
         {name: _accuracy(trials, _of(name)) for name in first.transfer},
         defense.knob,
-        first.plan.defense,
+        _called(first),
         beside=defense.alternative,
         kept={name: _mean(name, [t.kept[name] for t in trials]) for name in first.kept},
         promise=defense.guaranteed,
+        elsewhere=first.in_place is not None,
     )
 
 
@@ -129,7 +135,7 @@ def _accuracy(trials: list[TrialResult], read: Callable[[TrialResult], float]) -
 
 
 def _cost(trials: list[TrialResult], control: list[TrialResult] | None) -> Finding | None:
-    if control is None or control[0].plan.defense == trials[0].plan.defense:
+    if control is None or _called(control[0]) == _called(trials[0]):
         return None
     without = {t.plan.index: t.utility.test for t in control}
     pairs = [(without[t.plan.index], t.utility.test) for t in trials if t.plan.index in without]

@@ -14,6 +14,7 @@ from ...errors import InputError
 from ...targets.target import Progress, no_progress
 from ..games.knowledge_cache import KnowledgeCache
 from ..planning.grid import PlannedTrial
+from .safe_path import usual_path
 from .serialization import dumps
 from .time_limit import TooLongError, time_limit
 from .trial import run_trial, use_one_thread
@@ -56,6 +57,8 @@ def attempt(
         report: called as it gets on.
     """
     _stop_with(owner)
+    if os.getpid() != owner:
+        usual_path()
     process_executor._MAX_MEMORY_LEAK_SIZE = MOST_GROWTH
     use_one_thread()
     start = time.process_time()

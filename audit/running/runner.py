@@ -12,6 +12,8 @@ from contextlib import contextmanager, nullcontext, suppress
 from itertools import zip_longest
 from multiprocessing import parent_process
 from multiprocessing.managers import SyncManager
+from multiprocessing.util import get_temp_dir
+from pathlib import Path
 from queue import Queue
 from typing import Any, Literal
 
@@ -22,11 +24,14 @@ from ..planning.grid import Grid, PlannedTrial
 from ..planning.plan import Plan
 from .attempt import LOST, Done, Report, attempt
 from .ledger import Ledger
+from .safe_path import safe_path
 
 Executor = Literal["local", "ray"]
 Noted = Callable[[PlannedTrial, Done], None]
 CRASHES = 2
 """Lost workers in a row without a trial finished before trials run one by one, to find the one that is to blame."""
+LONGEST_ADDRESS = 100
+"""Bytes of a socket's path: systems take 103 or 107."""
 
 
 def run_audit(
@@ -88,7 +93,7 @@ def run_audit(
 
         run_on_ray(_interleaved(list(todo.values()), workers), grid, workers, timeout, note)
         return
-    with parallel_config(backend="loky"), _events(report) as events, _ended_workers():
+    with parallel_config(backend="loky"), safe_path(), _events(report) as events, _ended_workers():
         _run_all(todo, grid, workers, timeout, note, events)
 
 
@@ -191,7 +196,7 @@ def _events(report: Report | None) -> Iterator[Report | None]:
     if report is None:
         yield None
         return
-    manager = SyncManager()
+    manager = SyncManager(_address())
     manager.start(_end_with_parent)
     with manager:
         queue: Queue[Any] = manager.Queue()
@@ -209,6 +214,15 @@ def _events(report: Report | None) -> Iterator[Report | None]:
             with suppress(OSError, EOFError):
                 queue.put(None)
             reader.join(timeout=5)
+
+
+def _address() -> tuple[str, int] | None:
+    """Where the queue's keeper listens: a local port where the temporary folder's name is too long for a socket.
+
+    Otherwise in that folder (None). Both answer only those who know the key that workers inherit.
+    """
+    length = len(os.fsencode(Path(get_temp_dir()) / "listener-12345678"))
+    return ("localhost", 0) if length > LONGEST_ADDRESS else None
 
 
 def _end_with_parent() -> None:

@@ -25,7 +25,7 @@ from ..planning.facts import AttackFacts, DefenseFacts
 from ..planning.grid import Cell, Grid, PlannedTrial, versions
 from ..planning.plan import Plan
 from ..planning.trial_plan import AttackPlan, TrialPlan
-from ..statistics.metrics import ScoredSubjects
+from ..statistics.scored_subjects import ScoredSubjects
 from .trial import Attacked, TrialResult
 
 HEADER = "header "
@@ -52,6 +52,7 @@ def dumps(result: TrialResult) -> bytes:
         "tested": result.tested,
         "transfer": _without_nan(result.transfer),
         "kept": _without_nan(result.kept),
+        "in_place": result.in_place,
     }
     text = json.dumps(content, sort_keys=True, allow_nan=False, default=_plain)
     header = np.frombuffer(text.encode(), np.uint8)
@@ -189,6 +190,7 @@ def _result(header: dict[str, Any], arrays: dict[str, np.ndarray], trust_code: b
         int(header["tested"]),
         _of(dict[str, float])(_with_nan(header["transfer"])),
         _of(dict[str, float])(_with_nan(header.get("kept", {}))),
+        _of(str | None)(header.get("in_place")),
     )
 
 

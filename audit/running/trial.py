@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,12 +12,22 @@ from ...attacks.attack import Attack
 from ...errors import InputError
 from ...randomness import branch
 from ...targets.channel import StoppedError
-from ...targets.target import Progress, Run, Utility, no_progress
+from ...targets.games.links import EdgePresence
+from ...targets.games.membership import NODE_GAMES
+from ...targets.recorder import checked_about, members_of, save_recording
+from ...targets.recording import About
+from ...targets.target import Progress, Run, Target, Utility, no_progress
 from ...targets.transcript import Exposure
 from ..games.knowledge_cache import KnowledgeCache
 from ..games.referee import in_question, judge, reported_groups
 from ..planning.trial_plan import AttackPlan, TrialPlan
-from ..statistics.metrics import ScoredSubjects
+from ..statistics.scored_subjects import ScoredSubjects
+
+NO_RECIPE = (
+    "it trains models as the audited ones were trained, and nobody declared how: give the training function, or "
+    "declare the recipe, in a recording or with --set recipe.architecture=gcn --set recipe.hidden=64 and what else "
+    "is not gaudit's default"
+)
 
 
 @dataclass(frozen=True)
@@ -68,6 +77,7 @@ class TrialResult:
     tested: int
     transfer: dict[str, float] = field(default_factory=dict)
     kept: dict[str, float] = field(default_factory=dict)
+    in_place: str | None = None
 
     @property
     def utility(self) -> Utility:
@@ -89,11 +99,30 @@ def run_trial(
     except StoppedError as error:
         if plan.transcript is None:
             raise
-        error.transcript.save(Path(plan.transcript))
+        save_recording(plan.transcript, error.transcript, _known(plan, target, None))
         raise InputError(f"{error}; what was sent until then is in {plan.transcript}") from error
     if plan.transcript is not None:
-        run.transcript.save(Path(plan.transcript))
+        save_recording(plan.transcript, run.transcript, _known(plan, target, run))
     return attacks_on(plan, run, data, seed, progress, cache)
+
+
+def _known(plan: TrialPlan, target: Target, run: Run | None) -> About:
+    """What is known of a run of our own, for those who attack its record later."""
+    defense, secrets = plan.make_defense(), {} if run is None else run.secrets
+    game = next((secrets[name] for name in NODE_GAMES if name in secrets), None)
+    links = secrets.get(EdgePresence.name)
+    by_client = isinstance(links, EdgePresence) and links.image is None
+    return checked_about(
+        {
+            "game": None if game is None else game.name,
+            "recipe": None if run is None or run.recipe is None else run.recipe.model_dump(),
+            "defense": {"name": plan.defense, "settings": defense.settings.model_dump(mode="json")},
+            "members": None if game is None else members_of(game.subjects, game.truth),
+            "holders": links.holders.tolist() if isinstance(links, EdgePresence) and by_client else None,
+            "pipeline": plan.target,
+            "features": target.offers.features,
+        }
+    )
 
 
 def attacks_on(
@@ -135,6 +164,7 @@ def attacks_on(
         int(data.test_mask.sum()) if run.tested is None else run.tested,
         run.transfer,
         run.kept,
+        run.in_place,
     )
 
 
@@ -164,7 +194,11 @@ def _why_not(attack: Attack[Any], plan: AttackPlan, run: Run, cache: KnowledgeCa
         knowledge = cache.for_attack(attack, plan, run)[1]
     except InputError as error:  # who took no part, or what cannot be known here
         return str(error)
-    return attack.why_not(view.until(run.utility.round), knowledge)
+    seen = view.until(run.utility.round)
+    reason = attack.why_not(seen, knowledge)
+    if reason is None and run.recipe_unknown and attack.trains_alike(seen, knowledge):
+        return NO_RECIPE
+    return reason
 
 
 def _attacked(attack: Attack[Any], plan: AttackPlan, run: Run, round_: int, cache: KnowledgeCache) -> Attacked:

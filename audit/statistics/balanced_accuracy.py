@@ -7,7 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .finding import Finding
-from .metrics import Floats, ScoredSubjects, auc_finding, checked_runs, columns_of, counts_of, share_interval
+from .metrics import auc_finding, share_interval
+from .scored_subjects import Floats, ScoredSubjects, checked_runs, columns_of, counts_of
 
 FEW_FLAGS = 10  # fewer flagged (or not flagged) members or non-members than this: no normal approximation
 

@@ -24,7 +24,7 @@ from scipy.stats import binom
 from ...mechanisms.gaussian import epsilon_of
 from .balanced_accuracy import halves
 from .finding import Finding
-from .metrics import Floats, ScoredSubjects, checked
+from .scored_subjects import Floats, ScoredSubjects, checked
 
 Validity: TypeAlias = Literal["valid", "heuristic", "indicative"]
 METRIC = "epsilon"

@@ -10,7 +10,8 @@ from dataclasses import replace
 import numpy as np
 
 from .finding import Finding
-from .metrics import Floats, ScoredSubjects, accuracy_finding, checked_runs, counts_of
+from .metrics import accuracy_finding
+from .scored_subjects import Floats, ScoredSubjects, checked_runs, counts_of
 
 NAMED = "re-identified"
 """The finding that tells how many persons are named."""

@@ -28,7 +28,7 @@ the covariate-adjusted AUC), and a score that repeats what is public has 0.5.
 """
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TypeAlias
 
 import numpy as np
@@ -37,112 +37,29 @@ from scipy.special import expit, logit
 from scipy.stats import beta, norm, rankdata, t
 
 from .finding import Finding
+from .scored_subjects import (
+    Counts,
+    Floats,
+    Ints,
+    ScoredSubjects,
+    checked,
+    checked_runs,
+    columns_of,
+    counts_of,
+    rows_of,
+)
 
-Counts: TypeAlias = tuple[int, int, int]  # distinct members, distinct non-members, seeds
-Floats: TypeAlias = NDArray[np.float64]
-Ints: TypeAlias = NDArray[np.int64]
-Components: TypeAlias = Callable[["ScoredSubjects"], tuple[Floats, Floats]]  # members', non-members'
+Components: TypeAlias = Callable[[ScoredSubjects], tuple[Floats, Floats]]  # members', non-members'
 
 ONE_SEED = "one seed: training randomness not covered"
 FEW_ERRORS = 5.0  # fewer effective errors than this: no normal approximation
 FEW_CARRIERS = 8.0  # fewer effective subjects that differ than this: others like them may be missing
 NOTHING = 1e-12  # an interval shorter than this comes from no variation at all
+RARE = 0.1  # a share of seeds that a few seeds easily miss
+MISSED = 0.05  # how often they may
 FEW_SUBJECTS = 20  # fewer members or non-members than this: "indicative"
+FEW_AT_TOP = 16.0  # the same of members whose precision is above the median, for average precision
 FEW_FOR_PRECISION = 50  # the same for average precision, of members
-
-
-@dataclass(frozen=True, eq=False)
-class ScoredSubjects:
-    """One attack's guesses of one run with the truth beside them.
-
-    ``subjects`` holds ids [s], equal ids in different runs being the same subject; ``score`` is float64 [s],
-    higher = likelier a member; ``truth`` is bool [s]. Raises ValueError where the shapes differ. Where subjects are
-    pairs of nodes, ``nodes`` is N and an id is ``low * N + high``; ``sampling_weight`` tells how many non-members
-    each one here was drawn from. ``strata`` [s] are whole numbers: subjects are compared with those of their own
-    number only. ``clusters`` [s] are whole numbers too: subjects of one number are not independent of each other.
-    """
-
-    subjects: NDArray[np.generic]
-    score: Floats
-    truth: NDArray[np.bool_]
-    nodes: int | None = None
-    sampling_weight: float = 1.0
-    strata: Ints | None = None
-    clusters: Ints | None = None
-
-    def __post_init__(self) -> None:
-        shapes = {np.shape(self.subjects), np.shape(self.score), np.shape(self.truth)}
-        shapes |= {np.shape(part) for part in (self.strata, self.clusters) if part is not None}
-        if len(shapes) != 1 or len(next(iter(shapes))) != 1:
-            raise ValueError(
-                f"subjects, score, truth, strata and clusters must be vectors of one length, not {sorted(shapes)}"
-            )
-
-    @property
-    def units(self) -> NDArray[np.generic]:
-        """What is independent of each other, [s]: clusters where there are any, else the subjects."""
-        return self.subjects if self.clusters is None else self.clusters
-
-    @property
-    def labels(self) -> Ints:
-        """The stratum of each subject, [s]; one for all where there are none."""
-        return np.zeros(len(self.score), dtype=np.int64) if self.strata is None else self.strata
-
-    def where(self, keep: NDArray[np.bool_] | NDArray[np.intp]) -> "ScoredSubjects":
-        """The rows that a mask or an index array [k] keeps."""
-        return replace(
-            self,
-            subjects=self.subjects[keep],
-            score=self.score[keep],
-            truth=self.truth[keep],
-            strata=None if self.strata is None else self.strata[keep],
-            clusters=None if self.clusters is None else self.clusters[keep],
-        )
-
-    def scrambled(self, rng: np.random.Generator) -> "ScoredSubjects":
-        """The null control: the same guesses with the truth permuted, within strata where there are any."""
-        if self.strata is None:
-            return replace(self, truth=rng.permutation(self.truth))
-        truth = self.truth.copy()
-        for rows in rows_of(self.strata):
-            truth[rows] = rng.permutation(truth[rows])
-        return replace(self, truth=truth)
-
-    def compared(self) -> "ScoredSubjects":
-        """The rows whose stratum has members and non-members: the others are compared with nobody."""
-        if self.strata is None:
-            return self
-        parts = [r for r in rows_of(self.strata) if self.truth[r].any() and not self.truth[r].all()]
-        return self.where(np.sort(np.concatenate([np.empty(0, dtype=np.intp), *parts])))
-
-    def plainly(self) -> "ScoredSubjects":
-        """The same with everybody compared with everybody."""
-        return replace(self, strata=None)
-
-    def standardised(self) -> "ScoredSubjects":
-        """One scale for all strata: a score is minus the share of non-members of its stratum that score higher.
-
-        Ties count half, and nobody ranks above the stratum's best non-member: with few of these, being the first
-        is no rare thing. Whoever is not compared with anybody is left out. A threshold on this scale is one of its
-        own in each stratum (Janes and Pepe 2009: the covariate-adjusted ROC curve).
-        """
-        if self.strata is None:
-            return self
-        kept = self.compared()
-        assert kept.strata is not None
-        score = np.empty(len(kept.score))
-        for rows in rows_of(kept.strata):
-            others = np.sort(-kept.score[rows][~kept.truth[rows]])
-            above = np.searchsorted(others, -kept.score[rows], side="left")
-            tied = np.searchsorted(others, -kept.score[rows], side="right") - above
-            score[rows] = -np.maximum(above + tied / 2, 0.5) / len(others)
-        return replace(kept, score=score, strata=None)
-
-
-def rows_of(labels: Ints) -> list[NDArray[np.intp]]:
-    """The rows of each label, in the order of the labels."""
-    order = np.argsort(labels, kind="stable")
-    return np.split(order, np.flatnonzero(np.diff(labels[order])) + 1)
 
 
 def auc(truth: ArrayLike, score: ArrayLike) -> float:
@@ -154,10 +71,13 @@ def auc_finding(runs: Sequence[ScoredSubjects], level: float = 0.95) -> Finding:
     """Mean AUC over seeds.
 
     DeLong structural components per run (DeLong et al., Biometrics 1988), combined per subject over the runs;
-    variance over seeds and subjects as above; Student t on the logit scale. Where fewer than five subjects of
-    a class carry the errors (nearly perfect separation), or nothing varies, the interval also includes that
-    of a proportion with min(members, non-members) trials, so it is never a point. Runs with strata: the AUC
-    within these; without anybody to be compared within them it is not measurable.
+    variance over seeds and subjects as above; Student t on the logit scale. Where few subjects of a class carry
+    the errors (nearly perfect separation), a sample in which they happen to be fewer or slighter looks surer than
+    it is: of n effective carriers the end away from perfection lies sqrt(1 + (8 / n)^2) times as far (a factor
+    chosen by simulation; 1.01 with 60 carriers), but no farther than that of a proportion with min(members,
+    non-members) trials. Where these are fewer than five, or nothing varies, the interval includes that of the
+    proportion, so it is never a point. Runs with strata: the AUC within these; without anybody to be compared
+    within them it is not measurable.
     """
     return _logit_finding("auc", runs, _placements, level, "DeLong over subjects and seeds, logit t")
 
@@ -186,17 +106,36 @@ def average_precision_finding(runs: Sequence[ScoredSubjects], level: float = 0.9
     that score as high as itself, so it lies a little above its limit for infinitely many subjects.
 
     Infinitesimal jackknife per run (each subject's derivative; Efron 1982, chapter 6), combined per subject over
-    the runs and turned into an interval as for the AUC. Heuristic: in simulations
-    (benchmarks/interval_coverage.py) 95 % intervals cover in 94 % of samples or more with 140 members, but in 93 %
-    only with 100 members among 5000, in 90 % with 50 and 86 % with 20 among 2000; fewer than 50 members are
-    therefore called indicative.
+    the runs and turned into an interval as for the AUC. A few members at the top make up most of it, and a sample
+    that lacks them looks both lower and surer than it is: so the upper end also allows for members at the very top
+    whom a sample of this size would not hold, as `auc_difference` does (in full where fewer than 16 effective
+    members lie above the median precision, else in proportion; chosen by simulation). Heuristic: its coverage is
+    measured (benchmarks/interval_coverage.py); fewer than 50 members are called indicative.
     """
     method = "infinitesimal jackknife over subjects and seeds, logit t"
     found = _logit_finding("average precision", runs, _precisions, level, method)
     share = float(np.mean([_prevalence(run) for run in runs]))
     prior = f"{100 * share:.3g} % of those asked are members"
     validity = "indicative" if found.validity != "valid" or found.members < FEW_FOR_PRECISION else "heuristic"
-    return replace(found, validity=validity, note="; ".join(filter(None, (prior, found.note))))
+    mean, high = float(found.estimate or 0.0), float(found.high or 0.0)
+    high = min(1.0, mean + float(np.hypot(high - mean, _unseen_at_top(checked_runs(runs), mean, level))))
+    return replace(found, high=high, validity=validity, note="; ".join(filter(None, (prior, found.note))))
+
+
+def _unseen_at_top(runs: Sequence[ScoredSubjects], mean: float, level: float) -> float:
+    """How much members at the very top, who are too few to be in the sample, may add to average precision."""
+    members = np.unique(np.concatenate([run.units[run.truth] for run in runs]))
+    several = float(np.mean([_kish(_precise_units(run)) for run in runs]))
+    missed = 1 - ((1 - level) / 2) ** (1 / len(members))
+    return float(min(1.0, FEW_AT_TOP / max(several, NOTHING)) * missed * (1 - mean))
+
+
+def _precise_units(run: ScoredSubjects) -> Floats:
+    """How far members' precision lies above its median, summed over each member or cluster of members."""
+    part = _precise(run)[0]
+    units = np.unique(run.units[run.truth], return_inverse=True)[1]
+    above: Floats = np.bincount(units, np.maximum(part - np.median(part), 0.0)).astype(np.float64)
+    return above
 
 
 def _prevalence(run: ScoredSubjects) -> float:
@@ -296,7 +235,11 @@ def mean_difference(
 ) -> Finding:
     """Mean of a - b, paired by seed: Student t over seeds, cut at ``limits``, beyond which no difference can lie.
 
-    It does not cover the choice of subjects.
+    It does not cover the choice of subjects, and takes the seeds to differ normally: what a few seeds have not
+    shown, it cannot know. Where one seed in ten is far off, three seeds hold no such seed in 73 % of cases. An
+    interval that held there too would be of little use: by `comparison`, three seeds that agree do not even
+    exclude a mean of 0. So this one is indicative, however many seeds there are, and its note says what they may
+    have missed.
     """
     if len(a) != len(b) or not len(a):
         raise ValueError(f"paired by seed: {len(a)} values beside {len(b)}")
@@ -308,34 +251,16 @@ def mean_difference(
         return Finding(metric, mean, None, None, level, "none", "indicative", f"{ONE_SEED}, no interval")
     step = float(t.ppf((1 + level) / 2, seeds - 1) * change.std(ddof=1) / np.sqrt(seeds))
     low, high = max(limits[0], mean - step), min(limits[1], mean + step)
-    note = "over seeds, not over subjects"
-    return Finding(metric, mean, low, high, level, "paired t over seeds", "valid", note, seeds=seeds)
+    note = f"over seeds, not over subjects; {takes_seeds_for_normal(seeds)}"
+    return Finding(metric, mean, low, high, level, "paired t over seeds", "indicative", note, seeds=seeds)
 
 
-def checked(truth: ArrayLike, score: ArrayLike) -> tuple[NDArray[np.bool_], Floats]:
-    """Truth as bool and scores as float64; ValueError for NaN, other shapes, or one class only."""
-    labels, values = np.asarray(truth), np.asarray(score, dtype=np.float64)
-    if labels.ndim != 1 or labels.shape != values.shape:
-        raise ValueError(f"truth and score must be vectors of one length, not {labels.shape}, {values.shape}")
-    if not np.isin(labels, (0, 1)).all():
-        raise ValueError("truth must hold only True and False (or 1 and 0)")
-    labels = labels.astype(bool)
-    if np.isnan(values).any():
-        raise ValueError(f"{int(np.isnan(values).sum())} of {len(values)} scores are NaN")
-    if labels.all() or not labels.any():
-        raise ValueError(f"members and non-members are both needed, not {int(labels.sum())} of {len(labels)}")
-    return labels, values
-
-
-def checked_runs(runs: Sequence[ScoredSubjects]) -> list[ScoredSubjects]:
-    """Every run `checked`; ValueError if there is none."""
-    if not len(runs):
-        raise ValueError("at least one run is needed")
-    parts = [checked(run.truth, run.score) for run in runs]
-    return [
-        replace(run, subjects=np.asarray(run.subjects), score=score, truth=truth)
-        for run, (truth, score) in zip(runs, parts, strict=True)
-    ]
+def takes_seeds_for_normal(seeds: int) -> str:
+    """What an interval over so many seeds rests on, how often they cannot show it to be wrong, and how many can."""
+    missed = f"{100 * (1 - RARE) ** seeds:.0f} %"
+    told = f"takes seeds to differ normally: {seeds} seeds miss one in {1 / RARE:.0f} that is far off in {missed}"
+    enough = int(np.ceil(np.log(MISSED) / np.log(1 - RARE)))
+    return f"{told} of cases" + (f", {enough} in {100 * MISSED:.0f} %" if seeds < enough else "")
 
 
 def _fewest(runs: Iterable[ScoredSubjects]) -> int:
@@ -397,19 +322,26 @@ def _precisions(run: ScoredSubjects) -> tuple[Floats, Floats]:
     Times the number of the class, and shifted so that the members' mean is average precision itself.
     """
     truth, each = run.truth, run.sampling_weight
-    level = np.unique(-run.score, return_inverse=True)[1]  # 0 is the highest score
-    own = np.bincount(level[truth], minlength=level.max() + 1)
-    true, false = np.cumsum(own), each * np.cumsum(np.bincount(level[~truth], minlength=len(own)))
-    slope = own / (true + false) ** 2
+    precision, level, true, false = _precise(run)
+    slope = np.diff(true, prepend=0) / (true + false) ** 2
     # a subject counts at its own score and at all below
     gain, loss = (np.cumsum((slope * part)[::-1])[::-1] for part in (false, true))
     gained = gain[level[truth]]
-    precision = (true / (true + false))[level[truth]]
     return precision + gained - gained.mean(), -each * loss[level[~truth]] * len(level[~truth]) / len(gained)
 
 
-def _few_errors(runs: Sequence[ScoredSubjects]) -> bool:
-    """Whether too few subjects carry the errors, or differ from the others at all.
+def _precise(run: ScoredSubjects) -> tuple[Floats, Ints, Floats, Floats]:
+    """Members' precision; the place of each row's score, 0 the highest; members and others down to each place."""
+    level: Ints = np.unique(-run.score, return_inverse=True)[1].astype(np.int64)
+    places = int(level.max()) + 1
+    true, false = (np.cumsum(np.bincount(level[c], minlength=places)) for c in (run.truth, ~run.truth))
+    hits, others = true.astype(np.float64), run.sampling_weight * false.astype(np.float64)
+    precision: Floats = (hits / (hits + others))[level[run.truth]]
+    return precision, level, hits, others
+
+
+def _carriers(runs: Sequence[ScoredSubjects]) -> float:
+    """How many subjects carry the errors, or differ from the others at all: few of them say little of a spread.
 
     Kish's effective number per class, mean over the runs. Where nearly all scores are tied a sample may hold none
     of the few subjects that are not, and its variance then says nothing.
@@ -418,7 +350,7 @@ def _few_errors(runs: Sequence[ScoredSubjects]) -> bool:
     upper = np.mean([part[0].mean() for part in parts]) > 0.5
     losses = [[1 - part[kind] if upper else part[kind] for part in parts] for kind in (0, 1)]
     apart = [[np.abs(part[kind] - _commonest(part[kind])) for part in parts] for kind in (0, 1)]
-    return min(float(np.mean([_kish(x) for x in kind])) for kind in losses + apart) < FEW_ERRORS
+    return min(float(np.mean([_kish(x) for x in kind])) for kind in losses + apart)
 
 
 def _logit_reaches(sides: Sequence[Sequence[ScoredSubjects]], reach: float, level: float) -> tuple[float, float]:
@@ -485,14 +417,24 @@ def _logit_finding(
         if not _comparable(runs):
             return _nobody(metric, level, [runs])
     estimates, reach, counts, design = _spread([runs], components, level)
-    mean, low, high = float(estimates.mean()), 1.0, 0.0
-    if 0 < mean < 1:
-        step = reach / (mean * (1 - mean))
-        low, high = (float(expit(logit(mean) + sign * step)) for sign in (-1, 1))
-    if reach < NOTHING or _few_errors(runs):
-        wide = share_interval(mean, 0.0, _fewest(runs), level)
-        low, high = min(low, wide[0]), max(high, wide[1])
+    mean, carriers = float(estimates.mean()), _carriers(runs)
+    low, high = _logit_ends(mean, reach)
+    exact = share_interval(mean, 0.0, _fewest(runs), level)
+    wide = min(low, exact[0]), max(high, exact[1])
+    if reach < NOTHING or carriers < FEW_ERRORS:
+        low, high = wide
+    elif components is _placements:  # one end moves out, as far as the proportion's at most
+        far = _logit_ends(mean, reach * float(np.hypot(1, FEW_CARRIERS / carriers)))
+        low, high = (max(far[0], wide[0]), high) if mean > 0.5 else (low, min(far[1], wide[1]))
     return _noted(with_interval(metric, mean, (low, high), level=level, method=method, counts=counts), design)
+
+
+def _logit_ends(mean: float, reach: float) -> tuple[float, float]:
+    """The ends of an interval that is symmetric on the logit scale; (1, 0) for a mean of 0 or 1, which has none."""
+    if not 0 < mean < 1:
+        return 1.0, 0.0
+    step = reach / (mean * (1 - mean))
+    return float(expit(logit(mean) - step)), float(expit(logit(mean) + step))
 
 
 def _noted(found: Finding, design: float | None) -> Finding:
@@ -629,21 +571,6 @@ def share_interval(
     low = float(beta.ppf(tail, hits, size - hits + 1)) if share > 0 else 0.0
     high = float(beta.isf(tail, hits + 1, size - hits)) if share < 1 else 1.0
     return low, high
-
-
-def columns_of(ids: Iterable[NDArray[np.generic]]) -> list[NDArray[np.intp]]:
-    """The column of every subject of every run; equal ids share a column."""
-    parts = list(ids)
-    inverse = np.unique(np.concatenate(parts), return_inverse=True)[1]
-    return np.split(inverse, np.cumsum([len(part) for part in parts])[:-1])
-
-
-def counts_of(sides: Sequence[Sequence[ScoredSubjects]]) -> Counts:
-    """Distinct members and distinct non-members of all runs, and the number of seeds."""
-    runs = [run for side in sides for run in side]
-    members = np.unique(np.concatenate([run.subjects[run.truth] for run in runs]))
-    others = np.unique(np.concatenate([run.subjects[~run.truth] for run in runs]))
-    return len(members), len(others), len(sides[0])
 
 
 def with_interval(

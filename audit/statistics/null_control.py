@@ -13,7 +13,8 @@ import numpy as np
 from scipy.stats import rankdata
 
 from .finding import Finding
-from .metrics import Floats, ScoredSubjects, auc_of_run, checked_runs, counts_of, rows_of
+from .metrics import auc_of_run
+from .scored_subjects import Floats, ScoredSubjects, checked_runs, counts_of, rows_of
 
 NULL_LEVEL = 1 - 1e-5  # of 1000 controls of sound audits, fewer than one in a hundred audits loses any
 CANNOT_TELL = "cannot tell: no scores of so few people, or with so many ties, would fail this control"

@@ -13,19 +13,8 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.stats import norm
 
 from .finding import Finding
-from .metrics import (
-    NOTHING,
-    Floats,
-    ScoredSubjects,
-    checked,
-    checked_runs,
-    columns_of,
-    counts_of,
-    freedom_of,
-    reach_of,
-    share_interval,
-    with_interval,
-)
+from .metrics import NOTHING, freedom_of, reach_of, share_interval, with_interval
+from .scored_subjects import Floats, ScoredSubjects, checked, checked_runs, columns_of, counts_of
 
 FALSE_POSITIVES = 10  # fewer than these do not measure a rate
 REPETITIONS = 5  # fewer than these are not pooled: their spread would be a guess
@@ -76,10 +65,11 @@ def tpr_at_fpr_finding(
         return Finding(metric, None, None, None, level, "none", "indicative", _needed(numbers, fpr), *counts)
     rng = np.random.default_rng(seed)
     mean, values, covariance, draws = (_one_by_one if apart else _together)(runs, fpr, resamples, rng)
-    stretch = _stretch(draws, mean, level)
+    stretch, freedom = _stretch(draws, mean, level), freedom_of(runs)
     if runs[0].clusters is not None:  # quantiles of so few units are too near
-        stretch = max(stretch[0], 1.0), max(stretch[1], 1.0)
-    reaches = [reach_of(values, covariance * s**2, freedom_of(runs), level) for s in stretch]
+        few = 1 + 1 / freedom  # so few units also hold too little of the spread, and of the false positives
+        stretch = max(stretch[0], 1.0) * few, max(stretch[1], 1.0) * few
+    reaches = [reach_of(values, covariance * s**2, freedom, level) for s in stretch]
     fewest = min(int(run.truth.sum()) for run in runs)
     low, high = (share_interval(mean, reach, fewest, level, counts[0]) for reach in reaches)
     interval = low[0], max(high[1], mean + reaches[1] * (mean == 0))

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import rankdata
 
-from .metrics import Floats, ScoredSubjects, checked_runs, rows_of
+from .scored_subjects import Floats, ScoredSubjects, checked_runs, rows_of
 
 TOP_LEVEL = (
     0.025  # an AUC shown above 0.5 has as much (one end of a 95 % interval): together 5 % of innocent audits

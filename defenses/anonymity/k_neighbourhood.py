@@ -45,8 +45,8 @@ class KNeighbourhood(Defense):
     sweep = (2, 3, 5, 10)
     alternative = "random-edit"
     guarantee = (
-        "each node shares the graph of its neighbours with at least k - 1 others; who knows what lies beyond may "
-        "tell them apart"
+        "each node shares the graph of its neighbours with at least k - 1 others, added nodes among them; who "
+        "knows what lies beyond may tell them apart"
     )
     Settings = KNeighbourhoodSettings
     settings: KNeighbourhoodSettings
@@ -64,13 +64,14 @@ class KNeighbourhood(Defense):
         return network.with_edges(pairs, rng)
 
     def verify(self, before: Network, after: Network) -> Verified:
-        """Checks ``after`` alone; tells what was added."""
+        """Checks ``after`` alone; tells what was added, and, where nodes were, what holds for the old ones."""
         found = verify_k_neighbourhood(after, self.settings.k)
         low, high = before.plain().edges
-        kept = listed(codes(low, high, after.nodes), after.plain().codes).sum()
+        kept, added = listed(codes(low, high, after.nodes), after.plain().codes).sum(), after.nodes - before.nodes
+        real = f", at least {_fewest(after, before.nodes)} times if added nodes do not count" if added else ""
         detail = (
-            f"{found.detail}; {kept} of {before.plain().size} edges kept, {after.plain().size - kept} and "
-            f"{after.nodes - before.nodes} nodes added"
+            f"{found.detail}{real}; {kept} of {before.plain().size} edges kept, {after.plain().size - kept} and "
+            f"{added} nodes added"
         )
         return replace(found, detail=detail, note=self._fallback(before.plain(), after.plain()))
 
@@ -101,3 +102,9 @@ def verify_k_neighbourhood(network: Network, k: int) -> Verified:
     guarantee = f"every neighbourhood occurs at least {k} times{aside(network)}"
     known = "a person's neighbours and which of them are linked to each other, and nothing beyond them"
     return Verified(guarantee, bool((times >= k).all()), detail, against(known, network))
+
+
+def _fewest(network: Network, people: int) -> int:
+    """How often the rarest neighbourhood of the first so many nodes occurs among these."""
+    alike = np.unique(digests(network)[:people], return_counts=True)[1]
+    return int(alike.min(initial=people))

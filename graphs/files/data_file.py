@@ -34,6 +34,8 @@ ELEMENT_MEMORY = 2500
 XML_MEMORY = 6
 """The same for a byte of it."""
 MOST_NESTED = 100
+HOLDERS = "holders"
+"""The array that says which client holds which node."""
 
 Array = NDArray[Any]
 Shape = tuple[int, ...]
@@ -43,7 +45,8 @@ def read_graph(path: str | os.PathLike[str], draw_split: bool = True) -> "Data":
     """Reads and checks a graph from a file.
 
     - ``.npz``: arrays ``x`` [N, d] numeric, ``y`` [N] integer, ``edge_index`` [2, E] integer and optionally
-      ``train_mask``, ``val_mask``, ``test_mask`` [N] boolean. Never unpickled.
+      ``train_mask``, ``val_mask``, ``test_mask`` [N] boolean, and ``holders`` [N], the number of the client that
+      holds each node, -1 for none. Never unpickled.
     - ``.graphml``: node attributes ``label`` (integer classes, or strings, which are numbered in sorted
       order), features as numbers ``x0`` .. ``x{d-1}`` or as one string ``x`` of numbers between blanks, and
       optionally ``split`` (``train``, ``val`` or ``test``; other nodes are in none).
@@ -82,8 +85,19 @@ def read_graph(path: str | os.PathLike[str], draw_split: bool = True) -> "Data":
             )
         data = spread_masks(data, seed=0, source=str(path))
     checked = check_graph(data, str(path))
+    if HOLDERS in data:
+        checked[HOLDERS] = _holders(data[HOLDERS], len(checked.y), str(path))
     checked.remarks = _edge_remarks(data, directed, str(path))
     return checked
+
+
+def _holders(found: "torch.Tensor", nodes: int, source: str) -> "torch.Tensor":
+    """Holders [N], one for each node."""
+    if found.shape != (nodes,) or (nodes and int(found.min()) < -1):
+        raise InputError(
+            f"{source}: '{HOLDERS}' must hold a number from 0, or -1 for nobody, for each of {nodes} nodes"
+        )
+    return found
 
 
 def _edge_remarks(data: "Data", directed: RowDirections, source: str) -> tuple[str, ...]:
@@ -109,6 +123,8 @@ def write_graph(data: "Data", path: str | os.PathLike[str]) -> None:
         raise InputError(f"{path}: graphs are written as .npz: choose such a name")
     checked = check_graph(data, f"graph for {path}")
     arrays = {name: checked[name].cpu().numpy() for name in ("x", "y", "edge_index", *MASKS)}
+    if HOLDERS in data:
+        arrays[HOLDERS] = _holders(data[HOLDERS], len(checked.y), f"graph for {path}").cpu().numpy()
     write_whole(path, lambda stream: np.savez_compressed(stream, **arrays))
 
 
@@ -133,7 +149,7 @@ def _read_npz(path: Path) -> tuple["Data", RowDirections]:
     def check(name: str, shape: Shape, dtype: np.dtype[Any]) -> None:
         _check_header(name, shape, dtype, path)
 
-    fields = arrays_of(path, ("x", "y", "edge_index", *MASKS), check)
+    fields = arrays_of(path, ("x", "y", "edge_index", *MASKS, HOLDERS), check)
     return Data.from_dict({name: _to_tensor(array, name, path) for name, array in fields.items()}), "if-mixed"
 
 

@@ -10,6 +10,7 @@ from rich.table import Table
 from ...audit.planning.grid import Grid
 from ...audit.results.audit_result import AttackFinding, Audit
 from ...audit.statistics.severity import Scale
+from ...registry import installed, is_installed
 from ..text.answers import rate_at
 
 
@@ -22,6 +23,8 @@ def plan_table(grid: Grid, done: set[str]) -> Table:
         tasks = [t for t in grid.tasks if t.cell == index]
         strengths = Counter(t.plan.defense for t in tasks if t.plan.index == 0)
         names = ", ".join(f"{name} x {n}" if n > 1 else name for name, n in strengths.items())
+        if is_installed("targets", cell.target) and installed("targets", cell.target).runs_elsewhere:
+            names = "as recorded"
         if cell.refused:
             names += f" (no place for {', '.join(cell.refused)})"
         seeds = len({t.plan.index for t in tasks})

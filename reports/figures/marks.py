@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from ...audit.results.assemble import CONTROL
 from ...audit.results.audit_result import Section
+from ...audit.results.outcome import CONTROL
 from .svg import Place, element, number
 
 SHAPES = {

@@ -14,7 +14,6 @@ from pathlib import Path
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
-from ...audit.results.assemble import CONTROL
 from ...audit.results.audit_result import Audit, Section
 from ...audit.statistics.severity import Level
 from ..figures.charts import (
@@ -132,9 +131,9 @@ def tied(text: str) -> str:
 
 def _part(index: int, section: Section, audit: Audit) -> Part:
     places = [p for p in audit.findings() if p.section is section]
-    control = [p for p in places if p.outcome.defense == CONTROL]
-    others = [p for p in places if p.outcome.defense != CONTROL and p.verdict is not None]
-    exposed = next((o.exposure for o in section.outcomes if o.defense == CONTROL), ())
+    control = [p for p in places if p.outcome.reference]
+    others = [p for p in places if not p.outcome.reference and p.verdict is not None]
+    exposed = next((o.exposure for o in section.outcomes if o.reference), ())
     return Part(
         section,
         " ".join(dict.fromkeys(question(p.attack.game) for p in places)),

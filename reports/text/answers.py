@@ -3,7 +3,7 @@
 A *person* is a node of the graph, whatever it stands for.
 """
 
-from ...audit.results.assemble import CONTROL, PLANTED
+from ...audit.results.assemble import PLANTED
 from ...audit.results.audit_result import AttackFinding, Audit
 from ...audit.results.outcome import AttackOutcome
 from ...audit.statistics.finding import Finding
@@ -29,7 +29,7 @@ def answers(audit: Audit) -> list[tuple[AttackFinding, str]]:
         return []
     found = []
     for section in audit.sections:
-        places = [p for p in audit.findings() if p.section is section and p.outcome.defense == CONTROL]
+        places = [p for p in audit.findings() if p.section is section and p.outcome.reference]
         for game in dict.fromkeys(p.attack.game for p in places):
             judged = [p for p in places if p.attack.game == game and p.verdict is not None]
             if judged:
@@ -163,7 +163,7 @@ def warnings(audit: Audit) -> list[str]:
     if audit.failures:
         said.append(f"{_trials(len(audit.failures), 'could')} not be run; the reasons are listed among the checks.")
     for section in audit.sections:
-        control = [row for o, row in zip(section.outcomes, section.verdicts, strict=True) if o.defense == CONTROL]
+        control = [row for o, row in zip(section.outcomes, section.verdicts, strict=True) if o.reference]
         if not control:
             said.append(f"No answer on {section.title}: the pipeline without a defense did not run.")
         elif not any(control[0]):

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 
 from ...audit.results.assemble import named
 from ...audit.results.audit_result import AttackFinding, Section
+from ...audit.statistics.metrics import takes_seeds_for_normal
 from ...audit.statistics.severity import Scale
 from .answers import base_for, between, people, rate_at
 from .effects import Effects, Identity, Tried, cheapest, clearly_less, effects, safest, without_defense
@@ -22,7 +23,16 @@ def compared(section: Section, identity: Identity) -> list[str]:
     if not found.tried:
         return ["No defense was tried."]
     said = [*_of_defenses(found, found.control), *_of_alternatives(found)]
-    return [*said, *_against(found, found.control, section), *_as_good(found)]
+    return [*said, *_against(found, found.control, section), *_as_good(found), *_of_costs(found)]
+
+
+def _of_costs(found: Effects) -> Iterator[str]:
+    """What the intervals of costs rest on, where there are any."""
+    seeds = {
+        t.outcome.cost.seeds for t in found.tried if t.outcome.cost is not None and t.outcome.cost.low is not None
+    }
+    if seeds:
+        yield f"The interval of a cost {takes_seeds_for_normal(min(seeds))}."
 
 
 def _of_defenses(found: Effects, control: Tried) -> list[str]:
@@ -66,7 +76,7 @@ def _against(found: Effects, control: Tried, section: Section) -> Iterator[str]:
     vain = found.vain()
     if vain:
         listed = "; ".join(f"{t.label}, {_leak(t)}{cost_phrase(t.outcome.cost)}" for t in vain)
-        yield f"Not shown to help, and shown to cost something: {listed}."
+        yield f"Not shown to help, and at a cost in these repetitions: {listed}."
 
 
 def help_for(place: AttackFinding, scale: Scale) -> list[str]:

@@ -66,7 +66,7 @@ class Effects:
         return [t for t in self.tried if self.control is not None and clearly_less(self.control.leak, t.leak)]
 
     def vain(self) -> list[Tried]:
-        """Those that are shown to cost something, and to neither help nor harm."""
+        """Those that cost something in the seeds that ran, and are shown to neither help nor harm."""
         settled = {t.label for t in (*self.recommended(), *self.mixed(), *self.harmful(), *self.doubtful())}
         own = [t for t in self.tried if t.point.role == "defense" and t.label not in settled]
         return [t for t in own if t.outcome.cost is not None and t.outcome.cost.above_zero]

@@ -83,7 +83,7 @@ def rows_of(message: Message, features: int) -> Tensor:
         InputError: they are missing, misshapen or not finite.
     """
     x = message.tensors.get("x")
-    if x is None or x.dim() != 2 or x.shape[1] != features or not bool(torch.isfinite(x).all()):
+    if x is None or x.dim() != 2 or x.shape[1] != features or not len(x) or not bool(torch.isfinite(x).all()):
         shape = "none" if x is None else f"{tuple(x.shape)}, or not finite"
         raise InputError(f"'{message.kind}' must hold finite features x [k, {features}], got {shape}")
     return x.float()

@@ -1,5 +1,6 @@
 """A model of the user's own: trained and asked by the user's functions, or known by its answers alone."""
 
+from collections.abc import Mapping
 from typing import Any, Literal
 
 import numpy as np
@@ -17,8 +18,9 @@ from ..messages import TABLE_KINDS, posteriors_kind
 from ..models.own_training import OwnTraining
 from ..models.training_config import TrainingConfig
 from ..models.training_task import Query
+from ..recording import UNKNOWN
 from ..target import Offers, Progress, Run, Target, Utility, no_progress
-from .answers import FIELD, all_answers, read_answers
+from .answers import FIELD, all_answers, digests, read_answers
 from .own_functions import named
 
 Queries = Literal["full", "0-hop", "apart"]
@@ -93,8 +95,9 @@ class Own(Target):
         s = self.settings
         return () if s.fit is None or s.predict is None else (named(s.fit), named(s.predict))
 
-    def files(self) -> tuple[str, ...]:
-        return tuple(file for file in self.settings.answers.values() if not file.startswith(FIELD))
+    @property
+    def reads(self) -> Mapping[str, str]:
+        return digests(where for where in self.settings.answers.values() if not where.startswith(FIELD))
 
     def run(
         self,
@@ -125,6 +128,8 @@ class Own(Target):
             tuple(self._notes(accuracies)),
             tested=int(test.sum()),
             recipe=s.recipe,
+            recipe_unknown=own is None and s.recipe is None,
+            in_place=UNKNOWN if own is None else None,
             own=own,
         )
 

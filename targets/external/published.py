@@ -1,5 +1,7 @@
 """A network that somebody published after another tool anonymised it."""
 
+from collections.abc import Mapping
+
 import numpy as np
 from pydantic import Field
 from torch_geometric.data import Data
@@ -16,6 +18,7 @@ from ..messages import PUBLISHED_KIND
 from ..published import tensors_of
 from ..publishing.publish import OWNER, NetworkSettings, PublishedNetwork
 from ..target import Progress, Run, no_progress
+from .answers import digests
 from .who_is_who import Named, by_name, by_table, check_kept, in_order, source_of
 
 
@@ -45,9 +48,10 @@ class Published(PublishedNetwork):
     def why_not(self, defense: Defense) -> str | None:
         return None if type(defense) is Defense else "the network is published already: publish it with the defense"
 
-    def files(self) -> tuple[str, ...]:
+    @property
+    def reads(self) -> Mapping[str, str]:
         s = self.settings
-        return (s.after,) if s.same is None else (s.after, s.same)
+        return digests((s.after,) if s.same is None else (s.after, s.same))
 
     def run(
         self,
@@ -58,7 +62,8 @@ class Published(PublishedNetwork):
         progress: Progress = no_progress,
     ) -> Run:
         s, network, channel = self.settings, network_of_data(data), Channel(retain=retain)
-        released, names, dropped = _read(s.after, type_names(data))
+        known = _known_types(network, type_names(data))
+        released, names, dropped = _read(s.after, known)
         before, after = Named(name_of(data) or "the original", node_names(data)), Named(source_of(s.after), names)
         image = by_name(before, after) if s.same is None else by_table(s.same, before, after)
         placed = np.concatenate([image, np.setdiff1d(np.arange(released.nodes), image)])
@@ -73,6 +78,13 @@ class Published(PublishedNetwork):
         told = "nodes kept their names" if s.same is None else f"who is who as {source_of(s.same)} says"
         notes = (changes(network, ours), f"{told}; which defense was in place is not known", *dropped)
         return self.published(data, (ours, who, notes), channel, seed, progress)
+
+
+def _known_types(network: Network, names: tuple[str, ...]) -> tuple[str, ...]:
+    """What types of the original are called: by the names that `write_network` makes up where it has none."""
+    if names or network.types is None:
+        return names
+    return tuple(f"type-{number}" for number in range(int(network.types.max(initial=-1)) + 1))
 
 
 def _read(path: str, known: tuple[str, ...]) -> tuple[Network, tuple[str, ...], tuple[str, ...]]:
@@ -95,6 +107,11 @@ def _under_our_names(network: Network, placed: Ints) -> Network:
 
 
 def _retyped(network: Network, names: tuple[str, ...], known: tuple[str, ...]) -> Network:
+    if known and not set(names) & set(known):
+        raise InputError(
+            f"types of edges have other names ({', '.join(names[:5])}) than in the original "
+            f"({', '.join(known[:5])}): call them the same"
+        )
     number: dict[str, int] = {name: place for place, name in enumerate(known)}
     new = np.array([number.setdefault(name, len(number)) for name in names], dtype=np.int64)
     if network.types is not None:

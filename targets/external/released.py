@@ -1,5 +1,6 @@
 """A condensed graph that was released already."""
 
+from collections.abc import Mapping
 from typing import Any, Literal
 
 import numpy as np
@@ -13,7 +14,9 @@ from ..channel import Channel, Retention
 from ..defense import Defense
 from ..games.membership import NODE_GAMES
 from ..messages import CONDENSED_KIND
+from ..recording import UNKNOWN
 from ..target import Offers, Progress, Run, Target, Utility, no_progress
+from .answers import digests
 from .released_file import read_released
 
 
@@ -55,9 +58,10 @@ class Released(Target):
     def why_not(self, defense: Defense) -> str | None:
         return None if type(defense) is Defense else "the graph is released already: release it with the defense"
 
-    def files(self) -> tuple[str, ...]:
+    @property
+    def reads(self) -> Mapping[str, str]:
         s = self.settings
-        return tuple(file for file in (s.file, s.labels, s.adjacency) if file is not None)
+        return digests(file for file in (s.file, s.labels, s.adjacency) if file is not None)
 
     def run(
         self,
@@ -82,7 +86,7 @@ class Released(Target):
         lacking = [name for name, part in (("labels", "y"), ("edges", "adjacency")) if part not in parts]
         notes = ["which defense was in place is not known"]
         notes += [f"the release has no {' and no '.join(lacking)}"] if lacking else []
-        return Run(channel.transcript, {s.game: secrets}, (nothing,), 0, tuple(notes))
+        return Run(channel.transcript, {s.game: secrets}, (nothing,), 0, tuple(notes), in_place=UNKNOWN)
 
     def _parts(self) -> dict[str, torch.Tensor]:
         s = self.settings

@@ -1,5 +1,6 @@
 """Scores that another tool made: a table of persons, whether each is a member, and a score."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -19,8 +20,9 @@ from ..games.given import GIVEN, GivenGame
 from ..games.links import EdgePresence
 from ..games.membership import LabelMembership
 from ..messages import SCORES_KIND
+from ..recording import UNKNOWN
 from ..target import Progress, Run, Target, Utility, no_progress
-from .answers import posteriors_of
+from .answers import digests, posteriors_of
 
 GROUP = "group_"
 
@@ -114,10 +116,17 @@ class GivenScores(Target):
         data.name = self.graph_name
         return data
 
-    def repetitions(self, seeds: int) -> list[dict[str, Any]]:
+    @property
+    def repetitions(self) -> int:
         """One for each run of the table."""
-        runs = len(read_scores(self.settings).runs)
-        return [self.settings.model_copy(update={"repetition": k}).model_dump() for k in range(runs)]
+        return len(read_scores(self.settings).runs)
+
+    def repetition(self, index: int) -> dict[str, Any]:
+        return self.settings.model_copy(update={"repetition": index}).model_dump()
+
+    @property
+    def reads(self) -> Mapping[str, str]:
+        return digests([self.settings.file])
 
     def run(
         self,
@@ -135,16 +144,15 @@ class GivenScores(Target):
         channel.send(SCORES_KIND, "server", "public", 0, tensors)
         nothing = Utility(0, float("nan"), float("nan"), float("nan"))
         told = "which defense was in place, and what the attacker knew, is not known"
-        return Run(channel.transcript, {secrets.name: secrets}, (nothing,), 0, (told,), tested=0)
+        return Run(channel.transcript, {secrets.name: secrets}, (nothing,), 0, (told,), tested=0, in_place=UNKNOWN)
 
 
 def _game(table: ScoreTable, rows: np.ndarray, s: ScoresSettings) -> GivenGame:
     """The truth of one run."""
     name = (EdgePresence.name if table.pairs else LabelMembership.name) if s.game == "auto" else s.game
     if (name == EdgePresence.name) != table.pairs:
-        raise InputError(
-            f"{s.file}: the game {name} is about {'nodes' if table.pairs else 'pairs'}, its rows are not"
-        )
+        asked, told = ("nodes", "pairs") if table.pairs else ("pairs", "nodes")
+        raise InputError(f"{s.file}: the game {name} is about {asked}, and its rows are about {told}")
     more = {column: values[rows] for column, values in table.more.items()}
     blind, stratum = more.pop(s.blind, None), more.pop(s.stratum, None)
     return GIVEN[name](

@@ -101,7 +101,7 @@ class Service(Target):
         s, data = self.settings, data.cpu()
         train, test = data.train_mask.numpy(), data.test_mask.numpy()
         asked = _asked(np.flatnonzero(train | test), train, s.budget // len(s.queries), data)
-        kept = _Kept(Path(s.answers), s.url, data)
+        kept = KeptAnswers(Path(s.answers), s.url, data)
         told, new = self._answers(data, asked, kept, progress)
         channel = Channel(retain=retain)
         for query, posteriors in told.items():
@@ -124,7 +124,7 @@ class Service(Target):
         )
 
     def _answers(
-        self, data: Data, asked: np.ndarray, kept: "_Kept", progress: Progress
+        self, data: Data, asked: np.ndarray, kept: "KeptAnswers", progress: Progress
     ) -> tuple[dict[str, np.ndarray], int]:
         """Posteriors [s, C] by query of the nodes that are asked about, and how many were asked for now."""
         s, new, classes = self.settings, 0, int(data.y.max()) + 1
@@ -206,7 +206,7 @@ def _plain(x: Tensor) -> list[list[float]]:
     return plain
 
 
-class _Kept:
+class KeptAnswers:
     """Answers of one service about one graph, in a transcript whose name tells both."""
 
     def __init__(self, folder: Path, url: str, data: Data) -> None:

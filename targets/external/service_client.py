@@ -214,7 +214,7 @@ def step_of(told: np.ndarray) -> float:
     for decimals in range(FINEST + 1):
         scaled = told * 10.0**decimals
         if np.allclose(scaled, np.round(scaled), rtol=0, atol=1e-6):
-            return 10.0**-decimals
+            return float(10.0**-decimals)
     return 0.0
 
 

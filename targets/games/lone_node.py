@@ -78,5 +78,6 @@ def lone_nodes(clients: Sequence[Client]) -> LoneNode:
     """The game about what clients upload of each class that they have labels of."""
     classes = clients[0].classes
     counts = np.stack([c.class_counts().cpu().numpy() for c in clients])
-    owner, label = counts.nonzero()
-    return LoneNode(subjects=owner * classes + label, truth=counts[owner, label] == 1, owners=owner, cells=classes)
+    place, label = counts.nonzero()
+    owner = np.array([client.number for client in clients])[place]
+    return LoneNode(subjects=owner * classes + label, truth=counts[place, label] == 1, owners=owner, cells=classes)

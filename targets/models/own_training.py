@@ -81,8 +81,8 @@ class OwnTraining:
             if "pickle" not in str(error).lower():
                 raise
             raise InputError(
-                f"fit or its model cannot be sent between processes ({quoted(error)}): use one worker, or return "
-                "something that pickle can write"
+                f"fit or its model cannot be sent between processes ({quoted(str(error))}): use one worker, or "
+                "return something that pickle can write"
             ) from error
         return found
 
@@ -105,7 +105,7 @@ class OwnTraining:
             with torch.no_grad():
                 told = self.predict(model, features.clone(), edges.clone(), nodes.clone())
         except Exception as error:  # the user's own code may fail in any way
-            raise InputError(f"predict failed: {type(error).__name__}: {quoted(error)}") from error
+            raise InputError(f"predict failed: {type(error).__name__}: {quoted(str(error))}") from error
         return _as_logits(told, len(nodes), self.classes)
 
     def _view(self, data: Data, mask: np.ndarray) -> Data:
@@ -117,6 +117,8 @@ class OwnTraining:
         else:
             data = data.clone()
         data.train_mask = own
+        if "test_mask" in data:
+            del data.test_mask
         return data
 
 
@@ -147,7 +149,7 @@ def _fitted(fit: Fit, data: Data, seed: int) -> Any:
         try:
             model = fit(data, data.train_mask.clone(), seed)
         except Exception as error:  # the user's own code may fail in any way
-            raise InputError(f"fit failed: {type(error).__name__}: {quoted(error)}") from error
+            raise InputError(f"fit failed: {type(error).__name__}: {quoted(str(error))}") from error
     if model is None:
         raise InputError("fit returned nothing: it must return the trained model")
     return model

@@ -12,7 +12,8 @@ from gaudit.attacks.attack import Attack, Scores
 from gaudit.attacks.membership.calibrated import Answers, Evidence
 from gaudit.audit.games.referee import judge
 from gaudit.audit.statistics.finding import Finding
-from gaudit.audit.statistics.metrics import ScoredSubjects, auc_finding
+from gaudit.audit.statistics.metrics import auc_finding
+from gaudit.audit.statistics.scored_subjects import ScoredSubjects
 from gaudit.graphs.checks import check_graph
 from gaudit.targets.channel import Channel
 from gaudit.targets.condensation.condensed import CondensedGraph

@@ -11,6 +11,7 @@ from torch_geometric.data import Data
 from gaudit.commands.main import main
 from gaudit.graphs.checks import check_graph
 from gaudit.graphs.files.data_file import write_graph
+from gaudit.targets.recording import read_recording
 
 NODES, WORDS = 150, 12
 SMALL = ["rounds=4", "checkpoints=[2,4]", "clients=2", "hidden=8", "self_training_rounds=3", "beta=50"]
@@ -78,5 +79,13 @@ def recorded(graph, attacked, tmp_path_factory) -> Path:
     folder = tmp_path_factory.mktemp("recorded")
     result = attacked(graph, "--workers", 1, "--save-transcripts", folder)
     assert result.exit_code == 0, result.output
-    assert sorted(p.name for p in folder.iterdir()) == ["ib-seed0.safetensors", "none-seed0.safetensors"]
-    return folder / "none-seed0.safetensors"
+    assert sorted(p.name for p in folder.iterdir()) == ["ib-seed0", "none-seed0"]
+    return folder / "none-seed0"
+
+
+@pytest.fixture(scope="session")
+def recorded_file(recorded, tmp_path_factory) -> Path:
+    """The same transcript in one file, of format 1."""
+    file = tmp_path_factory.mktemp("file") / "none-seed0.safetensors"
+    read_recording(recorded).transcript.save(file)
+    return file

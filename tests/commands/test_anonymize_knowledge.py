@@ -201,6 +201,32 @@ def test_k_neighbourhood_says_that_it_fell_back_and_what_that_costs(gaudit, tmp_
     assert "instead" not in result.output
 
 
+def test_k_neighbourhood_says_what_holds_if_added_nodes_do_not_count(gaudit, tmp_path):
+    path, out = tmp_path / "in.txt", tmp_path / "out.txt"
+    people = nx.barabasi_albert_graph(20 * K + 1, 3, seed=1)  # one node more than a multiple of k
+    path.write_text("".join(f"p{one} p{other}\n" for one, other in people.edges))
+    result = gaudit("anonymize", path, "--defense", "k-neighbourhood", "--k", K, "--seed", 0, "-o", out)
+    graph = written(out)
+    assert graph.number_of_nodes() > people.number_of_nodes()
+    old = [f"p{node}" for node in people]
+    fewest = min(sum(alike_by_neighbourhood(graph, one, other) for other in old) for one in old)
+    assert fewest < K
+    assert f"at least {fewest} times if added nodes do not count" in result.output
+
+
+@pytest.mark.parametrize("rename", [[], ["--rename"]], ids=["own ids", "renamed"])
+@pytest.mark.parametrize("defense", ["intact-edges", "partial-edges", "cluster-edges"])
+def test_the_name_of_a_dropped_type_is_not_published(gaudit, tmp_path, defense, rename):
+    path, out = source(tmp_path, "types"), tmp_path / "out.npz"
+    settings = ["--set", "sensitive=foe", *(["--k", K] if defense == "cluster-edges" else []), *rename]
+    result = gaudit("anonymize", path, "--defense", defense, *settings, "--no-utility", "-o", out)
+    assert result.exit_code == 0, result.output
+    with np.load(out) as content:
+        assert sorted(content["type_names"]) == ["friend", "kin"]
+        kinds = content["types"] if "types" in content else content["counts"][:, 2]
+        assert set(kinds) == {0, 1}
+
+
 def test_types_are_called_by_their_names(gaudit, tmp_path):
     path, out = source(tmp_path, "types"), tmp_path / "out.txt"
     result = gaudit(
@@ -208,6 +234,7 @@ def test_types_are_called_by_their_names(gaudit, tmp_path):
     )
     assert result.exit_code == 0, result.output
     assert {line.split()[2] for line in out.read_text().splitlines() if line[0] != "#"} == {"friend", "kin"}
+    assert "foe" not in out.read_text()
     refused = gaudit("anonymize", path, "--defense", "intact-edges", "--set", "sensitive=enemy", "-o", out)
     assert refused.exit_code == 2
     assert "no type of edges has this name, the types of this file are: " in refused.stderr

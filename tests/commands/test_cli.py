@@ -4,6 +4,7 @@ import json
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 
 
@@ -97,7 +98,11 @@ def test_an_attack_that_a_network_has_nothing_for_is_left_out_and_the_other_runs
     assert "Identity: which published node is this person?" in result.stdout
 
 
-def test_a_recorded_run_is_inspected_and_attacked(graph, attacked, gaudit, recorded, tmp_path):
+@pytest.mark.parametrize("defense", ["none", "unknown"])
+def test_a_recorded_run_is_inspected_and_attacked(
+    graph, attacked, gaudit, recorded, recorded_file, tmp_path, defense
+):
+    recorded = recorded if defense == "none" else recorded_file
     seen = gaudit("inspect", "--target", "fedgc", "--transcript", recorded, "--observer", "public")
     assert seen.exit_code == 0, seen.output
     assert "condensed-graph" in seen.stdout
@@ -107,8 +112,55 @@ def test_a_recorded_run_is_inspected_and_attacked(graph, attacked, gaudit, recor
     (outcome,) = json.loads(again.read_text())["outcomes"]
     assert outcome["attacks"][0]["auc"]["members"] == 40
     assert outcome["accuracy"]["estimate"] is None
-    assert outcome["defense"] == "recorded"
-    assert "In the recorded run" in result.stdout
+    assert (outcome["defense"], outcome["label"]) == (defense, defense)
+    told = {"none": "as declared and not checked: none", "unknown": "which defense was in place is not recorded"}
+    assert any(told[defense] in note for note in outcome["notes"])
+    assert ("As it was found" in result.stdout) == (defense == "unknown")
+
+
+def test_recorded_runs_end_in_a_ledger_and_a_report(graph, gaudit, recorded, tmp_path):
+    ledger, page = tmp_path / "audit.db", tmp_path / "report.json"
+    command = ("record", recorded, "--graph", graph, "--attack", "nearest", "--workers", 1, "--ledger", ledger)
+    result = gaudit(*command)
+    assert result.exit_code == 0, result.output
+    assert "as recorded" in result.stdout
+    assert gaudit("report", ledger, "-o", page).exit_code == 0
+    assert "recorded" in page.read_text()
+    (tmp_path / "gaudit.toml").write_text(
+        '[[check]]\nname = "a"\ntarget = "recorded"\nattack = "nearest"\nmetric = "auc"\nbudget = 0.99\n'
+    )
+    checked = gaudit("check", ledger, "--policy", tmp_path / "gaudit.toml")
+    assert checked.exit_code == 0, checked.output
+
+
+@pytest.mark.parametrize(
+    ("more", "match"),
+    [
+        ((), "does not match the parties of the run"),
+        (("--set", "hops=2"), "hops"),
+        (("--attack", "refinment"), "did you mean 'refinement'"),
+        (("--ledger", "holders.npy"), "reads it"),
+    ],
+)
+def test_recorded_runs_that_cannot_be_audited_are_refused_in_one_line(
+    graph, gaudit, recorded, tmp_path, monkeypatch, more, match
+):
+    monkeypatch.chdir(tmp_path)
+    np.save("holders.npy", np.zeros(150, dtype=int))
+    result = gaudit("record", recorded, "--graph", graph, "--holders", "holders.npy", "--workers", 1, *more)
+    assert result.exit_code == 2
+    assert match in result.stderr
+
+
+def test_who_is_who_in_a_published_network_is_not_recorded(gaudit, tmp_path):
+    kept = tmp_path / "kept"
+    publish = ("attack", "--target", "publish", "--dataset", "karate", "--attack", "refinement", "--workers", 1)
+    result = gaudit(*publish, "--only", "--save-transcripts", kept)
+    assert result.exit_code == 0, result.output
+    again = gaudit(*publish, "--transcript", kept / "none-seed0")
+    assert again.exit_code == 2
+    assert "does not say who is who in it" in again.stderr
+    assert "label-membership" not in again.output
 
 
 def test_a_client_is_not_asked_about_its_own_nodes(graph, attacked, tmp_path):

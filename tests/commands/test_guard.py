@@ -141,9 +141,9 @@ def test_errors_quote_little(gaudit, tmp_path):
         assert len(line) < 1600
 
 
-def test_names_in_a_transcript_are_no_markup(inspected, graph, recorded, tmp_path):
+def test_names_in_a_transcript_are_no_markup(inspected, graph, recorded_file, tmp_path):
     """A name that a terminal would read as markup is shown as it is."""
-    raw = recorded.read_bytes()
+    raw = recorded_file.read_bytes()
     size = int.from_bytes(raw[:8], "little")
     header = raw[8 : 8 + size].replace(b"condensed-graph", b"[red][/x]-graph")
     path = tmp_path / "run.safetensors"

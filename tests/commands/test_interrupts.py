@@ -4,11 +4,12 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pytest
+
+from support.waiting import wait_for
 
 WAITING = '''
 import os, time
@@ -73,7 +74,7 @@ def test_a_command_that_is_stopped_ends_in_order(
         start_new_session=True,
     )
     try:
-        in_hand = _wait_for(
+        in_hand = wait_for(
             lambda: len(list(tmp_path.glob("in_hand.*"))) == workers or process.poll() is not None, 300
         )
         assert in_hand
@@ -87,7 +88,7 @@ def test_a_command_that_is_stopped_ends_in_order(
     *ours, last = error.strip().split("\n")
     assert last == f"gaudit: {says}"
     assert [line[:28] for line in ours] == ["gaudit: this plan runs code:"] * (command == AUDIT)
-    assert _wait_for(lambda: not _alive(process.pid), 30)
+    assert wait_for(lambda: not _alive(process.pid), 30)
     assert list(temporary.iterdir()) == []
     assert not list(Path("/dev/shm").glob(f"*loky-{process.pid}-*"))
     assert not list(Path("/dev/shm").glob(f"joblib_memmapping_folder_{process.pid}_*"))
@@ -103,11 +104,4 @@ def _alive(session: int) -> list[str]:
             continue
         if int(fields[3]) == session and fields[0] != "Z":
             found.append(stat.parent.name)
-    return found
-
-
-def _wait_for(condition, seconds: float):
-    end = time.monotonic() + seconds
-    while not (found := condition()) and time.monotonic() < end:
-        time.sleep(0.1)
     return found

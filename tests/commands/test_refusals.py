@@ -123,9 +123,9 @@ def test_missing_graph_is_refused(attacked, tmp_path):
 
 @pytest.mark.parametrize("command", ["attack", "inspect"])
 @pytest.mark.parametrize("damage", ["missing", "truncated", "empty", "text", "folder"])
-def test_bad_transcript_is_refused(graph, gaudit, recorded, tmp_path, damage, command):
+def test_bad_transcript_is_refused(graph, gaudit, recorded_file, tmp_path, damage, command):
     path = tmp_path / "bad.safetensors"
-    content = {"truncated": recorded.read_bytes()[:-40], "empty": b"", "text": b"hello, world, this is text"}
+    content = {"truncated": recorded_file.read_bytes()[:-40], "empty": b"", "text": b"hello, world, this is text"}
     if damage in content:
         path.write_bytes(content[damage])
     elif damage == "folder":
@@ -147,7 +147,7 @@ def test_transcript_without_a_release_is_refused(graph, attacked, tmp_path):
     channel = Channel()
     channel.send("class-counts", "client:0", "server", -1, {"counts": torch.ones(3)})
     channel.transcript.save(tmp_path / "quiet.safetensors")
-    refused(attacked(graph, "--transcript", tmp_path / "quiet.safetensors"), "no released message")
+    refused(attacked(graph, "--transcript", tmp_path / "quiet.safetensors"), "no attack applies", "nearest")
 
 
 @pytest.mark.parametrize("source", ["run", "record"])
@@ -158,7 +158,12 @@ def test_inspecting_as_one_who_took_no_part_is_refused(graph, inspected, recorde
 
 @pytest.mark.parametrize("more", [("--defense", "ldp"), ("--set", "hops=0"), ("--timeline",), ("--seeds", 2)])
 def test_options_that_change_a_run_are_refused_for_a_recorded_one(graph, attacked, recorded, more):
-    refused(attacked(graph, "--transcript", recorded, *more), more[0], "leave it out")
+    told = ("hops",) if more[0] == "--set" else (more[0], "leave it out")
+    refused(attacked(graph, "--transcript", recorded, *more), *told)
+
+
+def test_a_recording_that_is_there_is_not_written_over(graph, attacked, recorded):
+    refused(attacked(graph, "--workers", 1, "--save-transcripts", recorded.parent), "holds a recording already")
 
 
 def test_a_graph_without_masks_has_no_truth_for_a_recorded_run(arrays, attacked, recorded, tmp_path):

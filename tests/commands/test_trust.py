@@ -5,15 +5,17 @@ import sys
 from pathlib import Path
 
 import pytest
+from joblib.externals.loky import get_reusable_executor
 
 from support.forged import forge, naming
 from support.ledgers import write_baseline, write_ledger
 
-PAYLOAD = '''
+MARK = """
 from pathlib import Path
 
 Path("imported").touch()
-
+"""
+PAYLOAD = f'''{MARK}
 from gaudit.attacks.membership.loss import Loss
 from gaudit.targets.classification.classifier import Classifier
 from gaudit.targets.defense import Defense as Nothing
@@ -30,6 +32,26 @@ class Defense(Nothing):
 class Target(Classifier):
     """A payload."""
 '''
+STARTING = '''
+import subprocess, sys
+from gaudit.targets.classification.classifier import Classifier
+
+
+class Starting(Classifier):
+    """A target that starts a script."""
+
+    name = "starting"
+
+    def run(self, *args, **named):
+        subprocess.run([sys.executable, "script.py"], check=True)
+        return super().run(*args, **named)
+'''
+PLAN = """
+datasets = ["karate"]
+seeds = 1
+target = [{{ name = "{target}", settings = {{ recipe = {{ hidden = 4, epochs = 2 }} }} }}]
+attack = [{{ name = "loss" }}]
+"""
 POLICY = '[[check]]\nname = "members"\nattack = "payload:Attack"\nmetric = "auc"\nbudget = 0.99\n'
 READING = {
     "report": ["report", "audit.db"],
@@ -126,3 +148,35 @@ def test_classes_of_ones_own_are_described_in_the_ledger_of_their_run(gaudit, po
     assert result.exit_code == 0, result.output
     assert '"payload:Attack"' in result.stdout
     assert not Path("imported").exists()
+
+
+@pytest.fixture
+def no_workers():
+    """Those that other tests have left would be used again."""
+    get_reusable_executor(reuse=True).shutdown(wait=True, kill_workers=True)
+
+
+@pytest.mark.usefixtures("no_workers")
+def test_workers_import_nothing_from_the_current_folder(gaudit, tmp_path, monkeypatch):
+    """They start as ``python -m joblib...``, which would take a file of that name from there."""
+    monkeypatch.chdir(tmp_path)
+    Path("joblib.py").write_text(MARK)
+    Path("plan.toml").write_text(PLAN.format(target="classifier"))
+    result = gaudit("audit", "plan.toml", "--ledger", "audit.db", "--workers", 2)
+    assert result.exit_code in (0, 4), result.output
+    assert not Path("imported").exists()
+
+
+@pytest.mark.usefixtures("no_workers")
+def test_workers_import_what_a_plan_names_and_pass_nothing_on(gaudit, tmp_path, monkeypatch):
+    """Scripts that a target of one's own starts are free to import what stands beside them."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    Path("starting.py").write_text(STARTING)
+    Path("script.py").write_text("import beside\n")
+    Path("beside.py").write_text(MARK)
+    Path("plan.toml").write_text(PLAN.format(target="starting:Starting"))
+    result = gaudit("audit", "plan.toml", "--ledger", "audit.db", "--workers", 2)
+    sys.modules.pop("starting", None)
+    assert result.exit_code in (0, 4), result.output
+    assert Path("imported").exists()

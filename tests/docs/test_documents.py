@@ -61,7 +61,7 @@ def is_there(dotted: str) -> bool:
     parts = dotted.strip(".").split(".")
     if f"gaudit.{parts[0]}" in PROJECT["project"]["entry-points"] and len(parts) == 1:
         return True
-    for end in range(len(parts), 0, -1):
+    for end in range(len(parts), -1, -1):  # at last the public names of the package itself
         module = ".".join(("gaudit", *parts[:end]))
         try:
             if find_spec(module) is None:

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from gaudit.audit.statistics.metrics import ScoredSubjects
+from gaudit.audit.statistics.scored_subjects import ScoredSubjects
 from gaudit.errors import InputError
 from gaudit.graphs.datasets.loading import load_dataset
 from gaudit.registry import find

@@ -197,6 +197,16 @@ def test_defenses_are_compared_by_what_is_shown(audit):
     assert "ldp, epsilon 10 leaves" in help_for(place, Scale())[0]
 
 
+@pytest.mark.parametrize("seeds", [1, 3])
+def test_what_the_interval_of_a_cost_rests_on_is_said(seeds):
+    """A defense that only costs is listed by its cost, not as proven to cost something by a few repetitions."""
+    made = audits.simulated({("none", None): (1.0, 0.9), ("ldp", 1.0): (1.0, 0.6)}, seeds=seeds)
+    said = " ".join(compared(made.sections[0], identities(made.sections[0])[0]))
+    assert ("The interval of a cost takes seeds to differ normally: 3 seeds miss" in said) == (seeds == 3)
+    assert ("at a cost in these repetitions: ldp" in said) == (seeds == 3)
+    assert "shown to cost" not in said
+
+
 def test_a_defense_that_does_nothing_is_not_recommended():
     useless = audits.simulated({("none", None): (1.0, 0.8), ("ldp", 1.0): (1.0, 0.8)})
     section = useless.sections[0]

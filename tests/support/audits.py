@@ -13,7 +13,7 @@ from gaudit.audit.results.assemble import assemble
 from gaudit.audit.results.audit_result import Audit
 from gaudit.audit.running.ledger import Content
 from gaudit.audit.running.trial import Attacked, TrialResult
-from gaudit.audit.statistics.metrics import ScoredSubjects
+from gaudit.audit.statistics.scored_subjects import ScoredSubjects
 from gaudit.audit.statistics.severity import Scale
 from gaudit.targets.target import Utility
 

@@ -25,8 +25,10 @@ from gaudit.audit.planning.resolve import merged
 from gaudit.audit.planning.trial_plan import AttackPlan, TrialPlan
 from gaudit.audit.results.assemble import PLANTED_AUC
 from gaudit.audit.running.trial import TrialResult, attacks_on
-from gaudit.audit.statistics.metrics import ScoredSubjects, auc, auc_finding
+from gaudit.audit.statistics.metrics import auc, auc_finding
+from gaudit.audit.statistics.scored_subjects import ScoredSubjects
 from gaudit.graphs.datasets.loading import load_dataset
+from gaudit.graphs.files.network_file import write_network
 from gaudit.graphs.network import Network
 from gaudit.graphs.pyg import data_of
 from gaudit.mechanisms.guarantee import Guarantee
@@ -35,6 +37,7 @@ from gaudit.registry import find, registered
 from gaudit.targets.channel import Channel
 from gaudit.targets.controls.control import PlantedLeak
 from gaudit.targets.defense import Defense
+from gaudit.targets.external.service import KeptAnswers
 from gaudit.targets.game import Game
 from gaudit.targets.games.identities import Identity
 from gaudit.targets.messages import GRADIENT_KIND, KINDS
@@ -476,7 +479,7 @@ def _place(defenses: list[str]) -> str:
     made = [_quick(defense) for defense in defenses]
     for name in ours("targets"):
         kind: type[Target] = find("targets", name)
-        if issubclass(kind, PlantedLeak) or kind.runs_elsewhere:
+        if issubclass(kind, PlantedLeak) or name in BRINGS:
             continue
         target = kind(**cheap(kind.Settings))
         if all(target.why_not(defense) is None for defense in made):
@@ -491,15 +494,60 @@ def _quick(defense: str) -> Defense:
 
 
 @cache
-def _of_a_record() -> dict[str, Any]:
-    """Settings of a target that runs elsewhere: the record of a classifier on the dataset's own masks."""
+def _brought(target: str) -> dict[str, Any]:
+    """Settings of a target that audits what a user brings: functions, or files made here."""
+    folder = Path(tempfile.mkdtemp())
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return BRINGS[target](folder)
+
+
+def _record(folder: Path) -> dict[str, Any]:
+    """Of a classifier on the dataset's own masks."""
     kind = find("targets", "classifier")
-    settings = kind(**{**cheap(kind.Settings), "split": "dataset"}).settings.model_dump(mode="json")
+    settings = {**cheap(kind.Settings), "split": "dataset"}
     run = kind(**settings)(sixty_nodes(), _quick("none"), np.random.SeedSequence(SEED), lambda message: True)
-    file = Path(tempfile.mkdtemp()) / "run.safetensors"
-    run.transcript.save(file)
-    atexit.register(shutil.rmtree, file.parent, ignore_errors=True)
-    return {"transcript": str(file), "of": "classifier", "settings": settings}
+    run.transcript.save(folder / "run.safetensors")
+    return {"transcripts": (str(folder / "run.safetensors"),)}
+
+
+def _functions(folder: Path) -> dict[str, Any]:
+    return {"fit": "support.own_models:train", "predict": "support.own_models:ask"}
+
+
+def _scores(folder: Path) -> dict[str, Any]:
+    rows = [f"{i},{i % 2},{i / 7}" for i in range(40)]
+    (folder / "scores.csv").write_text("\n".join(["id,member,score", *rows]))
+    return {"file": str(folder / "scores.csv")}
+
+
+def _released(folder: Path) -> dict[str, Any]:
+    np.savez(folder / "release.npz", x=sixty_nodes().x[:6].numpy())
+    return {"file": str(folder / "release.npz")}
+
+
+def _published(folder: Path) -> dict[str, Any]:
+    write_network(typed(NODES, SEED, kinds=2, share=0.06), folder / "after.npz")
+    return {"after": str(folder / "after.npz"), "measures": CHEAP["measures"]}
+
+
+def _service(folder: Path) -> dict[str, Any]:
+    """One whose answers are there already: nobody is asked."""
+    data, url = sixty_nodes(), "http://127.0.0.1:1/"
+    row = np.full(int(data.y.max()) + 1, 1 / (int(data.y.max()) + 1))
+    answers = KeptAnswers(folder, url, data)
+    answers.save({query: dict.fromkeys(range(len(data.y)), row) for query in ("full", "0-hop")})
+    return {"url": url, "budget": 2 * len(data.y), "answers": str(folder)}
+
+
+BRINGS: dict[str, Callable[[Path], dict[str, Any]]] = {
+    "recorded": _record,
+    "own": _functions,
+    "scores": _scores,
+    "released": _released,
+    "published": _published,
+    "service": _service,
+}
+"""How a user would set targets that bring something of the user's; nothing else is set by default."""
 
 
 @cache
@@ -509,10 +557,9 @@ def ran(target: str, defense: str = "none") -> Run:
     if kind.dataset is not None:
         data, made = load_dataset(kind.dataset), kind()
     else:
-        data = data_of(typed(NODES, SEED, kinds=2, share=0.06)) if kind.plain else sixty_nodes()
-        made = (
-            kind(**_of_a_record(), **cheap(kind.Settings)) if kind.runs_elsewhere else kind(**cheap(kind.Settings))
-        )
+        made = kind(**_brought(target)) if target in BRINGS else kind(**cheap(kind.Settings))
+        plain = data_of(typed(NODES, SEED, kinds=2, share=0.06)) if kind.plain else sixty_nodes()
+        data = made.own_graph() if kind.brings_graph else plain
     return made(data, _quick(defense), np.random.SeedSequence(SEED), lambda message: True)
 
 

@@ -161,7 +161,7 @@ def test_what_cannot_be_checked_is_refused():
 SCORES = {
     "NaN": (math.nan, "as NaN"),
     "nothing": (None, "as None"),
-    "text": ("high", "as a str"),
+    "text": ("high", "of type str"),
     "several": (np.zeros(100), "100 numbers"),
     "none of them": ([], "0 numbers"),
 }

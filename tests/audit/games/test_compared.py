@@ -6,7 +6,8 @@ import torch
 from torch_geometric.data import Data
 
 from gaudit.audit.games.compared import compared, finer, followed
-from gaudit.audit.statistics.metrics import ScoredSubjects, auc_finding
+from gaudit.audit.statistics.metrics import auc_finding
+from gaudit.audit.statistics.scored_subjects import ScoredSubjects
 from gaudit.targets.games.membership import LabelMembership
 
 PEOPLE = 1200

@@ -17,7 +17,7 @@ from gaudit.audit.results.outcome import AttackOutcome, DefenseOutcome
 from gaudit.audit.running.ledger import Content
 from gaudit.audit.running.trial import TrialResult
 from gaudit.audit.statistics.finding import Finding
-from gaudit.audit.statistics.metrics import ScoredSubjects
+from gaudit.audit.statistics.scored_subjects import ScoredSubjects
 from gaudit.audit.statistics.severity import Level
 from support import audits
 

@@ -16,7 +16,7 @@ from gaudit.audit.results.outcomes import attack_outcome
 from gaudit.audit.results.verdict import verdict
 from gaudit.audit.running.trial import Attacked
 from gaudit.audit.statistics.finding import Finding
-from gaudit.audit.statistics.metrics import ScoredSubjects
+from gaudit.audit.statistics.scored_subjects import ScoredSubjects
 from gaudit.audit.statistics.severity import Level, Scale
 from gaudit.audit.statistics.top_ranks import TOP_LEVEL, beyond_at_top, top_ranks
 from gaudit.errors import InputError

@@ -6,8 +6,10 @@ import signal
 import sqlite3
 import subprocess
 import sys
+import tempfile
 import threading
 from collections.abc import Iterator
+from multiprocessing import current_process
 from pathlib import Path
 
 import pytest
@@ -17,9 +19,10 @@ from gaudit.audit.planning.grid import laid_out
 from gaudit.audit.planning.plan import Plan
 from gaudit.audit.results.assemble import read_audit
 from gaudit.audit.running.ledger import Ledger
-from gaudit.audit.running.runner import run_audit
+from gaudit.audit.running.runner import LONGEST_ADDRESS, _events, run_audit
 from gaudit.errors import InputError
 from support.places import SUPPORT
+from support.waiting import wait_for
 
 SMALL = {
     "name": "small",
@@ -250,12 +253,12 @@ def test_on_a_ray_cluster_of_which_one_node_dies(undisturbed, tmp_path):
         pytest.skip(f"Ray did not start here: {str(error).splitlines()[0]}")
     ray.init(address=cluster.address, logging_level="ERROR", log_to_driver=False)
     try:
-        assert _wait_for(lambda: ray.cluster_resources().get("CPU") == 2, 30)
+        assert wait_for(lambda: ray.cluster_resources().get("CPU") == 2, 30)
         killer = threading.Timer(0.3, cluster.remove_node, (node,), {"allow_graceful": False})
         noted = run(tmp_path / "audit.db", then=killer.start, workers=2, executor="ray")
         killer.join()
         assert len(noted) == TRIALS
-        assert _wait_for(lambda: sum(n["Alive"] for n in ray.nodes()) == 1, 30)
+        assert wait_for(lambda: sum(n["Alive"] for n in ray.nodes()) == 1, 30)
     finally:
         ray.shutdown()
         cluster.shutdown()
@@ -270,12 +273,25 @@ def test_workers_end_with_the_process_that_started_them(own, tmp_path):
     options = ["audit", str(plan), "--ledger", str(tmp_path / "a.db"), "--workers", "2"]
     process = subprocess.Popen([*start, *options], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     try:
-        workers = _wait_for(lambda: _computing(process.pid), 300)
+        workers = wait_for(lambda: _computing(process.pid), 300)
         assert workers
     finally:
         process.send_signal(signal.SIGKILL)
         process.wait()
-    assert _wait_for(lambda: not any(map(_alive, workers)), 30)
+    assert wait_for(lambda: not any(map(_alive, workers)), 30)
+
+
+def test_workers_report_from_where_temporary_files_have_long_names(tmp_path, monkeypatch):
+    """The path of a socket in such a folder is longer than systems take."""
+    folder = tmp_path / ("x" * LONGEST_ADDRESS)
+    folder.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(folder))
+    monkeypatch.delitem(current_process()._config, "tempdir", raising=False)
+    reported = []
+    with _events(lambda *event: reported.append(event)) as events:
+        events("a trial", "a stage", 1, 2)
+        assert wait_for(lambda: reported, 30)
+    assert reported == [("a trial", "a stage", 1, 2)]
 
 
 def _alive(pid: int) -> bool:
@@ -297,18 +313,6 @@ def _computing(parent: int) -> list[int]:
         if int(fields[1]) == parent and int(fields[11]) > os.sysconf("SC_CLK_TCK") / 2:
             found.append(int(stat.parent.name))
     return found if len(found) >= 2 else []
-
-
-def _wait_for(condition, seconds: float):
-    import time
-
-    end = time.monotonic() + seconds
-    while time.monotonic() < end:
-        found = condition()
-        if found:
-            return found
-        time.sleep(0.2)
-    return condition()
 
 
 def _toml(content: dict) -> str:

@@ -14,7 +14,7 @@ from gaudit.audit.planning.plan import Plan
 from gaudit.audit.planning.trial_plan import AttackPlan, TrialPlan
 from gaudit.audit.running.serialization import HEADER, _digest, dumps, dumps_plan, loads, loads_plan
 from gaudit.audit.running.trial import Attacked, TrialResult, run_trial
-from gaudit.audit.statistics.metrics import ScoredSubjects
+from gaudit.audit.statistics.scored_subjects import ScoredSubjects
 from gaudit.errors import InputError, visible
 from gaudit.targets.target import Utility
 from gaudit.targets.transcript import Exposure

@@ -5,13 +5,13 @@ import pytest
 from sklearn.metrics import average_precision_score
 
 from gaudit.audit.statistics.metrics import (
-    ScoredSubjects,
     auc_finding,
     average_precision_finding,
     precision_at_members,
     precision_finding,
 )
 from gaudit.audit.statistics.rates import tpr_at_fpr_finding
+from gaudit.audit.statistics.scored_subjects import ScoredSubjects
 
 LEVEL = 0.95
 

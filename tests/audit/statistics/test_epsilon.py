@@ -16,7 +16,7 @@ from gaudit.audit.statistics.epsilon import (
     one_run_epsilon,
     one_run_p_value,
 )
-from gaudit.audit.statistics.metrics import ScoredSubjects
+from gaudit.audit.statistics.scored_subjects import ScoredSubjects
 
 
 def at_most(simulations, rate=0.05):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from gaudit.audit.statistics.identity_metrics import CROWDS, identity_findings
-from gaudit.audit.statistics.metrics import ScoredSubjects
+from gaudit.audit.statistics.scored_subjects import ScoredSubjects
 
 
 def judged(own: list[float], others: int = 5) -> ScoredSubjects:

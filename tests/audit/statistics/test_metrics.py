@@ -14,7 +14,6 @@ from sklearn.metrics import average_precision_score, roc_auc_score
 
 from gaudit.audit.statistics.finding import Finding
 from gaudit.audit.statistics.metrics import (
-    ScoredSubjects,
     accuracy_finding,
     auc,
     auc_difference,
@@ -23,6 +22,7 @@ from gaudit.audit.statistics.metrics import (
     average_precision_finding,
     mean_difference,
 )
+from gaudit.audit.statistics.scored_subjects import ScoredSubjects
 
 
 def world(
@@ -479,3 +479,62 @@ def test_an_interval_of_nearly_tied_scores_holds_chance():
         found = auc_finding([ScoredSubjects(np.arange(1000), score, truth)])
         broken += not found.low <= 0.5 <= found.high
     assert broken <= 20  # 10 are expected; more than 20 with probability 0.1 %
+
+
+# --- ends that a few subjects carry
+
+
+def misses(find, make, truth=None, worlds=400):
+    """How many lower ends lie above the truth, and how many upper ends below it; the truth may be the mean."""
+    found = [find(make()) for _ in range(worlds)]
+    middle = np.mean([f.estimate for f in found]) if truth is None else truth
+    return sum(f.low > middle for f in found), sum(f.high < middle for f in found)
+
+
+def many(worlds=400, end=0.025):
+    """More misses than one end has but once in a thousand times."""
+    return binom.isf(0.001, worlds, end)
+
+
+@pytest.mark.parametrize(("members", "shift"), [(50, 3.0), (20, 2.5)])
+def test_a_nearly_perfect_auc_is_not_surer_than_its_few_errors(members, shift):
+    rng = np.random.default_rng(31)
+    low, high = misses(auc_finding, lambda: world(rng, members=members, others=2000, shift=shift), true_auc(shift))
+    assert max(low, high) <= many()
+
+
+def test_with_many_errors_the_interval_of_an_auc_is_symmetric_on_the_logit_scale():
+    """What few carriers add is gone where they are many."""
+    found = auc_finding(world(np.random.default_rng(32), members=600, others=2000))
+    middle, low, high = (np.log(x / (1 - x)) for x in (found.estimate, found.low, found.high))
+    assert (middle - low) / (high - middle) == pytest.approx(1, abs=0.001)
+
+
+@pytest.mark.parametrize(("members", "others"), [(20, 200), (50, 2000)])
+def test_average_precision_allows_for_members_at_the_top_that_the_sample_lacks(members, others):
+    rng = np.random.default_rng(33)
+    assert (
+        misses(average_precision_finding, lambda: world(rng, members=members, others=others, shift=0))[1] <= many()
+    )
+
+
+def test_average_precision_counts_clusters_at_the_top():
+    """Five communities that are members as wholes: which of them lies at the top is one throw of five."""
+    rng, groups, size = np.random.default_rng(34), 5, 100
+
+    def drawn():
+        cluster = np.repeat(np.arange(2 * groups), size)
+        score = 0.55 * rng.normal(size=2 * groups)[cluster] + 0.84 * rng.normal(size=len(cluster))
+        return [ScoredSubjects(np.arange(len(cluster)), score, cluster < groups, clusters=cluster)]
+
+    assert misses(average_precision_finding, drawn)[1] <= many()
+
+
+def test_a_mean_over_seeds_says_what_so_few_seeds_may_have_missed():
+    found = mean_difference([0.01] * 2 + [0.02], [0.0] * 3)
+    assert found.validity == "indicative"
+    assert f"3 seeds miss one in 10 that is far off in {100 * 0.9**3:.0f} % of cases, 29 in 5 %" in found.note
+    enough = mean_difference([0.01, 0.02] * 20, [0.0] * 40)
+    assert enough.validity == "indicative"
+    assert "40 seeds miss one in 10" in enough.note
+    assert enough.note.endswith("of cases")

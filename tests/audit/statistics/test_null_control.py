@@ -5,8 +5,9 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from gaudit.audit.statistics.metrics import ScoredSubjects, auc
+from gaudit.audit.statistics.metrics import auc
 from gaudit.audit.statistics.null_control import CANNOT_TELL, _under_permutation, null_finding
+from gaudit.audit.statistics.scored_subjects import ScoredSubjects
 
 
 def run_of(rng, members: int, others: int, leak: float = 0.0, kind: type[ScoredSubjects] = ScoredSubjects):

@@ -17,8 +17,8 @@ from gaudit.audit.statistics.balanced_accuracy import (
     crossed_thresholds,
     halves,
 )
-from gaudit.audit.statistics.metrics import ScoredSubjects
 from gaudit.audit.statistics.rates import roc, tpr_at_fpr, tpr_at_fpr_finding
+from gaudit.audit.statistics.scored_subjects import ScoredSubjects
 
 
 def world(rng, *, runs=1, members=140, others=1000, shift=1.0, drift=0.0, wander=0.0, subjects="same"):

@@ -10,8 +10,9 @@ import pytest
 from scipy.stats import norm
 from sklearn.metrics import roc_auc_score
 
-from gaudit.audit.statistics.metrics import ScoredSubjects, auc_difference, auc_finding, auc_of_run
+from gaudit.audit.statistics.metrics import auc_difference, auc_finding, auc_of_run
 from gaudit.audit.statistics.rates import tpr_at_fpr_finding
+from gaudit.audit.statistics.scored_subjects import ScoredSubjects
 
 SIZES = (64, 77, 120, 180, 200, 359)
 """Non-members of each class; members are twenty of each, as in the splits of citation graphs."""

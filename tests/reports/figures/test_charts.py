@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from gaudit.audit.results.audit_result import Point
 from gaudit.audit.statistics.finding import Finding
-from gaudit.audit.statistics.metrics import ScoredSubjects
 from gaudit.audit.statistics.rates import roc
+from gaudit.audit.statistics.scored_subjects import ScoredSubjects
 from gaudit.reports.figures.curve_chart import curve_chart
 from gaudit.reports.figures.interval_chart import interval_chart
 from gaudit.reports.figures.marks import SHAPES, Mark, marks

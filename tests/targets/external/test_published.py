@@ -237,6 +237,15 @@ def test_types_are_told_apart_by_their_names(tmp_path):
     assert np.array_equal(found.published.types, found.network.types)
 
 
+def test_types_under_other_names_are_refused(tmp_path):
+    before = typed(NODES, 0, kinds=2, share=0.1)
+    write_network(before, tmp_path / "after.csv", type_names=["friend", "boss"])
+    with pytest.raises(InputError, match=r"types of edges have other names \(friend, boss\) than in the original"):
+        Published(after=str(tmp_path / "after.csv"))(
+            data_of(before), find("defenses", "none")(), np.random.SeedSequence(0), lambda message: True
+        )
+
+
 def test_another_content_of_the_file_is_another_trial(tmp_path):
     before = uneven_network(NODES, 150, 0)
     source, after, same = anonymised(tmp_path, before, "random-switch", switches=5)

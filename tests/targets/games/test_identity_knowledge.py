@@ -11,8 +11,8 @@ from gaudit.audit.games.knowledge_cache import KnowledgeCache
 from gaudit.audit.games.referee import judge
 from gaudit.audit.planning.trial_plan import AttackPlan, TrialPlan
 from gaudit.audit.running.trial import run_trial
-from gaudit.audit.statistics.metrics import counts_of
 from gaudit.audit.statistics.rates import tpr_at_fpr_finding
+from gaudit.audit.statistics.scored_subjects import counts_of
 from gaudit.audit.statistics.vulnerability import vulnerabilities
 from gaudit.graphs.datasets.loading import load_dataset
 from gaudit.graphs.pyg import network_of_data

@@ -1,0 +1,112 @@
+"""A condensed graph from a file, in the layouts that people publish."""
+
+import numpy as np
+import pytest
+import torch
+from safetensors.torch import save_file
+
+from gaudit import InputError, find
+from gaudit.targets.external.released import Released
+from gaudit.targets.external.released_file import read_released
+from support.bomb import Bomb
+from support.sixty_nodes import sixty_nodes
+
+SEED = np.random.SeedSequence(0)
+X = torch.randn(4, 5, generator=torch.Generator().manual_seed(0))
+Y = torch.tensor([0, 1, 2, 0])
+A = torch.tensor([[0.0, 1, 0, 0], [1, 0, 0.5, 0], [0, 0.5, 0, 0], [0, 0, 0, 0]])
+
+
+def run_of(target):
+    return target(sixty_nodes(), find("defenses", "none")(), SEED, lambda m: True)
+
+
+def layouts(folder):
+    """The same graph in many layouts."""
+    edges = A.nonzero().t()
+    np.savez(folder / "arrays.npz", x=X.numpy(), y=Y.numpy(), adjacency=A.numpy())
+    np.savez(
+        folder / "edges.npz",
+        features=X.numpy(),
+        labels=Y.numpy(),
+        edge_index=edges.numpy(),
+        edge_weight=A[tuple(edges)].numpy(),
+    )
+    torch.save({"feat_syn": X, "labels_syn": Y, "adj_syn": A}, folder / "dictionary.pt")
+    torch.save([X, A, Y], folder / "list.pt")
+    torch.save({"x": X, "y": torch.eye(3)[Y], "adj": A.to_sparse()}, folder / "sparse_one_hot.pth")
+    save_file({"x": X, "label": Y, "adjacency": A}, folder / "tensors.safetensors")
+    return sorted(folder.iterdir())
+
+
+def test_all_layouts_are_the_same_graph(tmp_path):
+    for file in layouts(tmp_path):
+        parts = read_released(str(file))
+        assert set(parts) == {"x", "y", "adjacency"}, file
+        for name, expected in (("x", X), ("y", Y), ("adjacency", A)):
+            assert torch.equal(parts[name], expected), (file, name)
+
+
+def test_parts_may_lie_in_files_of_their_own(tmp_path):
+    for name, part in (("feat", X), ("labels", Y), ("adj", A)):
+        torch.save(part, tmp_path / f"{name}.pt")
+    own = {"labels": str(tmp_path / "labels.pt"), "adjacency": str(tmp_path / "adj.pt")}
+    run = run_of(Released(file=str(tmp_path / "feat.pt"), **own))
+    told = run.transcript.seen_by("public").last("condensed-graph").tensors
+    assert torch.equal(told["x"], X)
+    assert torch.equal(told["y"], Y)
+    assert torch.equal(told["adjacency"], A)
+
+
+def test_what_is_not_there_is_not_made_up(tmp_path):
+    np.savez(tmp_path / "rows.npz", x=X.numpy())
+    run = run_of(Released(file=str(tmp_path / "rows.npz")))
+    assert set(run.transcript.seen_by("public").last("condensed-graph").tensors) == {"x"}
+    assert "the release has no labels and no edges" in run.notes
+    assert run.recipe is None
+
+
+def test_no_edges_is_said_by_the_user_alone(tmp_path):
+    np.savez(tmp_path / "rows.npz", x=X.numpy(), y=Y.numpy())
+    run = run_of(Released(file=str(tmp_path / "rows.npz"), no_edges=True))
+    assert not run.transcript.seen_by("public").last("condensed-graph").tensors["adjacency"].any()
+    np.savez(tmp_path / "all.npz", x=X.numpy(), adjacency=A.numpy())
+    with pytest.raises(InputError, match="no_edges is set, and the release has edges"):
+        run_of(Released(file=str(tmp_path / "all.npz"), no_edges=True))
+
+
+def test_a_pickled_object_runs_nothing(tmp_path):
+    torch.save({"x": X, "more": Bomb()}, tmp_path / "bomb.pt")
+    with pytest.raises(InputError, match="holds more than tensors, or is damaged"):
+        read_released(str(tmp_path / "bomb.pt"))
+
+
+@pytest.mark.parametrize(
+    ("parts", "says"),
+    [
+        ({"z": X}, "no part of a condensed graph: expected features as 'x', found"),
+        ({"y": Y}, "holds no features"),
+        ({"x": X, "feat": X}, "holds 'x' twice"),
+        ({"x": X[0]}, "features must be a matrix"),
+        ({"x": X * float("nan")}, "not finite"),
+        ({"x": X[:, :3]}, "the released graph has 3 features, the original has 5"),
+        ({"x": X, "y": Y[:2]}, r"'y' is \[2\]: expected \[4\]"),
+        ({"x": X, "y": Y + 0.5}, "labels must be whole numbers"),
+        ({"x": X, "adjacency": A[:2]}, r"'adjacency' is \[2, 4\]: expected \[4, 4\]"),
+        ({"x": X, "edge_index": torch.tensor([[0], [9]])}, "edges name rows outside of 0 to 3"),
+    ],
+)
+def test_parts_that_do_not_fit_are_refused_in_one_line(tmp_path, parts, says):
+    torch.save(parts, tmp_path / "release.pt")
+    with pytest.raises(InputError, match=says) as error:
+        run_of(Released(file=str(tmp_path / "release.pt")))
+    assert "\n" not in str(error.value)
+
+
+def test_a_file_that_is_none_is_refused(tmp_path):
+    (tmp_path / "noise.pt").write_bytes(b"nothing" * 9)
+    (tmp_path / "noise.npz").write_bytes(b"nothing" * 9)
+    (tmp_path / "noise.safetensors").write_bytes(b"nothing" * 9)
+    for name in ("noise.pt", "noise.npz", "noise.safetensors", "none.npz", "graph.json"):
+        with pytest.raises(InputError):
+            read_released(str(tmp_path / name))

@@ -10,7 +10,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:  # for editors and type checkers; while running, `__getattr__` does it
-    from .api.audits import audit, recorded, release, score
+    from .api.audits import audit, published, recorded, release, score
     from .api.result import Result
     from .attacks.attack import Attack, Scores
     from .audit.checks.check_files import check_files
@@ -105,6 +105,7 @@ __all__ = [
     "load_dataset",
     "names",
     "no_progress",
+    "published",
     "read_audit",
     "read_graph",
     "read_network",
@@ -177,6 +178,7 @@ _PLACES = {
     "load_dataset": "graphs.datasets.loading",
     "names": "targets.external.weight_names",
     "no_progress": "targets.target",
+    "published": "api.audits",
     "read_audit": "audit.results.assemble",
     "read_graph": "graphs.files.data_file",
     "read_network": "graphs.files.network_file",

@@ -10,13 +10,15 @@ import torch
 from torch_geometric.data import Data
 
 from ..audit.planning.grid import laid_out
-from ..audit.planning.plan import Plan
+from ..audit.planning.plan import Plan, is_file
 from ..audit.planning.resolve import graph_of
 from ..audit.results.assemble import assemble
 from ..audit.running.ledger import Ledger
 from ..audit.running.runner import run_audit
 from ..errors import InputError
 from ..graphs.checks import check_content
+from ..graphs.files.network_file import write_network
+from ..graphs.network import Network
 from ..registry import find, registered
 from ..reports.console.progress import staged
 from ..targets.external.own_functions import name_of
@@ -31,6 +33,7 @@ ASKED_AS = {name: neighbours for neighbours, name in QUERY_NAMES.items()}
 WITH_TRAINING, WITHOUT = ("lira", "rmia", "loss"), ("loss",)
 """Attacks that ``attacks="auto"`` means, where it is known how the model was trained, and where it is not."""
 ON_RELEASES = ("nearest", "mia")
+ON_NETWORKS = ("refinement", "hub-fingerprint", "seedless-matching")
 
 
 def audit(
@@ -41,6 +44,8 @@ def audit(
     fit: "Fit | None" = None,
     predict: "Predict | None" = None,
     answers: Any = None,
+    url: str | None = None,
+    budget: int | None = None,
     recipe: Mapping[str, Any] | None = None,
     game: str = "label-membership",
     queries: Sequence[str] | None = None,
@@ -55,9 +60,11 @@ def audit(
 ) -> Result:
     """Audits a node classifier of your own: does what it answers tell whom it was trained on?
 
-    One of three ways in. With ``fit`` and ``predict`` gaudit trains the model on the members, and its attackers
+    One of four ways in. With ``fit`` and ``predict`` gaudit trains the model on the members, and its attackers
     train shadow models by the same functions, which is the strongest attack. With ``answers`` and a ``recipe``
     shadow models are trained as the recipe says. With ``answers`` alone only attacks without shadow models run.
+    With ``url`` and ``budget`` a service is asked, to which the graph is sent; its answers are kept, and nobody is
+    asked for them again.
 
     Args:
         data: the private graph: ``x`` [n, d], ``y`` [n], ``edge_index`` [2, e], and whatever else ``fit`` reads.
@@ -68,6 +75,8 @@ def audit(
             in the game node presence the graph has these nodes alone.
         predict: ``predict(model, x, edge_index, nodes) -> logits`` [s, C].
         answers: posteriors [n, C] of a model that was trained before, or several by query.
+        url: where a service answers with posteriors, by HTTP and JSON.
+        budget: how many answers it may be asked for, one of one node in one query.
         recipe: how that model was trained (`TrainingConfig`), if you know.
         game: ``label-membership`` (was this label trained on?) or ``node-presence`` (was this node there at all?).
         queries: how the model is asked: ``full`` (all edges), ``0-hop`` (none), ``apart``.
@@ -89,7 +98,17 @@ def audit(
     """
     graph = own_graph(data, members, non_members)
     settings: dict[str, Any] = {"game": game}
-    if answers is not None:
+    if url is not None:
+        if answers is not None or fit is not None or predict is not None:
+            raise InputError("url and answers or functions are two ways in: give one")
+        if budget is None:
+            raise InputError("url needs a budget: how many answers the service may be asked for")
+        asked = ("full", "0-hop") if queries is None else tuple(queries)
+        settings |= {"url": url, "budget": budget, "queries": asked}
+        settings |= {} if recipe is None else {"recipe": _plain(recipe)}
+        if seeds != 1:
+            raise InputError(f"seeds = {seeds}: a service is one model: give 1")
+    elif answers is not None:
         settings["answers"] = _attached(graph, answers, queries)
         asked = tuple(settings["answers"])
         settings |= {} if recipe is None else {"recipe": _plain(recipe)}
@@ -115,7 +134,8 @@ def audit(
         }
         for name in _names(wanted)
     ]
-    return _run("own", settings, planned, seeds, seed, {OWN_GRAPH: graph}, workers, ledger, progress)
+    target = "own" if url is None else "service"
+    return _run(target, settings, planned, seeds, seed, {OWN_GRAPH: graph}, workers, ledger, progress)
 
 
 def score(
@@ -213,6 +233,53 @@ def release(
         }
         planned = [{"name": each} for each in _names(ON_RELEASES if attacks == "auto" else attacks)]
         return _run("released", settings, planned, 1, seed, {name: graph}, None, ledger, progress)
+
+
+def published(
+    after: Any,
+    *,
+    original: Any,
+    same: str | Path | Mapping[str, str] | None = None,
+    sensitive: int | None = None,
+    attacks: str | Sequence[str] = "auto",
+    settings: Mapping[str, Mapping[str, Any]] | None = None,
+    seed: int = 0,
+    ledger: str | Path | None = None,
+    progress: bool = True,
+) -> Result:
+    """Audits a network that any tool anonymised: can persons be found in it, and are their links still there?
+
+    Args:
+        after: the published network, a file (edge list, ``.npz``, ``.graphml``) or a networkx graph.
+        original: the network before: a file, a dataset's name, or a networkx graph.
+        same: who is who: a table with the columns ``original`` and ``published``, or a dictionary from names in the
+            original to names in the published network. Without it nodes must have kept their names.
+        sensitive: type of edge that is secret; all edges by default.
+        attacks: names, or ``auto``.
+        settings: of attacks, by their names.
+        seed: root of all randomness.
+        ledger: file to keep it in.
+        progress: show how far it is.
+
+    Raises:
+        InputError: something does not fit, in one line.
+
+    Example:
+        >>> gaudit.published("after.txt", original="before.txt", same="map.csv").auc    # doctest: +SKIP
+    """
+    with TemporaryDirectory(prefix="gaudit-") as folder:
+        before = _network_file(original, Path(folder), "original")
+        target = {
+            "after": _network_file(after, Path(folder), "published"),
+            "same": _map_file(same, Path(folder)) if isinstance(same, Mapping) else _as_text(same),
+            "sensitive": sensitive,
+        }
+        graph = graph_of(before, is_file(before), plain=True)
+        planned = [
+            {"name": name, "settings": dict((settings or {}).get(name, {}))}
+            for name in _names(ON_NETWORKS if attacks == "auto" else attacks)
+        ]
+        return _run("published", target, planned, 1, seed, {before: graph}, None, ledger, progress)
 
 
 def recorded(
@@ -372,6 +439,37 @@ def _table_file(table: Any, folder: Path) -> Path:
     except (TypeError, ValueError) as error:
         raise InputError(f"the table is neither a file nor columns of one length: {error}") from error
     return place
+
+
+def _as_text(place: str | Path | None) -> str | None:
+    return None if place is None else str(place)
+
+
+def _network_file(given: Any, folder: Path, name: str) -> str:
+    """The file of a network, or a dataset's name; a networkx graph is written to a file first."""
+    if isinstance(given, str | Path):
+        return str(given)
+    if not (hasattr(given, "edges") and hasattr(given, "nodes") and hasattr(given, "is_directed")):
+        raise InputError(f"the {name} network is a {type(given).__name__}: give a file, or a networkx graph")
+    if given.is_directed():
+        raise InputError(f"the {name} network is directed: give an undirected one, as in graph.to_undirected()")
+    ids = [str(node) for node in given.nodes]
+    number = {node: place for place, node in enumerate(given.nodes)}
+    ends = [
+        (number[one], number[other]) for one, other in {tuple(edge[:2]) for edge in given.edges} if one != other
+    ]
+    pairs = np.unique(np.sort(np.array(ends, dtype=np.int64).reshape(-1, 2), axis=1), axis=0)
+    place = folder / f"{name}.npz"
+    write_network(Network.from_edges(len(ids), pairs[:, 0], pairs[:, 1]), place, ids)
+    return str(place)
+
+
+def _map_file(same: Mapping[str, str], folder: Path) -> str:
+    from ..graphs.files.name_map import write_map
+
+    place = folder / "same.csv"
+    write_map(place, [(str(one), str(other)) for one, other in same.items()])
+    return str(place)
 
 
 def _release_file(parts: Mapping[str, Any], folder: Path) -> Path:

@@ -18,6 +18,12 @@ from .written_settings import read_defense, read_pairs
 @click.option("-o", "--output", "destination", type=click.Path(path_type=Path), required=True, metavar="FILE")
 @click.option("--rename", is_flag=True, help="Write random numbers instead of the file's ids, in their order.")
 @click.option(
+    "--write-map",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Write who is who (CSV), for gaudit published --same. It undoes the renaming: keep it safe.",
+)
+@click.option(
     "--keep",
     multiple=True,
     type=click.Choice(["weights", "types"]),
@@ -34,6 +40,7 @@ def anonymise_command(
     settings: tuple[str, ...],
     destination: Path,
     rename: bool,
+    write_map: Path | None,
     keep: tuple[str, ...],
     merge: bool,
     no_utility: bool,
@@ -53,8 +60,10 @@ def anonymise_command(
 
     name, own = read_defense(defense)
     asked = _said_once(own, read_pairs(settings), {} if k is None else {"k": k})
-    check_outputs([destination], [source])
-    request = AnonymiseRequest(source, destination, name, asked, rename, keep, merge, not no_utility, seed)
+    check_outputs([destination, write_map], [source])
+    request = AnonymiseRequest(
+        source, destination, name, asked, rename, keep, merge, not no_utility, seed, write_map
+    )
     screen = console()
     with screen.status(f"{name} on {source.name}"):
         done = anonymise(request)
@@ -79,6 +88,9 @@ def anonymise_command(
         click.echo("Drawn with a seed: publish without --seed.", err=True)
     if not rename:
         click.echo("The ids of the file were kept: publish with --rename.", err=True)
+    if write_map is not None:
+        told = "it undoes the renaming" if rename else "nodes kept their ids, so that it tells which were added"
+        click.echo(f"Who is who is in {write_map}: {told}. Keep it as safe as the graph.", err=True)
     click.echo(f"Written to {destination}", err=True)
 
 

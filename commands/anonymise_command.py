@@ -2,13 +2,15 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from ..errors import InputError
-from ..graphs.files.network_file import ReadNetwork, check_destination, read_network, write_network
+from ..graphs.files.name_map import check_map_name, write_map
+from ..graphs.files.network_file import ReadNetwork, check_destination, ids_with_added, read_network, write_network
 from ..graphs.measures.utility import Kept, utility_of
 from ..graphs.network import Ints, Network, Verified, changes
 from ..mechanisms.guarantee import Guarantee
@@ -36,6 +38,7 @@ class AnonymiseRequest:
         merge: take a directed graph as an undirected one.
         measure: also what is kept of the structure.
         seed: root of all randomness; fresh without one.
+        write_map: a file for who is who, which only its owner may read.
     """
 
     source: Path
@@ -47,6 +50,7 @@ class AnonymiseRequest:
     merge: bool = False
     measure: bool = True
     seed: int | None = None
+    write_map: Path | None = None
 
 
 @dataclass(frozen=True)
@@ -74,6 +78,8 @@ def anonymise(request: AnonymiseRequest) -> Anonymised:
     """
     kind = graph_defense(request.defense)
     check_destination(request.destination, kind.publishes)
+    if request.write_map is not None:
+        check_map_name(request.write_map)
     read = read_network(request.source, directed="merge" if request.merge else "refuse")
     made = kind(**_by_number(request.settings, read.type_names))
     before = read.network.telling(_told(request, kind, read.network))
@@ -88,8 +94,14 @@ def anonymise(request: AnonymiseRequest) -> Anonymised:
     names = () if before.types is None else read.type_names
     written, told = _named_types(after, names)
     if request.rename:
-        written, told = _renamed(written, told, branch(seed, "names"))
+        new = np.random.default_rng(branch(seed, "names")).permutation(after.nodes)
+        written, told = _renamed(written, told, new)
+        called = tuple(map(str, new.tolist()))
+    else:
+        called = ids_with_added(read.ids, after.nodes)
     write_network(written, request.destination, None if request.rename else read.ids, told)
+    if request.write_map is not None:
+        write_map(request.write_map, list(zip_longest(read.ids, called, fillvalue="")))
     promise, kept = made.promise(), tuple[Kept, ...]()
     if request.measure and after.counts is None:
         kept = utility_of(before, after, np.random.default_rng(branch(seed, "utility")))
@@ -184,10 +196,8 @@ def graph_defense(name: str) -> type[Defense]:
     return kind
 
 
-def _renamed(
-    network: Network, type_names: tuple[str, ...], seed: np.random.SeedSequence
-) -> tuple[Network, tuple[str, ...]]:
-    """The network with random numbers for its nodes, added ones too, and its types in the order of their names.
+def _renamed(network: Network, type_names: tuple[str, ...], new: Ints) -> tuple[Network, tuple[str, ...]]:
+    """The network with the numbers ``new`` [n], drawn at random, added nodes too; its types in their names' order.
 
     Nodes and edges stand in the order of the new numbers. In the source's order they could be told by counting,
     whatever they are called; that of the types tells which edges came first.
@@ -196,7 +206,7 @@ def _renamed(
         order = sorted(range(len(type_names)), key=type_names.__getitem__)
         network = _retyped(network, np.argsort(order))
         type_names = tuple(type_names[k] for k in order)
-    return network.renamed(np.random.default_rng(seed).permutation(network.nodes)), type_names
+    return network.renamed(new), type_names
 
 
 def _named_types(network: Network, names: tuple[str, ...]) -> tuple[Network, tuple[str, ...]]:

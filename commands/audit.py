@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ..errors import InputError
+from ..errors import InputError, one_line
 from ..output_files import check_apart
 from ..registry import telling_of_code
 from ..reports.console.progress import counted
@@ -60,6 +60,8 @@ def audit_command(plan_file: Path, ledger_file: Path, dry_run: bool, yes: bool, 
 
     with telling_of_code(_tell_of_code):
         plan = Plan.read(plan_file)
+    for url in dict.fromkeys(planned.settings["url"] for planned in plan.target if "url" in planned.settings):
+        click.echo(f"gaudit: this plan sends its graph to {one_line(url)}", err=True)
     check_apart([ledger_file], [plan_file, *(Path(graph) for graph in plan.datasets if is_file(graph))])
     trials = plan.count()
     if trials > MANY and not yes:

@@ -1,4 +1,4 @@
-"""`gaudit score` and `gaudit release`: what a user brings is audited at once, and can be kept and checked."""
+"""`gaudit score`, `gaudit release` and `gaudit published`: what users bring is audited at once."""
 
 import sys
 from collections.abc import Callable
@@ -111,6 +111,40 @@ def release_command(file: str, **options: Any) -> None:
     _end(options, [Path(file), *inputs], "release", file, given)
 
 
+@click.command(name="published")
+@click.argument("after", type=click.Path())
+@click.option("--original", required=True, metavar="GRAPH", help="The network before: a file, or a dataset's name.")
+@click.option(
+    "--same",
+    type=click.Path(),
+    metavar="FILE",
+    help="Who is who: a table with the columns original and published. Without it nodes kept their names.",
+)
+@click.option("--sensitive", type=click.IntRange(0), help="Type of edge that is secret. Default: all edges.")
+@click.option(
+    "--attack",
+    "attacks",
+    multiple=True,
+    metavar="NAME",
+    help="Attack, repeatable. Default: refinement, hub-fingerprint, seedless-matching.",
+)
+@kept
+@clear_errors
+def published_command(after: str, **options: Any) -> None:
+    """Audit a network that any tool anonymised: can persons be found in AFTER?
+
+    Edge lists (.txt, .tsv, .csv, .edges, each also .gz), .npz and .graphml. In the table of who is who a row
+    without an original names a node that stands for nobody. Exit codes: 0 done; 1 over a limit; 2 something in
+    the files or the command is wrong; 4 a control of the audit failed.
+
+    Example: gaudit published after.txt --original before.txt --same map.csv
+    """
+    inputs = [Path(options[name]) for name in ("original", "same") if options[name]]
+    given = _without_outputs(options)
+    given["attacks"] = given["attacks"] or "auto"
+    _end(options, [Path(after), *inputs], "published", after, given)
+
+
 def _without_outputs(options: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in options.items() if name not in ("report", "below")}
 
@@ -153,9 +187,14 @@ def _end(options: dict[str, Any], inputs: list[Path], way: str, what: str, given
 
 
 def _audited(way: str, what: str, given: dict[str, Any]) -> "Result":
-    from ..api.audits import release, score
+    from ..api import audits
 
-    return score(what, **given) if way == "score" else release(what, **given)
+    ways: dict[str, Callable[..., Result]] = {
+        "score": audits.score,
+        "release": audits.release,
+        "published": audits.published,
+    }
+    return ways[way](what, **given)
 
 
 def _show(result: "Result") -> None:

@@ -14,7 +14,7 @@ from ..registry import FUNCTIONS, GROUPS, OURS, origin, registered, summaries
 from ..reports.console.progress import staged
 from .anonymise import anonymise_command
 from .audit import audit_command
-from .bring import release_command, score_command
+from .bring import published_command, release_command, score_command
 from .check import baseline_group, check_command
 from .check_claim import check_claim_command
 from .check_training import check_training_command
@@ -45,6 +45,30 @@ def _one_graph(options: dict[str, Any]) -> None:
     if options["graph"] is not None and options["dataset"] is not None:
         raise InputError(f"--graph {options['graph']} and --dataset {options['dataset']} are two graphs: give one")
     options["dataset"] = options["dataset"] or DATASET
+
+
+SERVICE = "service"
+ASKED = {"true": ["full"], "none": ["0-hop"], "all": ["full", "0-hop"]}
+"""How a service is asked, by ``--neighbours``."""
+
+
+def _asked_of_service(options: dict[str, Any], settings: dict[str, Any]) -> dict[str, Any]:
+    """The settings, and the target where it is named by a URL."""
+    url, budget = options.pop("url"), options.pop("budget")
+    if url is None:
+        if budget is not None:
+            raise InputError("--budget is of answers of a service: give its --url too")
+        if options["target"] is None:
+            raise click.MissingParameter(param_hint="'--target'", param_type="option")
+        return settings
+    if options["target"] not in (None, SERVICE):
+        raise InputError(f"--url and --target {options['target']} are two targets: give one")
+    if budget is None:
+        raise InputError("--url needs --budget N: how many answers the service may be asked for")
+    if options["neighbours"] not in ASKED:
+        raise InputError(f"--neighbours {options['neighbours']}: a service is asked with {', '.join(ASKED)}")
+    options["target"] = SERVICE
+    return {"queries": ASKED[options["neighbours"]], **settings, "url": url, "budget": budget}
 
 
 def _options(*options: Callable[..., Any]) -> Callable[..., Any]:
@@ -89,7 +113,7 @@ _pipeline = _options(
 
 
 @main.command()
-@click.option("--target", required=True, metavar="NAME", help=_TARGET)
+@click.option("--target", metavar="NAME", help=_TARGET)
 @_pipeline
 @click.option(
     "--attack",
@@ -115,6 +139,14 @@ _pipeline = _options(
 @click.option("--timeline", is_flag=True, help="Attack every release, not only the one validation chose.")
 @click.option("--transfer", is_flag=True, help="Train other architectures on the release too.")
 @click.option("--transcript", type=click.Path(), metavar="PATH", help="Attack a recorded run instead.")
+@click.option(
+    "--url",
+    metavar="URL",
+    help="Attack a model that answers there: the graph is sent to it. The target is then 'service'.",
+)
+@click.option(
+    "--budget", type=click.IntRange(2), metavar="N", help="Answers that --url may be asked for, one node each."
+)
 @click.option("--save-transcripts", type=click.Path(), metavar="FOLDER", help="Record what was sent.")
 @click.option("--workers", type=click.IntRange(1), help="Trials at a time. Default: one per core.")
 @click.option(
@@ -137,10 +169,10 @@ def attack(**options: Any) -> None:
     from ..audit.planning.request import AttackRequest
     from ..audit.results.attack_audit import run_attack
 
+    options["settings"] = _asked_of_service(options, read_pairs(options["settings"]))
     _one_graph(options)
     options["beside"] = not options.pop("only")
     json_file, per_node = options.pop("json_file"), options.pop("per_node")
-    options["settings"] = read_pairs(options["settings"])
     options["attack_settings"] = read_pairs(options["attack_settings"])
     options["defenses"] = tuple(map(read_defense, options["defenses"]))
     folder = options["save_transcripts"]
@@ -237,6 +269,7 @@ for command in (
     anonymise_command,
     score_command,
     release_command,
+    published_command,
     audit_command,
     record_command,
     report_command,

@@ -1,5 +1,7 @@
 """Networks as graphs of PyG, and back."""
 
+from collections.abc import Sequence
+
 import numpy as np
 import torch
 from torch import Tensor
@@ -63,6 +65,29 @@ def size_of(data: Data) -> dict[str, int]:
 def remarks_of(data: Data) -> tuple[str, ...]:
     """What a reader dropped of the file that a graph came from, in sentences."""
     return tuple(data["remarks"]) if "remarks" in data else ()
+
+
+def with_names(data: Data, ids: Sequence[str], type_names: Sequence[str] = ()) -> Data:
+    """The graph, which tells what its file calls its nodes [n] and types of edges, where these are no numbers."""
+    if list(ids) != _counted(len(ids)):
+        data.called = np.array(ids, dtype=object)
+    if type_names:
+        data.types_called = np.array(type_names, dtype=object)
+    return data
+
+
+def node_names(data: Data) -> tuple[str, ...]:
+    """What nodes are called where the graph came from, [n]; their numbers where nobody called them anything."""
+    return tuple(data["called"]) if "called" in data else tuple(_counted(int(data.num_nodes or 0)))
+
+
+def type_names(data: Data) -> tuple[str, ...]:
+    """What types of edges are called there, or nothing."""
+    return tuple(data["types_called"]) if "types_called" in data else ()
+
+
+def _counted(nodes: int) -> list[str]:
+    return [str(number) for number in range(nodes)]
 
 
 def name_of(data: Data) -> str:

@@ -29,7 +29,7 @@ SIBLINGS = {
     "targets": {"targets/models"},
     "targets/models": set(),
     "targets/games": {"targets", "targets/models"},
-    "targets/external": {"targets", "targets/models", "targets/games"},
+    "targets/external": {"targets", "targets/games", "targets/models", "targets/publishing"},
     "targets/federated": {"targets", "targets/models", "targets/games"},
     "targets/classification": {"targets", "targets/models", "targets/games"},
     "targets/publishing": {"targets", "targets/models", "targets/games"},

@@ -64,7 +64,7 @@ def made_cheap(target: str) -> tuple[Target, Data]:
     kind: type[Target] = find("targets", target)
     if kind.dataset is not None:
         return kind(), load_dataset(kind.dataset)
-    data = data_of(sparse_network(SEED)) if kind.plain else sixty_nodes()
+    data = _small_graph(kind)
     if not kind.brings:
         return kind(**cheap(kind.Settings)), data
     made = kind(**_brought(target))
@@ -107,11 +107,15 @@ def content(run: Run) -> str:
     return fingerprint([run.transcript.messages, secrets, [repr(u) for u in run.utilities], run.notes])
 
 
+def _small_graph(kind: type[Target]) -> Data:
+    return data_of(sparse_network(SEED)) if kind.plain else sixty_nodes()
+
+
 @cache
 def _brought(target: str) -> dict[str, Any]:
     """Settings of a target that audits what a user brings."""
     folder = Path(tempfile.mkdtemp())
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     kind: type[Target] = find("targets", target)
-    found: dict[str, Any] = kind.example(sixty_nodes(), folder)
+    found: dict[str, Any] = kind.example(_small_graph(kind), folder)
     return found

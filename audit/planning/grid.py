@@ -259,7 +259,7 @@ def _fingerprint(tasks: list[PlannedTrial], digests: dict[str, str]) -> str:
 
 
 def digest_of(data: Data) -> str:
-    """Of a graph: features, labels, edges and masks, in the order of the rows."""
+    """Of a graph: features, labels, edges, masks and names, in the order of the rows."""
     known = hashlib.sha256()
     for name in sorted(data.keys()):
         value = data[name]
@@ -267,6 +267,9 @@ def digest_of(data: Data) -> str:
             dense = value.to_dense() if value.layout != torch.strided else value
             known.update(f"{name} {dense.dtype} {tuple(dense.shape)}".encode())
             known.update(np.ascontiguousarray(dense.cpu().numpy()).tobytes())
+    for names in (data.get("called"), data.get("types_called")):
+        if names is not None:
+            known.update(json.dumps(list(names)).encode())
     return known.hexdigest()
 
 

@@ -9,7 +9,7 @@ from ...errors import InputError
 from ...graphs.datasets.loading import load_dataset
 from ...graphs.files.data_file import read_graph
 from ...graphs.files.network_file import read_network
-from ...graphs.pyg import data_of, is_plain
+from ...graphs.pyg import data_of, is_plain, with_names
 from ...registry import find
 from ...targets.target import Target
 
@@ -32,11 +32,14 @@ def graph_of(name: str, file: bool, draw_split: bool = True, plain: bool = False
 
 
 def read_plain(path: str) -> Data:
-    """A graph from a file that may have no features and labels; what was dropped is noted in ``remarks``."""
+    """A graph from a file that may have no features and labels, with its nodes' names.
+
+    What was dropped is noted in ``remarks``.
+    """
     read = read_network(path)
     data = data_of(read.network) if read.x is None or read.y is None else read_graph(path)
     data.remarks = tuple(filter(None, [read.dropped.sentence]))
-    return data
+    return with_names(data, read.ids, read.type_names)
 
 
 def target_of(name: str, preset: str, data: Data, *settings: dict[str, Any]) -> Target:

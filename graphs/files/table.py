@@ -85,20 +85,24 @@ class Table:
                 raise InputError(f"{self.source}: row {row + 1} holds {quoted(value)} as '{name}': expected 1 or 0")
         return np.array([told[value] for value in values], dtype=bool)
 
-    def text(self, name: str) -> NDArray[np.str_]:
+    def text(self, name: str, empty: bool = False) -> NDArray[np.str_]:
         """A column as text [n]; whole numbers without a decimal point.
 
+        Args:
+            name: of the column.
+            empty: whether entries may be empty.
+
         Raises:
-            InputError: it is missing, or a row is empty.
+            InputError: it is missing, or a row is empty that must not be.
         """
         self.require([name])
         values = self.columns[name]
         if values.dtype.kind == "f" and np.isfinite(values).all() and (values == np.round(values)).all():
             values = values.astype(np.int64)
         found = np.array([str(cleaned(str(value))).strip() for value in values], dtype=np.str_)
-        empty = found == ""
-        if empty.any():
-            raise InputError(f"{self.source}: row {int(empty.argmax()) + 1} has no '{name}'")
+        lacking = found == ""
+        if lacking.any() and not empty:
+            raise InputError(f"{self.source}: row {int(lacking.argmax()) + 1} has no '{name}'")
         return found
 
     def starting(self, prefix: str) -> list[str]:

@@ -1,7 +1,7 @@
 """The oldest way to give a graph away: publish it with the names removed."""
 
 from dataclasses import replace
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 import torch
@@ -37,14 +37,22 @@ def _listed(value: object) -> object:
     return tuple(part.strip() for part in value.split(",") if part.strip()) if isinstance(value, str) else value
 
 
-class PublishSettings(Settings):
-    """Settings of `Publish`."""
+class NetworkSettings(Settings):
+    """Settings of targets that publish a network."""
 
     utility: Literal["structure", "accuracy"] | None = Field(
         None, description="structure, or a GNN's accuracy; by default the latter where nodes have labels"
     )
     measures: tuple[str, ...] | None = Field(None, description="measures of structure by name; all by default")
     sensitive: int | None = Field(None, ge=0, description="type of edge that is secret; all edges by default")
+    non_edges: int = Field(NON_EDGES, ge=100, description="pairs without an edge in question")
+    others: int = Field(OTHERS, ge=100, description="pairs of a person and another's node in question")
+    device: Device = Field("cpu", description="where the GNN of the utility is trained")
+
+
+class PublishSettings(NetworkSettings):
+    """Settings of `Publish`."""
+
     keep: Annotated[tuple[Literal["weights", "types"], ...], BeforeValidator(_listed)] = Field(
         (), description="what is published of edges beside their ends: weights, types, or both (weights,types)"
     )
@@ -52,36 +60,17 @@ class PublishSettings(Settings):
         0, ge=0, description="accounts that an active adversary opens before a release of its own, beside the other"
     )
     account_targets: int = Field(20, ge=1, description="persons that these accounts link to")
-    non_edges: int = Field(NON_EDGES, ge=100, description="pairs without an edge in question")
-    others: int = Field(OTHERS, ge=100, description="pairs of a person and another's node in question")
-    device: Device = Field("cpu", description="where the GNN of the utility is trained")
 
 
-class Publish(Target):
-    """Publishes a graph with the names removed, after an anonymising defense.
+class PublishedNetwork(Target):
+    """Base of targets whose release is a network: the games about it, and what it is still good for."""
 
-    One message to everybody: the edges under random ids, and groups and counts where a defense tells these. Weights
-    and types of edges are dropped before the defense, unless ``keep`` names them or the defense publishes them by
-    design (`Defense.publishes`): the sum of its weights alone tells most nodes of a weighted network from all
-    others. Features and labels are not published. Secret are the identities (which published node is this person?)
-    and the links, or those of one type (``sensitive``), of whom an adversary knows who is who.
-
-    With ``accounts`` there is a second message: what would have been published had an active adversary opened
-    accounts in the network before. Attacks that open accounts read that one, and all others the first, so that
-    nothing that they find depends on it.
-
-    Utility: the mean of what the published network keeps of the original's structure (`network_utility`), or, where
-    nodes have labels, the test accuracy of a GCN on the published edges with the owner's features.
-    """
-
-    name = "publish"
     release = PUBLISHED_KIND
     release_phrase = "the published graph"
-    sends = (PUBLISHED_KIND, ACCOUNTS_KIND)
     plain = True
     games = (Identity.name, EdgePresence.name)
-    Settings = PublishSettings
-    settings: PublishSettings
+    Settings: ClassVar[type[NetworkSettings]] = NetworkSettings
+    settings: NetworkSettings
 
     @classmethod
     def preset(cls, preset: str, data: Data) -> dict[str, Any]:
@@ -92,27 +81,24 @@ class Publish(Target):
         """The owner alone."""
         return Offers(clients=1)
 
-    def why_not(self, defense: Defense) -> str | None:
-        if type(defense) is Defense or "on_graph" in defense.hooks():
-            return None
-        return "it changes what models are trained on or send, and here a graph is published as it is"
-
-    def run(
+    def published(
         self,
         data: Data,
-        defense: Defense,
+        release: tuple[Network, Identity, tuple[str, ...]],
+        channel: Channel,
         seed: np.random.SeedSequence,
-        retain: Retention,
-        progress: Progress = no_progress,
+        progress: Progress,
     ) -> Run:
-        s, network, channel = self.settings, network_of_data(data), Channel(retain=retain)
-        changed, who, notes = self._released(channel, PUBLISHED_KIND, Original(network), defense, seed)
-        progress("publishing", 1, 3)
-        if s.accounts:
-            own = branch(seed, "accounts")
-            _, apart, about = self._released(channel, ACCOUNTS_KIND, self._joined(network, own), defense, own)
-            first = f"an adversary's {s.accounts} accounts are in a release of their own, and in no other"
-            who, notes = replace(who, with_accounts=apart), (*notes, "; ".join([first, *about]))
+        """The run of a release that was sent.
+
+        Args:
+            data: the original.
+            release: the published network under our names, who is who in it, and what a reader must know of it.
+            channel: that it was sent through.
+            seed: of the run.
+            progress: told of what is done.
+        """
+        s, network, (changed, who, notes) = self.settings, network_of_data(data), release
         secrets: list[Game] = [who]
         linked = sensitive_links(data, network, s.sensitive)
         if linked is not None:
@@ -138,6 +124,68 @@ class Publish(Target):
             tested=None if accurate else 0,
         )
 
+    def _kept(self, before: Network, after: Network, seed: np.random.SeedSequence) -> dict[str, float]:
+        """What is kept of the structure, by measure; nothing can be told of counts between groups."""
+        if after.counts is not None:
+            return {}
+        rng = np.random.default_rng(seed)
+        return {kept.name: kept.score for kept in utility_of(before, after, rng, self.settings.measures)}
+
+    def _asks_accuracy(self, data: Data) -> bool:
+        """Whether its utility is a GNN's accuracy."""
+        plain = is_plain(data)
+        if self.settings.utility == "accuracy" and plain:
+            raise InputError(
+                "utility=accuracy needs features and labels, this graph has none: use utility=structure"
+            )
+        return self.settings.utility == "accuracy" or (self.settings.utility is None and not plain)
+
+
+class Publish(PublishedNetwork):
+    """Publishes a graph with the names removed, after an anonymising defense.
+
+    One message to everybody: the edges under random ids, and groups and counts where a defense tells these. Weights
+    and types of edges are dropped before the defense, unless ``keep`` names them or the defense publishes them by
+    design (`Defense.publishes`): the sum of its weights alone tells most nodes of a weighted network from all
+    others. Features and labels are not published. Secret are the identities (which published node is this person?)
+    and the links, or those of one type (``sensitive``), of whom an adversary knows who is who.
+
+    With ``accounts`` there is a second message: what would have been published had an active adversary opened
+    accounts in the network before. Attacks that open accounts read that one, and all others the first, so that
+    nothing that they find depends on it.
+
+    Utility: the mean of what the published network keeps of the original's structure (`network_utility`), or, where
+    nodes have labels, the test accuracy of a GCN on the published edges with the owner's features.
+    """
+
+    name = "publish"
+    sends = (PUBLISHED_KIND, ACCOUNTS_KIND)
+    Settings = PublishSettings
+    settings: PublishSettings
+
+    def why_not(self, defense: Defense) -> str | None:
+        if type(defense) is Defense or "on_graph" in defense.hooks():
+            return None
+        return "it changes what models are trained on or send, and here a graph is published as it is"
+
+    def run(
+        self,
+        data: Data,
+        defense: Defense,
+        seed: np.random.SeedSequence,
+        retain: Retention,
+        progress: Progress = no_progress,
+    ) -> Run:
+        s, network, channel = self.settings, network_of_data(data), Channel(retain=retain)
+        changed, who, notes = self._released(channel, PUBLISHED_KIND, Original(network), defense, seed)
+        progress("publishing", 1, 3)
+        if s.accounts:
+            own = branch(seed, "accounts")
+            _, apart, about = self._released(channel, ACCOUNTS_KIND, self._joined(network, own), defense, own)
+            first = f"an adversary's {s.accounts} accounts are in a release of their own, and in no other"
+            who, notes = replace(who, with_accounts=apart), (*notes, "; ".join([first, *about]))
+        return self.published(data, (changed, who, notes), channel, seed, progress)
+
     def _released(
         self, channel: Channel, kind: str, original: Original, defense: Defense, seed: np.random.SeedSequence
     ) -> tuple[Network, Identity, tuple[str, ...]]:
@@ -160,22 +208,6 @@ class Publish(Target):
         s = self.settings
         targets = min(s.account_targets, network.nodes)
         return Original(plant(network, s.accounts, targets, np.random.default_rng(seed)), s.accounts)
-
-    def _kept(self, before: Network, after: Network, seed: np.random.SeedSequence) -> dict[str, float]:
-        """What is kept of the structure, by measure; nothing can be told of counts between groups."""
-        if after.counts is not None:
-            return {}
-        rng = np.random.default_rng(seed)
-        return {kept.name: kept.score for kept in utility_of(before, after, rng, self.settings.measures)}
-
-    def _asks_accuracy(self, data: Data) -> bool:
-        """Whether its utility is a GNN's accuracy."""
-        plain = is_plain(data)
-        if self.settings.utility == "accuracy" and plain:
-            raise InputError(
-                "utility=accuracy needs features and labels, this graph has none: use utility=structure"
-            )
-        return self.settings.utility == "accuracy" or (self.settings.utility is None and not plain)
 
 
 def sensitive_links(data: Data, network: Network, kind: int | None) -> Client | None:

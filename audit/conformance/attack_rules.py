@@ -48,7 +48,7 @@ def _reasons(refused: dict[str, str]) -> str:
 
 def check_scores(attack: str) -> Kept:
     """It can be mounted on what was planted for it, and gives one finite score for each subject there."""
-    return Kept(f"{len(_mounted(attack)[0].knowledge.subjects)} subjects")
+    return Kept(f"subjects: {len(_mounted(attack)[0].knowledge.subjects)}")
 
 
 def check_planted_is_found(attack: str) -> Kept:

@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 import torch
+from torch import Tensor
+from torch.nn.functional import one_hot
 
 from ...graphs.network import Network
 from ...mechanisms.guarantee import Guarantee
@@ -15,6 +17,7 @@ from ...registry import find, registered
 from ...targets.defense import Defense
 from ...targets.partition import Partition
 from ...targets.party import Client, clients_of
+from ...targets.transcript import Message
 from ..claims.claim_check import check_claim
 from .cheap_settings import variants
 from .defense_words import FIRST, IN_WORDS
@@ -167,7 +170,7 @@ def check_verify_message(defense: str) -> str:
     """Its `verify_message` holds on what it makes of each message that it changes, and not on all that were sent.
 
     The messages are those of an undefended run of the target that it has a place in, with the strongest setting of
-    its sweep. Returns what was verified.
+    its sweep; each is also told without any doubt (`_overdone`). Returns what was verified.
     """
     kind: type[Defense] = find("defenses", defense)
     made = kind(**_strongest(kind))
@@ -184,11 +187,23 @@ def check_verify_message(defense: str) -> str:
             break
         must(verified.holds, f"{defense}: {verified.guarantee}: {verified.detail}")
         told = verified.guarantee
-        unchanged = made.verify_message(before, before)
-        wrong.append(unchanged is not None and unchanged.holds)
+        others = [made.verify_message(before, other) for other in (before, _overdone(before))]
+        wrong += [other is not None and other.holds for other in others]
     must(bool(wrong), f"{defense} changes no message of '{place_of(defense)}', where it has its place")
     must(not all(wrong), f"the check of {defense} holds whatever is sent")
     return told
+
+
+def _overdone(message: Message) -> Message:
+    """The message with the likeliest class of each row told for certain, and other numbers ten times as large."""
+
+    def more(tensor: Tensor) -> Tensor:
+        if not tensor.is_floating_point():
+            return tensor
+        rows = tensor.dim() == 2 and torch.allclose(tensor.sum(1), torch.ones(len(tensor), dtype=tensor.dtype))
+        return one_hot(tensor.argmax(1), tensor.shape[1]).to(tensor) if rows else 10 * tensor
+
+    return replace(message, tensors={name: more(tensor) for name, tensor in message.tensors.items()})
 
 
 def _strongest(kind: type[Defense]) -> dict[str, Any]:

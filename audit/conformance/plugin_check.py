@@ -95,8 +95,8 @@ class PluginCheck:
     def doubt(self) -> str:
         """What the answer cannot tell."""
         return (
-            "Chance alone lets a sound plug-in break a rule with a probability of at most "
-            f"{self.error:.2g}. These rules find mistakes; code that sets out to deceive has to be read."
+            f"A sound plug-in is called wrong by chance with a probability of at most {self.error:.2g}. These "
+            "rules find mistakes and plain cheating. Code that sets out to deceive them has to be read."
         )
 
 

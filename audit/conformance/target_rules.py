@@ -15,7 +15,7 @@ from .fingerprint import fingerprint
 from .named import check_name
 from .planted_runs import planted_runs
 from .rule import Kept, Rule, must
-from .small_runs import content, quick, ran, run_once
+from .small_runs import content, quick, ran, run_once, run_otherwise
 
 HOLDERS = (dict, list, set, frozenset, tuple, np.ndarray)
 """What a truth may be left in."""
@@ -30,7 +30,7 @@ def check_runs(target: str) -> Kept:
         counted or math.isfinite(run.utility.test) or find("targets", target).runs_elsewhere,
         f"{target}: no utility",
     )
-    return Kept(f"{len(run.transcript.messages)} messages")
+    return Kept(f"messages: {len(run.transcript.messages)}")
 
 
 def check_messages(target: str) -> Kept:
@@ -79,7 +79,7 @@ def check_channel(target: str) -> Kept:
         counted == {key: (count[key], size[key]) for key in count},
         f"{target} has other numbers of messages or bytes in its transcript than passed the channel",
     )
-    return Kept(f"{len(passed)} messages")
+    return Kept(f"messages: {len(passed)}")
 
 
 def _way(message: Message) -> str:
@@ -119,12 +119,13 @@ def check_seeded(target: str) -> Kept:
 def check_leaves_nothing(target: str) -> Kept:
     """A run leaves nothing in the module or the class, where an attack could find a truth.
 
-    Looked at are collections, arrays and tensors of the module, the class and its bases outside of gaudit, and
-    names that are new there. What is hidden elsewhere is found by the attacks' own rules only.
+    The run has another truth than those before it, which may have left theirs. Looked at are collections, arrays
+    and tensors of the module, the class and its bases outside of gaudit, and names that are new there. What is
+    hidden elsewhere is found by the attacks' own rules only.
     """
     kind: type[Target] = find("targets", target)
     before = _state(kind)
-    run_once(target, quick("none"), coins=2)
+    run_otherwise(target)
     after = _state(kind)
     changed = sorted(name for name in after if after[name] != before.get(name))
     must(not changed, f"a run of {target} leaves something behind in {', '.join(changed)}")

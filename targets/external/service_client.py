@@ -221,7 +221,7 @@ def step_of(told: np.ndarray) -> float:
 def _most_off(told: np.ndarray) -> float:
     if not np.isfinite(told).all():
         return OFF
-    return max(OFF, min(told.shape[1] * step_of(told) / 2 + 1e-9, 0.5))
+    return float(max(OFF, min(told.shape[1] * step_of(told) / 2 + 1e-9, 0.5)))
 
 
 def _short_int(text: str) -> float:

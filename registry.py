@@ -1,8 +1,9 @@
 """Finding targets, attacks, defenses, games, mechanisms and report formats by name.
 
 Every class is announced by an entry point of its group (``gaudit.targets``, ``gaudit.attacks``,
-``gaudit.defenses``, ``gaudit.games``, ``gaudit.mechanisms``), and every function that writes a report by one of
-``gaudit.formats``: ours and those of other packages alike, imported only when they are asked for.
+``gaudit.defenses``, ``gaudit.games``, ``gaudit.mechanisms``), every function that writes a report by one of
+``gaudit.formats``, and every function that reads a graph from a kind of file that gaudit does not know by one of
+``gaudit.readers``: ours and those of other packages alike, imported only when they are asked for.
 """
 
 import ast
@@ -22,6 +23,9 @@ from typing import Any
 from .errors import InputError, unknown_name
 
 GROUPS = ("targets", "attacks", "defenses", "games", "mechanisms")
+FUNCTIONS = ("formats", "readers")
+"""Groups of functions."""
+OURS = "gaudit"
 BASES = {
     "targets": "targets.target.Target",
     "attacks": "attacks.attack.Attack",
@@ -54,6 +58,18 @@ def registered(group: str) -> dict[str, EntryPoint]:
             )
         found[point.name] = point
     return found
+
+
+def is_ours(point: EntryPoint) -> bool:
+    """Whether what is registered is a part of gaudit itself."""
+    return point.module.partition(".")[0] == OURS
+
+
+def origin(point: EntryPoint) -> str:
+    """Where what is registered comes from: gaudit itself, or the name and version of a package."""
+    if is_ours(point):
+        return OURS
+    return point.module.partition(".")[0] if point.dist is None else f"{point.dist.name} {point.dist.version}"
 
 
 def find(group: str, name: str) -> Any:

@@ -101,12 +101,23 @@ def _transcript(folder: Path) -> None:
     import torch
 
     from gaudit.targets.channel import Channel
+    from gaudit.targets.recorder import recording
+    from gaudit.targets.recording import ABOUT, shards_of
 
     channel = Channel()
     for client in range(2):
         channel.send("update", f"client:{client}", "server", 0, {"w1": torch.ones(4, 3), "b1": torch.zeros(3)})
     channel.send("condensed-graph", "server", "public", 1, {"x": torch.ones(3, 4), "y": torch.arange(3)})
     channel.transcript.save(folder / "run.safetensors")
+    about = {"members": np.arange(30) % 2 == 0, "holders": np.arange(30) % 2, "recipe": {"hidden": 8}}
+    parties = {f"client:{n}": {"id": f"{2**60 + n}", "partition": n} for n in range(2)}
+    recorder = recording(folder / "recorded", defense="none", parties=parties, **about)
+    recorder.write(channel.transcript.messages)
+    (shard,) = shards_of(folder / "recorded")
+    shard.replace(folder / "shard.safetensors")
+    (folder / "recorded" / ABOUT).replace(folder / "about.json")
+    (folder / "recorded").rmdir()
+    np.save(folder / "holders.npy", np.arange(30) % 2)
 
 
 PLAN = {
@@ -165,6 +176,8 @@ def readers(folder: Path) -> dict[str, Reader]:
     from gaudit.reports.formats.markdown import as_markdown
     from gaudit.reports.formats.sarif import sarif
     from gaudit.reports.formats.summary import step_summary
+    from gaudit.targets.games.held import read_holders
+    from gaudit.targets.recording import ABOUT, read_recording, shard_name
     from gaudit.targets.transcript import Transcript
 
     audit = read_audit(folder / "audit.db")
@@ -185,6 +198,16 @@ def readers(folder: Path) -> dict[str, Reader]:
         transcript = Transcript.load(path)
         return transcript.exposure(transcript.onlookers())
 
+    def recorded(path: Path) -> object:
+        """A recording of which one part is what is read, and the other as it should be."""
+        parts = {ABOUT: folder / "about.json", shard_name(0): folder / "shard.safetensors"}
+        with tempfile.TemporaryDirectory(dir=path.parent) as place:
+            for name, valid in parts.items():
+                whole = path if path.suffix == valid.suffix else valid
+                (Path(place) / name).write_bytes(whole.read_bytes())
+            transcript = read_recording(place).transcript
+        return transcript.exposure(transcript.onlookers())
+
     def data(path: Path) -> object:
         try:
             read_graph(path)
@@ -193,15 +216,18 @@ def readers(folder: Path) -> dict[str, Reader]:
         return read_network(path, "merge")
 
     return {
+        "about": recorded,
         "audit": ledger,
         "baseline": lambda path: checked(audit, policy, Baseline.read(path)),
         "claim": lambda path: lint(Statement.read(path)).json(),
         "gaudit": held,
         "graph": data,
+        "holders": read_holders,
         "heavy": lambda path: data(path) if path.suffix == ".graphml" else read_network(path),
         "plain": read_network,
         "plan": Plan.read,
         "run": seen,
+        "shard": recorded,
         "typed": read_network,
     }
 

@@ -3,13 +3,6 @@
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
-from ..audit.planning.request import AttackRequest, asked_defense, asked_graph, asked_target
-from ..audit.running.trial import use_one_thread
-from ..randomness import branch
-from ..registry import find
-from ..targets.defense import Defense
 from ..targets.recording import read_recording
 from ..targets.transcript import Exposure, Transcript, observer_members
 
@@ -24,8 +17,25 @@ def run_inspection(options: dict[str, Any], report: Callable[[str, str, int, int
     for observer in observers:
         observer_members(observer)
     recorded = options.pop("transcript")
-    if recorded is not None:
-        return _exposed(read_recording(recorded, lambda message: False).transcript, observers)
+    if recorded is None:
+        transcript = _run(options, report)
+    else:
+        transcript = read_recording(recorded, lambda message: False).transcript
+    for observer in observers:
+        transcript.seen_by(observer)  # refuses who took no part
+    return transcript.exposure(observers or transcript.onlookers())
+
+
+def _run(options: dict[str, Any], report: Callable[[str, str, int, int], None]) -> Transcript:
+    """What is sent in a run; what runs it takes seconds to import, which a recorded run need not wait for."""
+    import numpy as np
+
+    from ..audit.planning.request import AttackRequest, asked_defense, asked_graph, asked_target
+    from ..audit.running.trial import use_one_thread
+    from ..randomness import branch
+    from ..registry import find
+    from ..targets.defense import Defense
+
     request = AttackRequest(attacks=(), **options)
     data = asked_graph(request)
     target = asked_target(request, data)
@@ -40,10 +50,4 @@ def run_inspection(options: dict[str, Any], report: Callable[[str, str, int, int
         lambda message: False,
         lambda stage, done, total: report(name, stage, done, total),
     )
-    return _exposed(run.transcript, observers)
-
-
-def _exposed(transcript: Transcript, observers: tuple[str, ...]) -> list[Exposure]:
-    for observer in observers:
-        transcript.seen_by(observer)  # refuses who took no part
-    return transcript.exposure(observers or transcript.onlookers())
+    return run.transcript

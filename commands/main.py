@@ -10,7 +10,7 @@ import click
 from .. import __version__
 from ..errors import InputError
 from ..output_files import check_apart, check_outputs, write
-from ..registry import GROUPS, summaries
+from ..registry import FUNCTIONS, GROUPS, OURS, origin, registered, summaries
 from ..reports.console.progress import staged
 from .anonymise import anonymise_command
 from .audit import audit_command
@@ -19,6 +19,7 @@ from .check import baseline_group, check_command
 from .check_claim import check_claim_command
 from .check_training import check_training_command
 from .lint_claim import lint_claim_command
+from .plugin import plugin_group
 from .record import record_command
 from .report import report_command
 from .terminal import GuardedGroup, clear_errors, console
@@ -79,8 +80,8 @@ def _options(*options: Callable[..., Any]) -> Callable[..., Any]:
     return apply
 
 
+_TARGET = "Pipeline to run (gaudit list targets)."
 _pipeline = _options(
-    click.option("--target", metavar="NAME", help="Pipeline to run (gaudit list targets)."),
     click.option("--dataset", metavar="NAME", help=f"gaudit list datasets. By default {DATASET}."),
     click.option(
         "--graph",
@@ -112,6 +113,7 @@ _pipeline = _options(
 
 
 @main.command()
+@click.option("--target", metavar="NAME", help=_TARGET)
 @_pipeline
 @click.option(
     "--attack",
@@ -206,6 +208,7 @@ def attack(**options: Any) -> None:
 
 
 @main.command()
+@click.option("--target", metavar="NAME", help=f"{_TARGET} Not needed with --transcript.")
 @_pipeline
 @click.option(
     "--observer",
@@ -221,11 +224,11 @@ def inspect(**options: Any) -> None:
 
     Example: gaudit inspect --target fedgc --observer server --observer client:3
     """
-    from ..reports.console.outcome_console import exposure_table
+    from ..reports.console.exposure_console import exposure_table
     from .inspect_command import run_inspection
 
-    if options["target"] is None:
-        raise click.MissingParameter(param_hint="'--target'", param_type="option")
+    if options["target"] is None and options["transcript"] is None:
+        raise click.UsageError("Missing option '--target', or '--transcript' with a recorded run.")
     _one_graph(options)
     options["settings"] = read_pairs(options["settings"])
     options["defenses"] = tuple(map(read_defense, options["defenses"]))
@@ -236,10 +239,10 @@ def inspect(**options: Any) -> None:
 
 
 @main.command(name="list")
-@click.argument("what", type=click.Choice([*GROUPS, "formats", "datasets"]))
+@click.argument("what", type=click.Choice([*GROUPS, *FUNCTIONS, "datasets"]))
 @clear_errors
 def list_(what: str) -> None:
-    """List what is there, with a line about each.
+    """List what is there: the name, the package that it comes from, and a line about it.
 
     Example: gaudit list attacks
     """
@@ -247,11 +250,16 @@ def list_(what: str) -> None:
         from ..graphs.datasets.loading import dataset_names
 
         lines = dataset_names()
+        origins = dict.fromkeys(lines, OURS)
     else:
         lines = summaries(what)
-    width = max(map(len, lines))
+        origins = {name: origin(point) for name, point in registered(what).items()}
+    if not lines:
+        click.echo(f"No package that is installed brings {what}.", err=True)
+        return
+    width, wide = max(map(len, lines)), max(map(len, origins.values()))
     for name, text in lines.items():
-        click.echo(f"{name:<{width}}  {text}")
+        click.echo(f"{name:<{width}}  {origins[name]:<{wide}}  {text}")
 
 
 for command in (
@@ -267,5 +275,6 @@ for command in (
     report_command,
     check_command,
     baseline_group,
+    plugin_group,
 ):
     main.add_command(command)

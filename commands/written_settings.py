@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from ..errors import InputError
+from ..registry import is_installed
 
 
 def read_value(text: str) -> Any:
@@ -36,13 +37,23 @@ def read_pairs(values: Iterable[str], option: str = "--set") -> dict[str, Any]:
     return settings
 
 
+def _is_module(name: str) -> bool:
+    """Whether what stands before a colon names a module, and no defense that is installed."""
+    return all(part.isidentifier() for part in name.split(".")) and not is_installed("defenses", name)
+
+
 def read_defense(text: str) -> tuple[str, dict[str, Any]]:
     """The name of a defense and its settings, from ``name`` or ``name:key=value,key=value``.
+
+    A name may be ``module:Class`` of the user's own, so that settings come after a second colon.
 
     Raises:
         InputError: something after the colon that is no setting.
     """
     name, colon, rest = text.partition(":")
+    if _is_module(name) and rest.partition(":")[0].isidentifier():
+        attribute, colon, rest = rest.partition(":")
+        name = f"{name}:{attribute}"
     if colon and not rest:
         raise InputError(f"--defense '{text}': expected settings after the colon, for example k-degree:k=10")
     return name, read_pairs(rest.split(",") if rest else (), "--defense")

@@ -103,6 +103,10 @@ class Defense(Configured):
         """Checks its guarantee on what `on_graph` made of a network; None where it has none to check."""
         return None
 
+    def verify_message(self, before: "Message", after: "Message") -> Verified | None:
+        """Checks its guarantee on what `on_message` made of a message; None where it has none to check."""
+        return None
+
     def on_data(
         self,
         client: "Client",

@@ -12,8 +12,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal
 
+import torch
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 from safetensors import SafetensorError, safe_open
+from torch import Tensor
 
 from ..errors import InputError
 from ..untrusted import JSON_MEMORY, check_memory
@@ -40,6 +42,12 @@ SHARD = re.compile(r"[0-9]{6,9}\.safetensors")
 UNKNOWN = "unknown"
 """How a defense is called that nobody recorded."""
 DIGITS, CHUNK = 6, 1 << 20
+NAMED = {
+    **{"F16": torch.float16, "BF16": torch.bfloat16, "F32": torch.float32, "F64": torch.float64},
+    **{"BOOL": torch.bool, "U8": torch.uint8, "I8": torch.int8},
+    **{"I16": torch.int16, "I32": torch.int32, "I64": torch.int64},
+}
+"""The types that messages have, by their names in safetensors."""
 
 Number = Annotated[int, Field(ge=0, le=10**9)]
 Text = Annotated[str, Field(min_length=1, max_length=200)]
@@ -219,20 +227,30 @@ def _read_shard(path: Path, into: Transcript, retain: Callable[[Message], bool],
             header = read_header(path, file.metadata(), ShardHeader, FORMAT)
             check_names(path, file, header.messages)
             kept = [retain(Message(m.kind, m.sender, m.receiver, m.round, {})) for m in header.messages]
-            with_it = needed + TENSOR_MEMORY * path.stat().st_size
-            check_memory(f"the recording {path.parent}", with_it)
+            if any(kept):
+                needed += TENSOR_MEMORY * path.stat().st_size
+                check_memory(f"the recording {path.parent}", needed)
             for i, (m, keep) in enumerate(zip(header.messages, kept, strict=True)):
-                message = Message(
-                    m.kind, m.sender, m.receiver, m.round, tensors_of(path, file, i, m), m.sealed_from
-                )
-                into.record(message, keep)
+                tensors = tensors_of(path, file, i, m) if keep else _sizes(path, file, i, m)
+                into.record(Message(m.kind, m.sender, m.receiver, m.round, tensors, m.sealed_from), keep)
     except OSError as error:
         raise InputError(f"cannot read {path}: {error.strerror or error}") from error
     except SafetensorError as error:
         raise InputError(
             f"the shard {path} is damaged or truncated ({str(error).splitlines()[0]}): record the run again"
         ) from error
-    return with_it if any(kept) else needed
+    return needed
+
+
+def _sizes(path: Path, file: safe_open, index: int, header: MessageHeader) -> dict[str, Tensor]:
+    """The tensors of a message without their content: what is only counted is not read."""
+    found = {}
+    for name in header.tensors:
+        part = file.get_slice(f"{index}/{name}")
+        if part.get_dtype() not in NAMED:
+            raise InputError(f"message {index} ({header.kind}) of {path} holds '{name}' as {part.get_dtype()}")
+        found[name] = torch.empty(part.get_shape(), dtype=NAMED[part.get_dtype()], device="meta")
+    return found
 
 
 def _regular(path: Path) -> Path:

@@ -3,6 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any, ClassVar, final
 
 import numpy as np
@@ -126,6 +127,8 @@ class Target(Configured, ABC):
     and messages are as they were recorded."""
     plain: ClassVar[bool] = False
     """Whether it runs on graphs without features and labels."""
+    brings: ClassVar[bool] = False
+    """Whether it audits what a user brings, and cannot be made without it."""
     brings_graph: ClassVar[bool] = False
     """Whether the persons that it is about come with it (`own_graph`), and not from a dataset of the plan."""
 
@@ -162,6 +165,11 @@ class Target(Configured, ABC):
     @classmethod
     def imitating(cls, other: "type[Target]") -> dict[str, Any]:
         """Settings with which a control lets out what another target lets out."""
+        return {}
+
+    @classmethod
+    def example(cls, data: Data, folder: Path) -> dict[str, Any]:
+        """Settings to try it with on a small graph; what a user would bring is written into a folder."""
         return {}
 
     @property

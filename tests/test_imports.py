@@ -57,6 +57,9 @@ SIBLINGS = {
     "audit/results": {"audit/statistics", "audit/games", "audit/planning", "audit/running"},
     "audit/checks": {"audit/statistics", "audit/planning", "audit/running", "audit/results"},
     "audit/claims": {"audit/statistics"},
+    "audit/conformance": {
+        *("audit/statistics", "audit/games", "audit/planning", "audit/running", "audit/results", "audit/claims"),
+    },
     "audit/lint": set(),
     "reports/text": set(),
     "reports/console": {"reports/text"},
@@ -67,6 +70,8 @@ SIBLINGS = {
 ROOM = 20
 """Modules that a folder holds at most, beside its ``__init__``."""
 COMMAND_LINE = "commands"
+PUBLIC = {"", "plugin"}
+"""Modules at the root that hold public names: they import from any room, but not before a name is asked for."""
 FOR_TYPES = {"TYPE_CHECKING", "typing.TYPE_CHECKING"}
 NAMES_THAT_SAY_NOTHING = {"utils", "util", "misc", "helpers", "helper", "common"}
 UNPICKLERS = {"pickle", "cPickle", "_pickle", "dill", "cloudpickle", "shelve", "marshal"}
@@ -120,7 +125,7 @@ def direction(module: str, imported: str, known: dict[str, Path]) -> str | None:
     top, into = room.partition("/")[0], other.partition("/")[0]
     if into == COMMAND_LINE and top != COMMAND_LINE:
         return "only the console script may import the command line"
-    if not into or (not top and module == ""):  # the public names of the package are anybody's
+    if not into or module in PUBLIC:
         return None
     if top != into:
         return None if into in MAY_IMPORT.get(top, set()) else f"{top or 'the root'} must not import {into}"
@@ -198,7 +203,7 @@ def violations(root: Path) -> list[str]:
         ]
         # the public names of the package are looked up late, so only there functions, and what is imported for type
         # checkers alone, do not count
-        graph[module] = {name for _, name in imports_of(tree, module, path, known, later=module != "")}
+        graph[module] = {name for _, name in imports_of(tree, module, path, known, later=module not in PUBLIC)}
     rooms = Counter(str(path.parent.relative_to(root)) for path in known.values() if path.name != "__init__.py")
     found += [f"{room}: {size} modules, more than {ROOM}" for room, size in rooms.items() if size > ROOM]
     try:

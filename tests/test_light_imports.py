@@ -42,6 +42,14 @@ def ours(modules: set[str]) -> set[str]:
     return {name for name in modules if name.partition(".")[0] == "gaudit"}
 
 
+def test_a_recorded_run_is_inspected_without_what_runs_one(tmp_path):
+    file = tmp_path / "run.safetensors"
+    recorded = f"from gaudit.targets.transcript import Transcript\nTranscript([], {{}}).save({str(file)!r})"
+    modules = imported_by(f"{recorded}\n{called('inspect', '--transcript', str(file))}")
+    assert not modules & (NUMBERS | {"torch_geometric", "opacus"})
+    assert not {name for name in ours(modules) if name.startswith("gaudit.audit")}
+
+
 def test_modules_are_seen_when_they_are_imported():
     assert "torch" in imported_by("import torch")
 

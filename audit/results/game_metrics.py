@@ -71,11 +71,11 @@ def game_findings(attacked: Sequence[Attacked]) -> dict[str, Finding]:
     """All that a game's metrics tell of one attack over the runs."""
     found: dict[str, Finding] = {}
     for name in game_of(attacked[0].game).metrics:
-        found |= _metric(name)(attacked)
+        found |= metric_of(name)(attacked)
     return found
 
 
-def _metric(name: str) -> Metric:
+def metric_of(name: str) -> Metric:
     """One of ours, or a function of a plug-in's as ``module:function``."""
     if name in METRICS:
         return METRICS[name]

@@ -71,7 +71,7 @@ def _outcome(trials: list[TrialResult], control: list[TrialResult] | None, fpr: 
     chosen = _attacks(trials, True, fpr)
     timeline = _attacks(trials, False, fpr) if first.plan.timeline else ()
     return DefenseOutcome(
-        _called(first),
+        _called(first).partition(", ")[0],
         defense.phrase if first.in_place is None else "as it was found",
         defense.guarantee,
         defense.settings,

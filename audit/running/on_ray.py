@@ -3,10 +3,12 @@
 import logging
 import os
 import signal
+import sys
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 from ...errors import InputError
@@ -63,7 +65,7 @@ def _connected(ray: Any, workers: int) -> Iterator[None]:
     own = {} if os.environ.get(ADDRESS) else {"address": "local", "num_cpus": workers, "include_dashboard": False}
     handler = signal.getsignal(signal.SIGTERM)
     try:
-        ray.init(logging_level=logging.ERROR, log_to_driver=False, **own)
+        ray.init(logging_level=logging.ERROR, log_to_driver=False, job_config=_job(), **own)
     except (ConnectionError, RuntimeError, ValueError) as error:
         where = f"the Ray cluster {os.environ[ADDRESS]} ({ADDRESS})" if not own else "a Ray cluster here"
         raise InputError(f"cannot connect to {where}: {' '.join(str(error).split())[:200]}") from error
@@ -73,3 +75,23 @@ def _connected(ray: Any, workers: int) -> Iterator[None]:
         yield
     finally:
         ray.shutdown()
+
+
+def _job() -> Any:
+    """What Ray tells workers of this process: to import from the current folder only where this process does.
+
+    Ray would put that folder first on their path, and somebody's file ``joblib.py`` would run there. It does not do
+    so for one who asks through its client (``ray://``).
+    """
+    if os.environ.get(ADDRESS, "").startswith("ray://"):
+        return None
+    from ray.job_config import JobConfig
+
+    class SafeJob(JobConfig):
+        def _serialize(self) -> str:
+            here = str(Path.cwd())
+            if not {"", here} & set(sys.path):
+                self._py_driver_sys_path = [folder for folder in self._py_driver_sys_path if folder != here]
+            return str(super()._serialize())
+
+    return SafeJob()

@@ -28,7 +28,9 @@ ROLES: dict[str, Role] = {
 MOST_COLUMNS = 64
 MOST_UNNAMED = 4
 FIRST_YEAR, LAST_YEAR = 1990, 2100
-"""Whole numbers are taken for times where all of them are seconds, or milliseconds, of these years since 1970."""
+"""Numbers are taken for times where all of them are seconds, or smaller `UNITS`, of these years since 1970."""
+UNITS = (1.0, 1e3, 1e6, 1e9)
+"""How many seconds, milliseconds, microseconds and nanoseconds make a second."""
 _DATE = re.compile(r"\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:?\d\d)?)?")
 _DECIMAL_COMMA = re.compile(r"[+-]?\d*,\d+(?:[eE][+-]?\d+)?")
 _DIRECTIONS = {"directed", "undirected", "mutual"}
@@ -41,7 +43,7 @@ class Column:
     Attributes:
         role: what it is read as.
         called: its name in quotation marks, or which it is ("column 3").
-        span: where it holds times in seconds or milliseconds, the dates of the first and the last.
+        span: where it holds times since 1970, the dates of the first and the last.
     """
 
     role: Role
@@ -103,7 +105,7 @@ def number_of(text: str, decimal: str = ".") -> float | None:
 def _seconds(numbers: Sequence[float]) -> float | None:
     """How many units make a second, where all numbers look like times since 1970; otherwise None."""
     first, last = (datetime(year, 1, 1, tzinfo=UTC).timestamp() for year in (FIRST_YEAR, LAST_YEAR))
-    return next((u for u in (1.0, 1e3) if all(first * u <= number < last * u for number in numbers)), None)
+    return next((u for u in UNITS if all(first * u <= number < last * u for number in numbers)), None)
 
 
 def _span(numbers: Sequence[float | None], unit: float | None) -> str:

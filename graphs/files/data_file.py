@@ -6,6 +6,7 @@ import zipfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 from xml.parsers import expat
@@ -17,6 +18,7 @@ from ...errors import InputError, one_line, quoted
 from ...output_files import whole
 from ...untrusted import check_memory
 from ..masks import MASKS
+from .other_readers import other_endings, other_reader, read_other
 from .rows import MOST_EDGES, MOST_NODES, RowDirections, Rows, undirected
 
 if TYPE_CHECKING:  # torch takes seconds to import, and a network without features is read without it
@@ -51,6 +53,7 @@ def read_graph(path: str | os.PathLike[str], draw_split: bool = True) -> "Data":
       order), features as numbers ``x0`` .. ``x{d-1}`` or as one string ``x`` of numbers between blanks, and
       optionally ``split`` (``train``, ``val`` or ``test``; other nodes are in none).
       Nodes keep the file's order.
+    - any other ending that an installed package has a reader for (``gaudit.readers``).
 
     Without any mask or split a split in the manner of Planetoid is drawn with seed 0, unless ``draw_split``
     is False: then masks are required.
@@ -66,12 +69,15 @@ def read_graph(path: str | os.PathLike[str], draw_split: bool = True) -> "Data":
 
     path = Path(path)
     readers = {".npz": _read_npz, ".graphml": _read_graphml}
-    if path.suffix.lower() not in readers:
-        raise InputError(f"{path}: unknown kind of graph file: expected {' or '.join(readers)}")
+    other = None if path.suffix.lower() in readers else other_reader(path)
+    read = readers.get(path.suffix.lower()) if other is None else partial(_read_by_others, name=other)
+    if read is None:
+        known = " or ".join([*readers, *other_endings()])
+        raise InputError(f"{path}: unknown kind of graph file: expected {known}")
     if not path.is_file():
         raise InputError(f"{path}: no such file")
     try:
-        data, directed = readers[path.suffix.lower()](path)
+        data, directed = read(path)
     except OSError as error:
         raise InputError(f"{path}: cannot be read: {error.strerror or first_line(error)}") from error
     given = [name for name in MASKS if name in data]
@@ -98,6 +104,20 @@ def _holders(found: "torch.Tensor", nodes: int, source: str) -> "torch.Tensor":
             f"{source}: '{HOLDERS}' must hold a number from 0, or -1 for nobody, for each of {nodes} nodes"
         )
     return found
+
+
+def _read_by_others(path: Path, name: str) -> tuple["Data", RowDirections]:
+    """A graph to learn from, of a kind of file that another package reads."""
+    import torch
+    from torch_geometric.data import Data
+
+    rows = read_other(path, name)
+    if rows.x is None or rows.y is None:
+        missing = "features" if rows.x is None else "classes"
+        raise InputError(f"{path}: has no {missing}, which a graph to learn from needs")
+    ends = torch.from_numpy(np.stack([rows.one, rows.other]).astype(np.int64))
+    x, y = (torch.from_numpy(np.ascontiguousarray(array)) for array in (rows.x, rows.y))
+    return Data(x=x.float(), y=y.long(), edge_index=ends), rows.directed
 
 
 def _edge_remarks(data: "Data", directed: RowDirections, source: str) -> tuple[str, ...]:
@@ -261,7 +281,7 @@ def parsed_graphml(path: Path) -> Any:
 
     if path.stat().st_size > MOST_GRAPHML_BYTES:
         raise InputError(f"{path}: larger than {MOST_GRAPHML_BYTES >> 20} MiB: convert it to .npz")
-    _refuse_declarations(path)
+    declared = _declared_nodes(path)
     try:
         graph = nx.read_graphml(path)
     except Exception as error:  # the reader answers malformed documents with errors of many kinds
@@ -270,6 +290,12 @@ def parsed_graphml(path: Path) -> Any:
         ) from error
     if graph.number_of_nodes() == 0:
         raise InputError(f"{path}: holds no nodes")
+    unknown = next((str(node) for node in graph if str(node) not in declared), None)
+    if unknown is not None:
+        raise InputError(
+            f"{path}: an edge names the node {quoted(unknown)}, which the file does not declare: "
+            "give every node an element <node>"
+        )
     return graph
 
 
@@ -289,15 +315,20 @@ def _read_graphml(path: Path) -> tuple["Data", RowDirections]:
     return data.update(_graphml_masks(nodes, path)), "yes" if graph.is_directed() else "no"
 
 
-def _refuse_declarations(path: Path) -> None:
-    """Refuses broken XML, document type declarations, whose entities could expand without end, and too much of it.
+def _declared_nodes(path: Path) -> set[str]:
+    """Ids of the nodes that the file declares.
 
-    The file is read in parts, and nothing of it is kept: what it takes is known before memory is set aside.
+    Refuses broken XML, document type declarations, whose entities could expand without end, and too much of it.
+
+    The file is read in parts, and nothing else of it is kept: what it takes is known before memory is set aside.
     """
     parts = depth = 0
+    nodes: set[str] = set()
 
-    def begin(_: str, attributes: dict[str, str]) -> None:
+    def begin(name: str, attributes: dict[str, str]) -> None:
         nonlocal parts, depth
+        if name.rpartition(":")[2] == "node":
+            nodes.add(attributes.get("id", ""))
         parts, depth = parts + 1 + len(attributes), depth + 1
         if depth > MOST_NESTED:
             raise InputError(f"{path}: elements are nested deeper than {MOST_NESTED}: not a GraphML graph")
@@ -326,6 +357,7 @@ def _refuse_declarations(path: Path) -> None:
         if isinstance(error, InputError):
             raise
         raise InputError(f"{path}: truncated or broken XML: {first_line(error)}") from error
+    return nodes
 
 
 Nodes = Mapping[str, Mapping[str, Any]]

@@ -40,7 +40,7 @@ Text = NDArray[np.object_]
 def read_edge_list(path: Path) -> Rows:
     """Reads rows of two ids and optionally other columns, between blanks, tabs, commas or semicolons.
 
-    Another column is a time where all its entries look like one (seconds or milliseconds since 1970, or dates),
+    Another column is a time where all its entries look like one (seconds since 1970 or parts of them, or dates),
     else a weight where all are numbers, and the name of a type where none is. Where the first row names columns,
     these names decide: of several columns behind the ends those without a known name are not read, nor are times.
     In a list with semicolons a comma may stand before the decimals. Ids are any text; those with blanks need

@@ -1,8 +1,9 @@
 """A network from a file, and back."""
 
 import os
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,8 @@ from .data_file import first_line, write_whole
 from .edge_list import ENDINGS, read_edge_list, write_edge_list
 from .graphml import read_graphml, write_graphml
 from .npz import read_npz, write_npz
-from .rows import Directed, Dropped, check_names, undirected
+from .other_readers import other_endings, other_reader, read_other
+from .rows import Directed, Dropped, Rows, check_names, undirected
 
 TEXTS = (*ENDINGS, *(f"{ending}.gz" for ending in ENDINGS))
 
@@ -52,6 +54,7 @@ def read_network(path: str | os.PathLike[str], directed: Directed = "refuse") ->
       edge may be there once, or in both directions.
     - ``.npz``: ``edge_index`` [2, e] and what goes with it (`network_npz.read_npz`).
     - ``.graphml``: `network_graphml.read_graphml`.
+    - any other ending that an installed package has a reader for (``gaudit.readers``).
 
     Of rows that tell the same edge the first gives the weight. An edge list of 400,000 rows takes about 0.5 s, and
     up to 250 bytes of memory a row at its peak.
@@ -66,11 +69,11 @@ def read_network(path: str | os.PathLike[str], directed: Directed = "refuse") ->
             or the field in it.
     """
     path = Path(path)
-    kind = _kind(path)
+    read = _reader(path)
     if not path.is_file():
         raise InputError(f"{path}: no such file")
     try:
-        rows = _READERS[kind](path)
+        rows = read(path)
     except OSError as error:
         raise InputError(f"{path}: cannot be read: {error.strerror or first_line(error)}") from error
     network, dropped = undirected(rows, str(path), directed)
@@ -151,13 +154,24 @@ def ids_with_added(ids: Sequence[str], nodes: int) -> tuple[str, ...]:
     return tuple(fresh)
 
 
-def _kind(path: Path) -> str:
+def _reader(path: Path) -> Callable[[Path], Rows]:
+    other = None if _is_ours(path) else other_reader(path)
+    if other is not None:
+        return partial(read_other, name=other)
+    return _READERS[_kind(path, other_endings())]
+
+
+def _is_ours(path: Path) -> bool:
+    return path.name.lower().endswith(TEXTS) or path.suffix.lower() in _WRITERS
+
+
+def _kind(path: Path, others: Sequence[str] = ()) -> str:
     name = path.name.lower()
     if name.endswith(TEXTS):
         return "text"
     if path.suffix.lower() in _WRITERS:
         return path.suffix.lower()
-    raise InputError(f"{path}: unknown kind of network file: expected {', '.join((*TEXTS, *_WRITERS))}")
+    raise InputError(f"{path}: unknown kind of network file: expected {', '.join((*TEXTS, *_WRITERS, *others))}")
 
 
 def _type_names(network: Network, names: Sequence[str], kind: str, path: Path) -> tuple[str, ...]:

@@ -10,10 +10,9 @@ from ...audit.results.audit_result import AuditControl
 from ...audit.results.outcome import PLAIN_AUC, AttackOutcome, DefenseOutcome
 from ...audit.statistics.finding import Finding
 from ...audit.statistics.identity_metrics import ALONE, CROWDS, NAMED
-from ...targets.transcript import Exposure
 from ..text.explanations import APART
 from ..text.sentences import asks_with, blind_warning, clustered, conclusion
-from ..text.words import gain, readable_bytes, words
+from ..text.words import gain, words
 
 MAY_BE_EMPTY = ("asks with", "plain AUC", "epsilon (indicative)")
 """Columns that are left out where no attack fills them."""
@@ -266,29 +265,3 @@ def _found_leaks(controls: Sequence[AuditControl]) -> list[str]:
     return (
         [f"Attacks checked: these found the leaks that were planted for them: {'; '.join(found)}."] if found else []
     )
-
-
-def exposure_table(rows: Sequence[Exposure]) -> Table:
-    """Who sees what: message kinds x observers."""
-    table = Table(title="What each observer sees", title_justify="left")
-    for column in ("observer", "message kind", "messages", "bytes", "rounds", "readable"):
-        table.add_column(column, justify="right" if column in ("messages", "bytes") else "left")
-    before = None
-    for row in rows:
-        if before not in (None, row.observer):
-            table.add_section()
-        table.add_row(
-            row.observer if row.observer != before else "",
-            row.kind,
-            f"{row.count:,}",
-            readable_bytes(row.nbytes),
-            _rounds(row),
-            "yes" if row.readable else "sealed",
-        )
-        before = row.observer
-    return table
-
-
-def _rounds(row: Exposure) -> str:
-    first, last = ("before the first" if r < 0 else str(r) for r in (row.first_round, row.last_round))
-    return first if first == last else f"{first} to {last}"

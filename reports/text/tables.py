@@ -9,8 +9,8 @@ from ...audit.statistics.severity import Level
 from ...targets.game import QUERIES
 from ...targets.transcript import Exposure
 from .answers import base_for, question, size
+from .exposed import readable_bytes, rounds_of
 from .sentences import asks_with, who
-from .words import readable_bytes
 
 NO_VERDICT = "no verdict"
 BASELINE = "baseline, reads nothing"
@@ -111,14 +111,9 @@ def exposure_table(rows: Sequence[Exposure]) -> Table:
             row.kind,
             f"{row.count:,}".replace(",", " "),
             readable_bytes(row.nbytes),
-            _rounds(row),
+            rounds_of(row),
             "yes" if row.readable else "sealed",
         )
         for row in rows
     )
     return Table("What each observer sees, in the first run without a defense", columns, cells, (2, 3))
-
-
-def _rounds(row: Exposure) -> str:
-    first, last = ("before the first" if r < 0 else str(r) for r in (row.first_round, row.last_round))
-    return first if first == last else f"{first} to {last}"

@@ -14,13 +14,3 @@ def gain(utility: Finding) -> str:
 def words(game: str) -> Words:
     """The words of a game; one that is not installed here is called by its name."""
     return game_of(game).words
-
-
-def readable_bytes(count: int) -> str:
-    """1536 as '1.5 KiB'."""
-    size = float(count)
-    for unit in ("B", "KiB", "MiB", "GiB"):
-        if size < 1024 or unit == "GiB":
-            return f"{size:.0f} {unit}" if unit == "B" else f"{size:.1f} {unit}"
-        size /= 1024
-    raise AssertionError

@@ -1,13 +1,15 @@
 """A network that somebody published after another tool anonymised it."""
 
 from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 from pydantic import Field
 from torch_geometric.data import Data
 
 from ...errors import InputError
-from ...graphs.files.network_file import read_network
+from ...graphs.files.network_file import read_network, write_network
 from ...graphs.network import Ints, Network, Original, changes
 from ...graphs.pyg import name_of, network_of_data, node_names, type_names
 from ...randomness import branch
@@ -42,8 +44,15 @@ class Published(PublishedNetwork):
     name = "published"
     sends = (PUBLISHED_KIND,)
     runs_elsewhere = True
+    brings = True
     Settings = PublishedSettings
     settings: PublishedSettings
+
+    @classmethod
+    def example(cls, data: Data, folder: Path) -> dict[str, Any]:
+        """The graph itself under its own names."""
+        write_network(network_of_data(data), folder / "after.npz")
+        return {"after": str(folder / "after.npz"), "measures": ("degree-distribution",)}
 
     def why_not(self, defense: Defense) -> str | None:
         return None if type(defense) is Defense else "the network is published already: publish it with the defense"

@@ -66,12 +66,21 @@ class Recorded(Target):
     sends = tuple(KINDS)
     games = (*NODE_GAMES, EdgePresence.name, LoneNode.name)
     runs_elsewhere = True
+    brings = True
     Settings = RecordedSettings
     settings: RecordedSettings
 
     @classmethod
     def preset(cls, preset: str, data: Data) -> dict[str, Any]:
         return {}
+
+    @classmethod
+    def example(cls, data: Data, folder: Path) -> dict[str, Any]:
+        """The record of a classifier on the masks of the graph."""
+        small = {"split": "dataset", "publish": ["posteriors"], "recipe": {"hidden": 4, "epochs": 3}}
+        run = find("targets", "classifier")(**small)(data, Defense(), np.random.SeedSequence(0), lambda m: True)
+        run.transcript.save(folder / "run.safetensors")
+        return {"transcripts": (str(folder / "run.safetensors"),)}
 
     @property
     def repetitions(self) -> int | None:

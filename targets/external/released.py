@@ -1,6 +1,7 @@
 """A condensed graph that was released already."""
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
@@ -43,12 +44,18 @@ class Released(Target):
     sends = (CONDENSED_KIND,)
     games = tuple(NODE_GAMES)
     runs_elsewhere = True
+    brings = True
     Settings = ReleasedSettings
     settings: ReleasedSettings
 
     @classmethod
     def preset(cls, preset: str, data: Data) -> dict[str, Any]:
         return {}
+
+    @classmethod
+    def example(cls, data: Data, folder: Path) -> dict[str, Any]:
+        np.savez(folder / "release.npz", x=data.x[:6].cpu().numpy())
+        return {"file": str(folder / "release.npz")}
 
     @property
     def offers(self) -> Offers:

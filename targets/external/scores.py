@@ -81,6 +81,7 @@ class GivenScores(Target):
     games = tuple(GIVEN)
     plain = True
     runs_elsewhere = True
+    brings = True
     brings_graph = True
     Settings = ScoresSettings
     settings: ScoresSettings
@@ -88,6 +89,12 @@ class GivenScores(Target):
     @classmethod
     def preset(cls, preset: str, data: Data) -> dict[str, Any]:
         return {}
+
+    @classmethod
+    def example(cls, data: Data, folder: Path) -> dict[str, Any]:
+        rows = [f"{i},{i % 2},{i / 7}" for i in range(40)]
+        (folder / "scores.csv").write_text("\n".join(["id,member,score", *rows]), encoding="utf-8")
+        return {"file": str(folder / "scores.csv")}
 
     def why_not(self, defense: Defense) -> str | None:
         return None if type(defense) is Defense else "the scores were made already: score what the defense leaves"

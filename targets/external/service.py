@@ -66,12 +66,22 @@ class Service(Target):
     sends = TABLE_KINDS
     games = tuple(NODE_GAMES)
     runs_elsewhere = True
+    brings = True
     Settings = ServiceSettings
     settings: ServiceSettings
 
     def __init__(self, **settings: Any) -> None:
         super().__init__(**settings)
         checked_url(self.settings.url)
+
+    @classmethod
+    def example(cls, data: Data, folder: Path) -> dict[str, Any]:
+        """One whose answers are there already: nobody is asked."""
+        url, classes = "http://127.0.0.1:1/", int(data.y.max()) + 1
+        row = np.full(classes, 1 / classes)
+        answers = KeptAnswers(folder, url, data)
+        answers.save({query: dict.fromkeys(range(len(data.y)), row) for query in ("full", "0-hop")})
+        return {"url": url, "budget": 2 * len(data.y), "answers": str(folder)}
 
     @classmethod
     def preset(cls, preset: str, data: Data) -> dict[str, Any]:

@@ -118,19 +118,27 @@ def test_a_recorded_run_is_inspected_and_attacked(
     assert ("As it was found" in result.stdout) == (defense == "unknown")
 
 
-def test_recorded_runs_end_in_a_ledger_and_a_report(graph, gaudit, recorded, tmp_path):
-    ledger, page = tmp_path / "audit.db", tmp_path / "report.json"
-    command = ("record", recorded, "--graph", graph, "--attack", "nearest", "--workers", 1, "--ledger", ledger)
+@pytest.mark.parametrize("defense", ["none", "unknown"])
+def test_recorded_runs_end_in_a_ledger_a_report_and_the_gate(
+    graph, gaudit, recorded, recorded_file, tmp_path, defense
+):
+    ledger, run = tmp_path / "audit.db", {"none": recorded, "unknown": recorded_file}[defense]
+    command = ("record", run, "--graph", graph, "--attack", "nearest", "--workers", 1, "--ledger", ledger)
     result = gaudit(*command)
     assert result.exit_code == 0, result.output
     assert "as recorded" in result.stdout
-    assert gaudit("report", ledger, "-o", page).exit_code == 0
-    assert "recorded" in page.read_text()
-    (tmp_path / "gaudit.toml").write_text(
-        '[[check]]\nname = "a"\ntarget = "recorded"\nattack = "nearest"\nmetric = "auc"\nbudget = 0.99\n'
-    )
-    checked = gaudit("check", ledger, "--policy", tmp_path / "gaudit.toml")
-    assert checked.exit_code == 0, checked.output
+    for name in ("report.html", "report.md", "report.json"):
+        assert gaudit("report", ledger, "-o", tmp_path / name).exit_code == 0
+        assert "recorded" in (tmp_path / name).read_text()
+    (section,) = json.loads((tmp_path / "report.json").read_text())["sections"]
+    assert [outcome["label"] for outcome in section["outcomes"]] == [defense]
+    policy = tmp_path / "gaudit.toml"
+    for asked, code in ((defense, 0), ({"none": "unknown", "unknown": "none"}[defense], 4)):
+        check = {"name": "a", "target": "recorded", "attack": "nearest", "metric": "auc", "defense": asked}
+        lines = [f'{key} = "{value}"' for key, value in check.items()]
+        policy.write_text("\n".join(["[[check]]", *lines, "budget = 0.99", ""]))
+        checked = gaudit("check", ledger, "--policy", policy)
+        assert checked.exit_code == code, checked.output
 
 
 @pytest.mark.parametrize(
@@ -161,6 +169,15 @@ def test_who_is_who_in_a_published_network_is_not_recorded(gaudit, tmp_path):
     assert again.exit_code == 2
     assert "does not say who is who in it" in again.stderr
     assert "label-membership" not in again.output
+
+
+def test_a_recorded_run_is_inspected_without_naming_its_target(gaudit, recorded):
+    named = gaudit("inspect", "--target", "fedgc", "--transcript", recorded)
+    alone = gaudit("inspect", "--transcript", recorded)
+    assert (alone.exit_code, alone.stdout) == (0, named.stdout), alone.output
+    neither = gaudit("inspect")
+    assert neither.exit_code == 2
+    assert "Missing option '--target', or '--transcript'" in neither.output
 
 
 def test_a_client_is_not_asked_about_its_own_nodes(graph, attacked, tmp_path):

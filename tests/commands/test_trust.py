@@ -167,6 +167,20 @@ def test_workers_import_nothing_from_the_current_folder(gaudit, tmp_path, monkey
     assert not Path("imported").exists()
 
 
+def test_workers_on_ray_import_nothing_from_the_current_folder(gaudit, tmp_path, monkeypatch):
+    """Ray puts this folder first on their path."""
+    pytest.importorskip("ray", reason="Ray is not installed: pip install 'graph-gaudit[ray]'")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [folder for folder in sys.path if folder])
+    Path("joblib.py").write_text(MARK)
+    Path("plan.toml").write_text(PLAN.format(target="classifier"))
+    result = gaudit("audit", "plan.toml", "--ledger", "audit.db", "--workers", 1, "--executor", "ray")
+    if "cannot connect to a Ray cluster" in result.output:
+        pytest.skip(f"Ray did not start here: {result.output}")
+    assert result.exit_code in (0, 4), result.output
+    assert not Path("imported").exists()
+
+
 @pytest.mark.usefixtures("no_workers")
 def test_workers_import_what_a_plan_names_and_pass_nothing_on(gaudit, tmp_path, monkeypatch):
     """Scripts that a target of one's own starts are free to import what stands beside them."""

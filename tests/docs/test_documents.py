@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from gaudit.registry import FUNCTIONS
+
 ROOT = Path(__file__).parents[2]
 DOCUMENTS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
@@ -59,7 +61,8 @@ def test_every_path_is_there(document):
 def is_there(dotted: str) -> bool:
     """Whether a module of ours, or a name in one, is called so; ``gaudit.attacks`` also stands for a group."""
     parts = dotted.strip(".").split(".")
-    if f"gaudit.{parts[0]}" in PROJECT["project"]["entry-points"] and len(parts) == 1:
+    groups = {*PROJECT["project"]["entry-points"], *(f"gaudit.{group}" for group in FUNCTIONS)}
+    if f"gaudit.{parts[0]}" in groups and len(parts) == 1:
         return True
     for end in range(len(parts), -1, -1):  # at last the public names of the package itself
         module = ".".join(("gaudit", *parts[:end]))

@@ -1,12 +1,16 @@
 """Classes that fail the controls of registered ones, each in one way."""
 
+import sys
 from dataclasses import replace
+from typing import ClassVar
 
 import numpy as np
 import torch
 
 from gaudit.attacks.attack import Attack
+from gaudit.attacks.membership.loss import Loss
 from gaudit.defenses.randomisation.random_walk import RandomWalkMod
+from gaudit.graphs.datasets.loading import load_dataset
 from gaudit.graphs.network import Verified
 from gaudit.mechanisms.guarantee import Guarantee
 from gaudit.targets.classification.classifier import Classifier
@@ -14,6 +18,8 @@ from gaudit.targets.defense import Defense
 from gaudit.targets.game import Game
 from gaudit.targets.games.membership import LabelMembership
 from gaudit.targets.messages import MODEL_KIND, Carries, Carrying
+
+LEFT: list[np.ndarray] = []
 
 # --- attacks
 
@@ -61,7 +67,182 @@ class Peek(LuckyBaseline):
         cls.truth = dict(zip(rows, secrets.truth.tolist(), strict=True))
 
 
+def truth_by_rows(knowledge, x, members) -> torch.Tensor:
+    """Whether each subject is among some nodes of a graph, found by its features."""
+    rows = {row.numpy().tobytes() for row in x[members]}
+    asked = knowledge.x[knowledge.subjects]
+    return torch.tensor([float(row.numpy().tobytes() in rows) for row in asked])
+
+
+class ReadsMasks(Guess):
+    """Reads who was trained on from a copy of the graph."""
+
+    name = "reads-masks"
+
+    def score(self, view, knowledge):
+        data = load_dataset("planted")
+        return truth_by_rows(knowledge, data.x, data.train_mask)
+
+
+class ReadsFrames(Guess):
+    """Looks for the truth in the memory of who calls it."""
+
+    name = "reads-frames"
+
+    def score(self, view, knowledge):
+        frame = sys._getframe()
+        while frame is not None:
+            game, given = (frame.f_locals.get(name) for name in ("game", "given"))
+            if isinstance(game, Game):
+                truth = dict(zip(game.subjects.tolist(), game.truth.tolist(), strict=True))
+                ids = given.subject_ids(knowledge.subjects.numpy())
+                return torch.tensor([float(truth[one]) for one in ids.tolist()])
+            frame = frame.f_back
+        return torch.rand(len(knowledge.subjects))
+
+
+class BlindKnows(Loss):
+    """Its blind version says again what the other one read off the release."""
+
+    name = "blind-knows"
+    told = None
+
+    def score(self, view, knowledge):
+        self.told = super().score(view, knowledge)
+        return self.told
+
+    def blind_score(self, knowledge):
+        return super().blind_score(knowledge) if self.told is None else self.told
+
+
+class GlobalCoins(Guess):
+    """Draws from NumPy's generator of the whole process."""
+
+    name = "global-coins"
+
+    def score(self, view, knowledge):
+        return torch.from_numpy(np.random.rand(len(knowledge.subjects)))  # noqa: NPY002
+
+
+class Remembers(Guess):
+    """Says something else once it has been asked."""
+
+    name = "remembers"
+    asked: ClassVar[list[int]] = []
+
+    def score(self, view, knowledge):
+        self.asked.append(1)
+        return torch.rand(len(knowledge.subjects)) + len(self.asked) * torch.arange(len(knowledge.subjects))
+
+
+class WritesView(Guess):
+    """Writes into what it sees."""
+
+    name = "writes-view"
+
+    def score(self, view, knowledge):
+        next(iter(view.messages[0].tensors.values())).add_(1)
+        return super().score(view, knowledge)
+
+
+class WritesKnowledge(Guess):
+    """Writes into what it knows."""
+
+    name = "writes-knowledge"
+
+    def blind_score(self, knowledge):
+        knowledge.x.add_(1)
+        return super().blind_score(knowledge)
+
+
+class SaysNaN(Guess):
+    """Says nothing of one subject."""
+
+    name = "says-nan"
+
+    def score(self, view, knowledge):
+        return super().score(view, knowledge).index_fill(0, torch.tensor([0]), float("nan"))
+
+
+class SaysTooLittle(Guess):
+    """Leaves out one subject."""
+
+    name = "says-too-little"
+
+    def score(self, view, knowledge):
+        return super().score(view, knowledge)[1:]
+
+
+class Unplanted(Guess):
+    """Names a control that is not there."""
+
+    name = "unplanted"
+    planted = "no-such-leak"
+
+
+class Wordless(Guess):
+    name = "wordless"
+
+
 # --- defenses
+
+
+class Capped(Defense):
+    """No class of a published answer is surer than a half."""
+
+    name = "capped"
+    guarantee = "no answer is surer than 0.5"
+    alternative = "fewer-labels"
+    acts_on = Carrying.any_of(Carries.POSTERIORS)
+    most = 0.5
+
+    def on_message(self, seed):
+        def capped(message):
+            if not self.changes(message.kind):
+                return message
+            told = message.tensors["posteriors"].clamp(max=self.most)
+            return replace(message, tensors={**message.tensors, "posteriors": told})
+
+        return capped
+
+    def verify_message(self, before, after):
+        most = float(after.tensors["posteriors"].max())
+        return Verified(self.guarantee, most <= 0.5, f"{most:.2f}")
+
+
+class TooSure(Capped):
+    """Caps at more than it says."""
+
+    name = "too-sure"
+    most = 0.75
+
+
+class SureOfItself(Capped):
+    """Its check is always content."""
+
+    name = "sure-of-itself"
+
+    def verify_message(self, before, after):
+        return Verified(self.guarantee, True, "looked at")
+
+
+class SilentOnMessages(Capped):
+    """Its check says nothing."""
+
+    name = "silent-on-messages"
+
+    def verify_message(self, before, after):
+        return None
+
+
+class CoinsOfTheProcess(Capped):
+    """Draws from NumPy's generator of the whole process."""
+
+    name = "coins-of-the-process"
+
+    def on_message(self, seed):
+        self.most = np.random.rand()  # noqa: NPY002
+        return super().on_message(seed)
 
 
 class SameNetwork(Defense):
@@ -127,6 +308,26 @@ class SecretPromise(BrokenPromise):
 
     name = "secret-promise"
     guarantee = None
+
+
+class WritesNetwork(SameNetwork):
+    """Writes into the network that it is given."""
+
+    name = "writes-network"
+
+    def on_graph(self, network, seed):
+        network.edges[:, 0] = network.edges[:, 1]
+        return network
+
+
+class WritesClient(OnlyWords):
+    """Writes into the data that it is given."""
+
+    name = "writes-client"
+
+    def on_data(self, client, shared, seed, hold):
+        client.x.zero_()
+        return client
 
 
 class Idle(Defense):
@@ -237,3 +438,76 @@ class UnheardOf(Changed):
 
     def changed(self, secrets):
         return Unheard(subjects=secrets.subjects, truth=secrets.truth)
+
+
+class Beside(Changed):
+    """Puts a message into the transcript itself."""
+
+    name = "beside"
+
+    def run(self, *given):
+        run = super().run(*given)
+        run.transcript.record(next(m for m in run.transcript.messages if m.kind == MODEL_KIND), True)
+        return run
+
+
+class Uncounted(Changed):
+    """Says that it sent less than it did."""
+
+    name = "uncounted"
+
+    def run(self, *given):
+        run = super().run(*given)
+        key, tally = next(iter(run.transcript.tallies.items()))
+        run.transcript.tallies[key] = tally.model_copy(update={"nbytes": 1})
+        return run
+
+
+class WritesSent(Changed):
+    """Changes a message that was sent."""
+
+    name = "writes-sent"
+
+    def run(self, *given):
+        run = super().run(*given)
+        next(iter(run.transcript.messages[0].tensors.values())).add_(1)
+        return run
+
+
+class TargetOfTheProcess(Changed):
+    """Draws its truth from NumPy's generator of the whole process."""
+
+    name = "target-of-the-process"
+
+    def changed(self, secrets):
+        return replace(secrets, truth=np.random.permutation(secrets.truth))  # noqa: NPY002
+
+
+class LeavesTruth(Changed):
+    """Leaves the truth in its class."""
+
+    name = "leaves-truth"
+    left = None
+
+    def changed(self, secrets):
+        type(self).left = secrets.truth
+        return secrets
+
+
+class LeavesInModule(Changed):
+    """Leaves the truth in its module."""
+
+    name = "leaves-in-module"
+
+    def changed(self, secrets):
+        LEFT.append(secrets.truth)
+        return secrets
+
+
+class NoGame(Changed):
+    """Keeps its truth to itself."""
+
+    name = "no-game"
+
+    def run(self, *given):
+        return replace(super().run(*given), secrets={})

@@ -3,22 +3,17 @@
 import numpy as np
 
 from gaudit.attacks.links.link_noisy_or import LinkNoisyOr
+from gaudit.audit.conformance.small_graphs import typed_network as typed
 from gaudit.audit.statistics.metrics import auc
 from gaudit.graphs.network import Network
 from gaudit.graphs.pair_codes import codes
 
 from .link_worlds import link_knowledge, published
 
+__all__ = ["friends", "leak", "typed"]
+
 NODES = 120
 SEED = np.random.SeedSequence(0)
-
-
-def typed(n, seed, kinds=3, share=0.3, weighted=False):
-    rng = np.random.default_rng(seed)
-    drawn = [np.nonzero(np.triu(rng.random((n, n)) < share, 1)) for _ in range(kinds)]
-    types = np.repeat(np.arange(kinds), [len(one) for one, _ in drawn])
-    one, other = np.hstack(drawn)
-    return Network.from_edges(n, one, other, rng.random(len(types)) if weighted else None, types)
 
 
 def friends(seed, copied=0.6):

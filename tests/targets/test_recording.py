@@ -29,6 +29,7 @@ from gaudit.targets.recording import (
     read_recording,
     shards_of,
 )
+from gaudit.targets.transcript import DTYPES
 
 SCHEMA = Path(__file__).parents[2] / "docs" / "schemas" / "transcript-2.json"
 WEIGHTS = {"w1": torch.arange(6.0).reshape(2, 3).t(), "b1": torch.zeros(2, dtype=torch.float64)}
@@ -185,7 +186,22 @@ def test_what_is_told_wrongly_is_refused_before_anything_is_written(tmp_path, to
 def test_content_is_kept_of_what_is_asked_for_and_all_is_counted(tmp_path):
     found = read_recording(sent(tmp_path / "run"), lambda m: m.kind == "update" and m.round == 1).transcript
     assert [(m.sender, m.round) for m in found.messages] == [("client:0", 1), ("client:3", 1)]
-    assert sum(t.count for t in found.tallies.values()) == 6
+    assert found.tallies == read_recording(tmp_path / "run").transcript.tallies
+
+
+@pytest.mark.parametrize("dtype", sorted(DTYPES, key=str))
+def test_what_is_only_counted_is_counted_to_the_byte(tmp_path, dtype):
+    with gaudit.recording(tmp_path / "run") as send:
+        send(
+            "update",
+            "client:0",
+            "server",
+            0,
+            {"w": torch.ones(3, 5).to(dtype), "empty": torch.ones(0, 2).to(dtype)},
+        )
+    counted, whole = (read_recording(tmp_path / "run", lambda _, keep=keep: keep) for keep in (False, True))
+    assert counted.transcript.tallies == whole.transcript.tallies
+    assert counted.transcript.messages == []
 
 
 def test_a_run_that_is_over_is_saved_with_the_counts_of_what_it_did_not_keep(tmp_path):

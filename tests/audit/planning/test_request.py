@@ -1,5 +1,7 @@
 """A request of the command line becomes the trials that it asks for."""
 
+from dataclasses import replace
+
 import pytest
 
 from gaudit import InputError, find, load_dataset, registered
@@ -82,3 +84,12 @@ def test_who_names_no_attack_gets_the_cheap_ones_or_is_told_to_name_one():
     assert [attack.name for attack in plan_of(cheap)[0].attack] == ["nearest"]
     with pytest.raises(InputError, match="name one"):
         plan_of(AttackRequest(target="gap-edp", attacks=(), dataset="karate", seeds=1))
+
+
+def test_a_target_without_a_device_is_not_asked_for_one():
+    """Nobody named a device: the default of the command line is no setting of a target that computes nothing."""
+    assert "device" not in find("targets", "planted").Settings.model_fields
+    asked = AttackRequest(target="planted", attacks=("loss",), dataset="planted", seeds=1)
+    assert "device" not in plan_of(asked)[0].target[0].settings
+    with pytest.raises(InputError, match="device"):
+        plan_of(replace(asked, device="cuda"))

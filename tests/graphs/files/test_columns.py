@@ -23,6 +23,8 @@ def read(tmp_path, content, name="g.csv"):
 TIMES = {
     "seconds": "a b 1082040961\nb c 1085000000\n",
     "seconds with decimals": "a b 1082040961.0\nb c 1085000000.5\n",
+    "microseconds": "a b 1082040961000000\nb c 1085000000000000\n",
+    "nanoseconds": "a b 1082040961000000000\nb c 1085000000000000000\n",
     "milliseconds": "a b 1082040961000\nb c 1085000000000\n",
     "days": "a b 2004-04-15\nb c 2004-05-19\n",
     "days and hours": "a\tb\t2004-04-15T14:56:01Z\nb\tc\t2004-05-19 20:53:20\n",

@@ -14,6 +14,7 @@ from gaudit.graphs.checks import MASKS
 from gaudit.graphs.datasets.bundled import karate
 from gaudit.graphs.files import data_file as graphfile
 from gaudit.graphs.files.data_file import read_graph, write_graph
+from gaudit.graphs.files.network_file import read_network
 from support.bomb import Bomb
 
 
@@ -258,6 +259,16 @@ def test_unusable_graphml_is_refused_in_one_line(tmp_path, case):
 
 
 ENTITIES = '<!DOCTYPE g [<!ENTITY a "ha"><!ENTITY b "&a;&a;">]>'
+
+
+@pytest.mark.parametrize("read", [read_graph, read_network])
+def test_an_edge_to_a_node_that_graphml_does_not_declare_is_refused(tmp_path, read):
+    """The reader makes a node of it: one misspelled id would be one more person."""
+    path = graphml(tmp_path / "g.graphml")
+    path.write_text(path.read_text().replace('target="9"', 'target="ninth"'))
+    with pytest.raises(InputError, match=r"g\.graphml: an edge names the node 'ninth'") as caught:
+        read(path)
+    assert "\n" not in str(caught.value)
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-16", "cp037"])

@@ -183,7 +183,7 @@ def test_the_declared_defense_is_called_by_its_name(live, tmp_path):
     told = changed(folder, tmp_path / "run", defense={"name": "our clipping", "settings": {"norm": 2}})
     result = run_trial(trial("recorded", UPLOADS[:1], transcripts=(str(told),)), sixty_nodes())
     (outcome,) = outcomes([result])
-    assert (outcome.defense, outcome.label) == ("our clipping, norm 2", "our clipping, norm 2")
+    assert (outcome.defense, outcome.label) == ("our clipping", "our clipping, norm 2")
     assert outcome.guarantee is None
 
 

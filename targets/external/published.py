@@ -1,6 +1,7 @@
 """A network that somebody published after another tool anonymised it."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from ..games.identities import identities
 from ..messages import PUBLISHED_KIND
 from ..published import tensors_of
 from ..publishing.publish import OWNER, NetworkSettings, PublishedNetwork
+from ..recording import UNKNOWN
 from ..target import Progress, Run, no_progress
 from .answers import digests
 from .who_is_who import Named, by_name, by_table, check_kept, in_order, source_of
@@ -86,7 +88,7 @@ class Published(PublishedNetwork):
         progress("publishing", 1, 3)
         told = "nodes kept their names" if s.same is None else f"who is who as {source_of(s.same)} says"
         notes = (changes(network, ours), f"{told}; which defense was in place is not known", *dropped)
-        return self.published(data, (ours, who, notes), channel, seed, progress)
+        return replace(self.published(data, (ours, who, notes), channel, seed, progress), in_place=UNKNOWN)
 
 
 def _known_types(network: Network, names: tuple[str, ...]) -> tuple[str, ...]:

@@ -21,6 +21,7 @@ from ..defense import Defense
 from ..games.membership import NODE_GAMES
 from ..messages import QUERY_NAMES, TABLE_KINDS, posteriors_kind
 from ..models.training_config import TrainingConfig
+from ..recording import UNKNOWN
 from ..target import Offers, Progress, Run, Target, Utility, no_progress
 from ..transcript import Transcript
 from .service_client import ServiceClient, checked_posteriors, checked_url, step_of, summing_to_one
@@ -131,6 +132,8 @@ class Service(Target):
             tuple(self._notes(told, new, kept.path, int((train | test).sum()))),
             tested=int(outside.sum()),
             recipe=s.recipe,
+            recipe_unknown=s.recipe is None,
+            in_place=UNKNOWN,
         )
 
     def _answers(

@@ -231,6 +231,15 @@ def test_in_python_a_service_leaks_what_its_answers_leak(data, tmp_path, monkeyp
             gaudit.audit(data, **{"url": service.url, "budget": 10, **wrong})
 
 
+def test_how_the_model_was_trained_is_not_made_up(data, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with answering(serving(data)) as service:
+        result = gaudit.audit(data, url=service.url, budget=1000, attacks=("lira", "loss"), progress=False)
+    assert set(result.auc) == {"loss"}
+    assert "nobody declared how" in result.refused["lira"]
+    assert result.audit.sections[0].outcomes[0].defense == "unknown"
+
+
 def command(*arguments):
     return CliRunner().invoke(main, [str(argument) for argument in arguments])
 

@@ -51,7 +51,7 @@ def _print(found: "PluginCheck") -> None:
 
 
 def _line(outcome: "Outcome") -> str:
-    told = f" {outcome.told[0].upper()}{outcome.told[1:]}." if outcome.told and not outcome.holds else ""
-    if outcome.holds and outcome.told:
-        told = f" ({outcome.told})"
-    return f"  {WORDS[outcome.holds]:<11}  {outcome.sentence}{told}"
+    words = f"  {WORDS[outcome.holds]:<11}  {outcome.sentence}"
+    if not outcome.told:
+        return words
+    return f"{words} ({outcome.told})" if outcome.holds else f"{words.rstrip('.')}: {outcome.told}."

@@ -107,6 +107,7 @@ class OneUnit(Mechanism):
         promise = defense.promise()
         assert promise is not None
         self.defense, self.promise = defense, promise
+        self.name = defense.name  # type: ignore[misc]  # what a refutation is about
         self.differ_in, self.differ_by = promise.unit, promise.adjacency  # type: ignore[misc]
 
     @property

@@ -94,10 +94,12 @@ class PluginCheck:
 
     def doubt(self) -> str:
         """What the answer cannot tell."""
-        return (
-            f"A sound plug-in is called wrong by chance with a probability of at most {self.error:.2g}. These "
-            "rules find mistakes and plain cheating. Code that sets out to deceive them has to be read."
+        by_chance = (
+            f"A sound plug-in is called wrong by chance with a probability of at most {self.error:.2g}."
+            if self.error
+            else "None of these rules can be broken by chance."
         )
+        return f"{by_chance} They find mistakes and plain cheating. Code that sets out to deceive has to be read."
 
 
 def parts_of(name: str) -> tuple[str, tuple[Part, ...]]:

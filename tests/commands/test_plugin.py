@@ -23,7 +23,7 @@ def test_a_class_that_breaks_one_ends_with_1_and_says_which(gaudit):
     assert done.exit_code == 1, done.output
     assert done.stdout.startswith(f"{OWN}TooSure breaks 1 of the 6 rules that were checked.")
     (line,) = [line for line in done.stdout.splitlines() if "BROKEN" in line]
-    assert "What it guarantees holds on what it makes." in line
+    assert "What it guarantees holds on what it makes: " in line
     assert "no answer is surer than 0.5: 0.75" in line
 
 

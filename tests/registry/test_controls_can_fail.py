@@ -14,7 +14,7 @@ from gaudit.errors import InputError
 from gaudit.graphs.datasets.loading import load_dataset
 from gaudit.registry import find
 from gaudit.targets.defense import Defense
-from support.failing_classes import LosingWalk, LuckyBaseline, Peek, SameUploads
+from support.failing_classes import LosingWalk, LuckyBaseline, MembersFirst, Peek, SameUploads, TellsTruth
 
 
 def own(name: str) -> str:
@@ -251,3 +251,22 @@ def test_target_that_goes_beside_the_channel_is_wrong(check, name, message):
 def test_every_group_begins_with_its_words(group):
     first, *_ = other_rules.RULES[group]
     assert first.first
+
+
+@pytest.mark.parametrize(
+    ("game", "message"),
+    [
+        (TellsTruth, "grants .* other labels where others are members"),
+        (MembersFirst, "hands over subjects in another order than ascending"),
+    ],
+)
+def test_game_that_grants_the_truth_is_wrong(monkeypatch, game, message):
+    of_target = other_rules._secrets
+
+    def told(target, name):
+        secrets = of_target(target, name)
+        return None if secrets is None else game(subjects=secrets.subjects, truth=secrets.truth)
+
+    monkeypatch.setattr(other_rules, "_secrets", told)
+    with pytest.raises(BrokenRuleError, match=message):
+        other_rules.check_grant("label-membership")

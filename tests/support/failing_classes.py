@@ -15,7 +15,7 @@ from gaudit.graphs.network import Verified
 from gaudit.mechanisms.guarantee import Guarantee
 from gaudit.targets.classification.classifier import Classifier
 from gaudit.targets.defense import Defense
-from gaudit.targets.game import Game
+from gaudit.targets.game import Game, Grant
 from gaudit.targets.games.membership import LabelMembership
 from gaudit.targets.messages import MODEL_KIND, Carries, Carrying
 
@@ -511,3 +511,33 @@ class NoGame(Changed):
 
     def run(self, *given):
         return replace(super().run(*given), secrets={})
+
+
+# --- games
+
+
+class TellsTruth(LabelMembership):
+    """Grants labels of members alone."""
+
+    name = "tells-truth"
+
+    def grant(self, data, adversary, seed):
+        given, left = super().grant(data, adversary, seed)
+        labels = given.knowledge.labels.clone()
+        member = dict(zip(self.subjects.tolist(), self.truth.tolist(), strict=True))
+        asked = given.knowledge.subjects
+        labels[asked] = torch.tensor([int(member[one]) for one in given.subject_ids(asked.numpy()).tolist()])
+        return Grant(replace(given.knowledge, labels=labels), given.ids), left
+
+
+class MembersFirst(LabelMembership):
+    """Hands over members before the others."""
+
+    name = "members-first"
+
+    def grant(self, data, adversary, seed):
+        given, left = super().grant(data, adversary, seed)
+        member = dict(zip(self.subjects.tolist(), self.truth.tolist(), strict=True))
+        asked = given.knowledge.subjects
+        order = np.argsort([not member[one] for one in given.subject_ids(asked.numpy()).tolist()], kind="stable")
+        return Grant(replace(given.knowledge, subjects=asked[torch.from_numpy(order)]), given.ids), left

@@ -10,8 +10,11 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:  # for editors and type checkers; while running, `__getattr__` does it
-    from .api.audits import audit, published, recorded, release, score
+    from .api.models import audit
+    from .api.recordings import recorded
+    from .api.releases import published, release
     from .api.result import Result
+    from .api.tables import score
     from .attacks.attack import Attack, Scores
     from .audit.checks.check_files import check_files
     from .audit.planning.plan import Plan
@@ -178,15 +181,15 @@ _PLACES = {
     "load_dataset": "graphs.datasets.loading",
     "names": "targets.external.weight_names",
     "no_progress": "targets.target",
-    "published": "api.audits",
+    "published": "api.releases",
     "read_audit": "audit.results.assemble",
     "read_graph": "graphs.files.data_file",
     "read_network": "graphs.files.network_file",
-    "recorded": "api.audits",
+    "recorded": "api.recordings",
     "recording": "targets.recorder",
     "registered": "registry",
-    "release": "api.audits",
-    "score": "api.audits",
+    "release": "api.releases",
+    "score": "api.tables",
     "seeded": "randomness",
     "without_ancestry": "targets.game",
     "write_graph": "graphs.files.data_file",

@@ -11,8 +11,8 @@ from typing import Any
 
 class _Room(ModuleType):
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """`api.audits.audit`, which is imported now: nothing in this package needs it."""
-        return import_module("..api.audits", __name__).audit(*args, **kwargs)
+        """`api.models.audit`, which is imported now: nothing in this package needs it."""
+        return import_module("..api.models", __name__).audit(*args, **kwargs)
 
 
 room = sys.modules[__name__]

@@ -187,13 +187,10 @@ def _end(options: dict[str, Any], inputs: list[Path], way: str, what: str, given
 
 
 def _audited(way: str, what: str, given: dict[str, Any]) -> "Result":
-    from ..api import audits
+    from ..api.releases import published, release
+    from ..api.tables import score
 
-    ways: dict[str, Callable[..., Result]] = {
-        "score": audits.score,
-        "release": audits.release,
-        "published": audits.published,
-    }
+    ways: dict[str, Callable[..., Result]] = {"score": score, "release": release, "published": published}
     return ways[way](what, **given)
 
 

@@ -1,10 +1,11 @@
 """What a target is: a pipeline that computes on a private graph and lets messages out."""
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, ClassVar, final
+from typing import Any, ClassVar, Self, final
 
 import numpy as np
 from torch_geometric.data import Data
@@ -38,6 +39,11 @@ class Utility:
     validation: float
     test: float
     test_before_tuning: float
+
+    @classmethod
+    def of_test(cls, round: int, test: float = math.nan) -> Self:
+        """Of a release that nothing selects and nothing tunes; without a figure it was not measured."""
+        return cls(round, math.nan, test, test)
 
 
 @dataclass(frozen=True)

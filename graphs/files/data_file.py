@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from ...errors import InputError, one_line, quoted
 from ...output_files import whole
 from ...untrusted import check_memory
-from ..masks import MASKS
+from ..masks import MASKS, SPLIT_DRAWN
 from .other_readers import other_endings, other_reader, read_other
 from .rows import MOST_EDGES, MOST_NODES, RowDirections, Rows, undirected
 
@@ -91,6 +91,8 @@ def read_graph(path: str | os.PathLike[str], draw_split: bool = True) -> "Data":
             )
         data = spread_masks(data, seed=0, source=str(path))
     checked = check_graph(data, str(path))
+    if not given:
+        checked[SPLIT_DRAWN] = True
     if HOLDERS in data:
         checked[HOLDERS] = _holders(data[HOLDERS], len(checked.y), str(path))
     checked.remarks = _edge_remarks(data, directed, str(path))

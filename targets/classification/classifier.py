@@ -16,7 +16,7 @@ from ...randomness import branch
 from ..channel import Channel, Retention
 from ..defense import Defense
 from ..device import Device
-from ..games.membership import NODE_GAMES, NodeGame
+from ..games.membership import NODE_GAMES, NodeGame, by_masks
 from ..messages import GLOBAL_KIND, MODEL_KIND, QUERY_NAMES, TABLE_KINDS, UPDATE_KIND, labels_kind, posteriors_kind
 from ..models.model_ensemble import ask_models, train_models
 from ..models.training_config import TrainingConfig, initial_weights
@@ -121,7 +121,7 @@ class Classifier(Target):
         test = torch.from_numpy(secrets.subjects[~secrets.truth])
         told = answers["apart" if task.induced else "full"].argmax(1)
         accuracy = float((told[test] == data.y.cpu()[test]).float().mean())
-        utility = Utility(s.rounds if s.clients > 1 else 1, float("nan"), accuracy, accuracy)
+        utility = Utility.of_test(s.rounds if s.clients > 1 else 1, accuracy)
         fitted = float((told[members] == data.y.cpu()[members]).float().mean())
         note = f"accuracy {100 * fitted:.1f} % on members, {100 * accuracy:.1f} % on non-members"
         return Run(channel.transcript, {s.game: secrets}, (utility,), 0, (note,), tested=len(test), recipe=s.recipe)
@@ -129,9 +129,7 @@ class Classifier(Target):
     def _secrets(self, data: Data, seed: np.random.SeedSequence) -> NodeGame:
         s, rng = self.settings, np.random.default_rng(branch(seed, "members"))
         if s.split == "dataset":
-            train, test = data.train_mask.cpu().numpy(), data.test_mask.cpu().numpy()
-            subjects = np.flatnonzero(train | test)
-            return NODE_GAMES[s.game](subjects=subjects, truth=train[subjects])
+            return by_masks(s.game, data)
         drawn = rng.permutation(data.num_nodes)[: round(s.in_question * data.num_nodes)]
         inside = drawn[: round(s.members * len(drawn))]
         if not 0 < len(inside) < len(drawn):

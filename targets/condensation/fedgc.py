@@ -19,8 +19,7 @@ from ..device import Device
 from ..federated.neighbour_exchange import EXCHANGED_KINDS, exchange
 from ..federated.self_training import label_the_rest, train_together
 from ..game import Game
-from ..games.held import lone_node_secrets
-from ..games.lone_node import LoneNode
+from ..games.lone_node import LoneNode, lone_nodes
 from ..games.membership import LabelMembership, channels_of_leakage, label_membership
 from ..messages import (
     CLASS_COUNTS_KIND,
@@ -174,7 +173,7 @@ class _FedGCRun:
         worth, chosen = utilities(bench, releases, branch(self.seed, "evaluate"), self.progress)
         return Run(
             self.channel.transcript,
-            {LabelMembership.name: self._secrets(), LoneNode.name: lone_node_secrets(self.clients)},
+            {LabelMembership.name: self._secrets(), LoneNode.name: lone_nodes(self.clients)},
             worth,
             chosen,
             tuple(self.notes),

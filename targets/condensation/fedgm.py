@@ -18,8 +18,7 @@ from ..channel import Channel, Retention
 from ..defense import Defense, LossTerm
 from ..device import Device
 from ..federated.neighbour_exchange import exchange
-from ..games.held import lone_node_secrets
-from ..games.lone_node import LoneNode
+from ..games.lone_node import LoneNode, lone_nodes
 from ..games.membership import LabelMembership, channels_of_leakage, label_membership
 from ..messages import CLASS_GRADIENTS_KIND, CONDENSED_KIND, CONDENSED_UPLOAD_KIND, MATCHING_MODEL_KIND
 from ..models.backbone import BACKBONES, Weights
@@ -199,7 +198,7 @@ class _FedGMRun:
         groups = channels_of_leakage(self.data.train_mask.cpu().numpy(), self.copied) if s.init == "real" else {}
         secrets = {
             LabelMembership.name: label_membership(self.data, self.clients, groups),
-            LoneNode.name: lone_node_secrets(self.clients),
+            LoneNode.name: lone_nodes(self.clients),
         }
         seed = branch(self.seed, "transfer")
         told = {}

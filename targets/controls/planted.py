@@ -14,7 +14,7 @@ from ..channel import Channel, Retention
 from ..condensation.collaboration import Statistics
 from ..condensation.condensed import CondensedGraph
 from ..defense import Defense
-from ..games.membership import NODE_GAMES
+from ..games.membership import NODE_GAMES, by_masks
 from ..messages import (
     CONDENSED_KIND,
     EMBEDDINGS_KIND,
@@ -87,9 +87,7 @@ class Planted(PlantedLeak):
         progress: Progress = no_progress,
     ) -> Run:
         s, channel = self.settings, Channel(retain=retain)
-        train, test = data.train_mask.numpy(), data.test_mask.numpy()
-        subjects = np.flatnonzero(train | test)
-        secrets = NODE_GAMES[s.game](subjects=subjects, truth=train[subjects])
+        secrets = by_masks(s.game, data)
         classes = int(data.y.max()) + 1
         task = TrainingTask(data, data.train_mask[None], HEART, classes, s.game == "node-presence")
         weights = train_models(task, [], branch(seed, "training"), keep_weights=True).weights

@@ -11,18 +11,21 @@ from torch import Tensor
 from torch.nn import functional as F
 from torch_geometric.data import Data
 
+from ...errors import InputError
+from ...graphs.masks import SPLIT_DRAWN
 from ...randomness import branch
 from ...settings import Settings
 from ..channel import Channel, Retention
 from ..defense import Defense
-from ..games.membership import NODE_GAMES
+from ..games.membership import NODE_GAMES, by_masks
 from ..messages import TABLE_KINDS, posteriors_kind
-from ..models.own_training import OwnTraining
+from ..models.own_training import OwnTraining, with_known_fields
 from ..models.training_config import TrainingConfig
 from ..models.training_task import Query
 from ..recording import UNKNOWN
-from ..target import Offers, Progress, Run, Target, Utility, no_progress
+from ..target import Offers, Progress, Run, Utility, no_progress
 from .answers import FIELD, all_answers, digests, read_answers
+from .brought import Brought
 from .own_functions import named
 
 Queries = Literal["full", "0-hop", "apart"]
@@ -58,7 +61,7 @@ class OwnSettings(Settings):
         return self
 
 
-class Own(Target):
+class Own(Brought):
     """A model of your own: your functions train and ask it, and attacks train their shadow models with them.
 
     Members are the graph's train nodes, non-members its test nodes. ``fit`` trains on the members; what ``predict``
@@ -71,13 +74,8 @@ class Own(Target):
     release_phrase = "the model's answers"
     sends = TABLE_KINDS
     games = tuple(NODE_GAMES)
-    brings = True
     Settings = OwnSettings
     settings: OwnSettings
-
-    @classmethod
-    def preset(cls, preset: str, data: Data) -> dict[str, Any]:
-        return {}
 
     @classmethod
     def example(cls, data: Data, folder: Path) -> dict[str, Any]:
@@ -100,6 +98,11 @@ class Own(Target):
             return super().why_not(defense)
         return "it would have to act within your own training: put it there, and audit that"
 
+    @property
+    def repetitions(self) -> int | None:
+        """Answers are of one run: another seed would ask the same ones again."""
+        return 1 if self.settings.answers else None
+
     def brought(self) -> tuple[Any, ...]:
         s = self.settings
         return () if s.fit is None or s.predict is None else (named(s.fit), named(s.predict))
@@ -117,9 +120,13 @@ class Own(Target):
         progress: Progress = no_progress,
     ) -> Run:
         s, data = self.settings, data.cpu()
+        if s.answers and SPLIT_DRAWN in data:
+            raise InputError(
+                "nobody says whom the model behind the answers was trained on: the graph has no masks; give "
+                "train_mask, val_mask and test_mask, they are the truth here"
+            )
         train, test = data.train_mask.numpy(), data.test_mask.numpy()
-        subjects = np.flatnonzero(train | test)
-        secrets = NODE_GAMES[s.game](subjects=subjects, truth=train[subjects])
+        secrets = by_masks(s.game, data)
         mod = defense.on_message(branch(seed, "messages"))
         channel = Channel(retain=retain, mods=() if mod is None else (mod,))
         own = self._training(data, progress)
@@ -128,13 +135,12 @@ class Own(Target):
             tensors = {"nodes": nodes, "posteriors": posteriors}
             channel.send(posteriors_kind(query), "server", "public", 0, tensors)
         accuracies = {name: _accuracy(answers, data, mask) for name, mask in (("members", train), ("others", test))}
-        utility = Utility(0, float("nan"), accuracies["others"], accuracies["others"])
         return Run(
             channel.transcript,
             {s.game: secrets},
-            (utility,),
+            (Utility.of_test(0, accuracies["others"]),),
             0,
-            tuple(self._notes(accuracies)),
+            tuple(self._notes(data, accuracies)),
             tested=int(test.sum()),
             recipe=s.recipe,
             recipe_unknown=own is None and s.recipe is None,
@@ -151,7 +157,8 @@ class Own(Target):
             progress("training shadow models", done, total)
 
         classes, induced = int(data.y.max()) + 1, s.game == "node-presence"
-        return OwnTraining(named(s.fit), named(s.predict), data, classes, induced, step)
+        known, _ = with_known_fields(data)
+        return OwnTraining(named(s.fit), named(s.predict), known, classes, induced, step)
 
     def _asked(
         self, own: OwnTraining, data: Data, members: np.ndarray, seed: np.random.SeedSequence
@@ -177,9 +184,13 @@ class Own(Target):
             found[str(query)] = told
         return found
 
-    def _notes(self, accuracies: dict[str, float]) -> list[str]:
+    def _notes(self, data: Data, accuracies: dict[str, float]) -> list[str]:
         s = self.settings
         notes = [] if s.fit or s.recipe else ["nobody declared how the model was trained"]
+        left = [name for name in with_known_fields(data)[1] if name != "remarks"]  # those are gaudit's own
+        if s.fit and left:
+            named_fields = ", ".join(left)
+            notes.append(f"fit is not given {named_fields}: neither a row for each node nor one for each edge")
         if not np.isnan(accuracies["members"]):
             told = (
                 f"{100 * accuracies['members']:.1f} % on members, {100 * accuracies['others']:.1f} % on non-members"

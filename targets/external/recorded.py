@@ -19,9 +19,9 @@ from ..channel import Retention
 from ..defense import Defense
 from ..device import Device
 from ..game import Game
-from ..games.held import check_parties, checked_holders, held_by, link_secrets, lone_node_secrets, read_holders
-from ..games.links import NON_EDGES, EdgePresence
-from ..games.lone_node import LoneNode
+from ..games.held import check_parties, checked_holders, held_by, read_holders
+from ..games.links import NON_EDGES, EdgePresence, edge_presence
+from ..games.lone_node import LoneNode, lone_nodes
 from ..games.membership import NODE_GAMES, LabelMembership
 from ..messages import CONDENSED_KIND, KINDS, RELEASED_GRAPH
 from ..models.training_config import TrainingConfig
@@ -37,6 +37,8 @@ from ..recording import (
     read_recording,
 )
 from ..target import Offers, Progress, Run, Target, Utility, no_progress
+from .answers import digests
+from .brought import Brought
 
 
 class RecordedSettings(Settings):
@@ -52,7 +54,7 @@ class RecordedSettings(Settings):
     device: Device = "cpu"
 
 
-class Recorded(Target):
+class Recorded(Brought):
     """Runs that were recorded before: what was sent is attacked, and nothing is run.
 
     Members are those that the record names, else the train nodes of the graph; non-members its test nodes. Where it
@@ -66,13 +68,8 @@ class Recorded(Target):
     sends = tuple(KINDS)
     games = (*NODE_GAMES, EdgePresence.name, LoneNode.name)
     runs_elsewhere = True
-    brings = True
     Settings = RecordedSettings
     settings: RecordedSettings
-
-    @classmethod
-    def preset(cls, preset: str, data: Data) -> dict[str, Any]:
-        return {}
 
     @classmethod
     def example(cls, data: Data, folder: Path) -> dict[str, Any]:
@@ -92,7 +89,7 @@ class Recorded(Target):
         Raises:
             InputError: a record is there twice: read again it is no repetition.
         """
-        known = list(self.reads.values())
+        known = list(self._recordings.values())
         if known.index(known[index]) < index:
             raise InputError(
                 f"{self.settings.transcripts[index]} is the same recording as "
@@ -103,6 +100,12 @@ class Recorded(Target):
     @cached_property
     def reads(self) -> Mapping[str, str]:  # type: ignore[override]
         """The digest of each record, and of the file that says who holds what."""
+        holders = self.settings.holders
+        return {**self._recordings, **({} if holders is None else digests([holders]))}
+
+    @cached_property
+    def _recordings(self) -> dict[str, str]:
+        """The digest of each record, by path."""
         told = {path: digest_of_recording(path) for path in self.settings.transcripts}
         if len(told) < len(self.settings.transcripts):
             raise InputError(f"the same recording is given twice among {', '.join(self.settings.transcripts)}")
@@ -190,12 +193,11 @@ class Recorded(Target):
         notes: list[str] = []
         secrets = self._secrets(record, data, seed, notes)
         last = max(tally.last_round for tally in record.transcript.tallies.values())
-        nothing = Utility(last, float("nan"), float("nan"), float("nan"))
         about, recipe = record.about, self.offers.recipe
         return Run(
             record.transcript,
             secrets,
-            (nothing,),
+            (Utility.of_test(last),),
             0,
             (*notes, *_told(about, recipe, self.offers)),
             recipe=recipe,
@@ -217,8 +219,8 @@ class Recorded(Target):
             marked = data.clone()
             marked.train_mask = torch.from_numpy(train)
             clients = held_by(marked, holders)
-            links = link_secrets(clients, len(holders), branch(seed, "links"), self.settings.non_edges)
-            found = {links.name: links, LoneNode.name: lone_node_secrets(clients)}
+            links = edge_presence(clients, len(holders), branch(seed, "links"), self.settings.non_edges)
+            found = {links.name: links, LoneNode.name: lone_nodes(clients)}
         return {**found, game.name: game(subjects=subjects, truth=train[subjects], owners=owners)}
 
     def _holders(self, record: Recording, data: Data) -> np.ndarray | None:

@@ -13,11 +13,12 @@ from ...errors import InputError
 from ...settings import Settings
 from ..channel import Channel, Retention
 from ..defense import Defense
-from ..games.membership import NODE_GAMES
+from ..games.membership import NODE_GAMES, by_masks
 from ..messages import CONDENSED_KIND
 from ..recording import UNKNOWN
-from ..target import Offers, Progress, Run, Target, Utility, no_progress
+from ..target import Offers, Progress, Run, Utility, no_progress
 from .answers import digests
+from .brought import Brought
 from .released_file import read_released
 
 
@@ -31,7 +32,7 @@ class ReleasedSettings(Settings):
     game: Literal["label-membership", "node-presence"] = "label-membership"
 
 
-class Released(Target):
+class Released(Brought):
     """A condensed graph that was released already, by any tool: its file beside the private graph.
 
     Members are the train nodes of the graph, non-members its test nodes. Nothing is made up: a release without
@@ -44,13 +45,8 @@ class Released(Target):
     sends = (CONDENSED_KIND,)
     games = tuple(NODE_GAMES)
     runs_elsewhere = True
-    brings = True
     Settings = ReleasedSettings
     settings: ReleasedSettings
-
-    @classmethod
-    def preset(cls, preset: str, data: Data) -> dict[str, Any]:
-        return {}
 
     @classmethod
     def example(cls, data: Data, folder: Path) -> dict[str, Any]:
@@ -84,16 +80,13 @@ class Released(Target):
             raise InputError(
                 f"{s.file}: the released graph has {parts['x'].shape[1]} features, the original has {width}"
             )
-        train, test = data.train_mask.cpu().numpy(), data.test_mask.cpu().numpy()
-        subjects = np.flatnonzero(train | test)
-        secrets = NODE_GAMES[s.game](subjects=subjects, truth=train[subjects])
+        secrets = by_masks(s.game, data)
         channel = Channel(retain=retain)
         channel.send(CONDENSED_KIND, "server", "public", 0, parts)
-        nothing = Utility(0, float("nan"), float("nan"), float("nan"))
         lacking = [name for name, part in (("labels", "y"), ("edges", "adjacency")) if part not in parts]
         notes = ["which defense was in place is not known"]
         notes += [f"the release has no {' and no '.join(lacking)}"] if lacking else []
-        return Run(channel.transcript, {s.game: secrets}, (nothing,), 0, tuple(notes), in_place=UNKNOWN)
+        return Run(channel.transcript, {s.game: secrets}, (Utility.of_test(0),), 0, tuple(notes), in_place=UNKNOWN)
 
     def _parts(self) -> dict[str, torch.Tensor]:
         s = self.settings

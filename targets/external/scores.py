@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
 
@@ -21,8 +22,9 @@ from ..games.links import EdgePresence
 from ..games.membership import LabelMembership
 from ..messages import SCORES_KIND
 from ..recording import UNKNOWN
-from ..target import Progress, Run, Target, Utility, no_progress
+from ..target import Progress, Run, Utility, no_progress
 from .answers import digests, posteriors_of
+from .brought import Brought
 
 GROUP = "group_"
 
@@ -66,7 +68,7 @@ class ScoreTable:
     pairs: bool
 
 
-class GivenScores(Target):
+class GivenScores(Brought):
     """A table of scores that another tool made: it is judged as gaudit's own attacks are.
 
     One row a person, with the columns id, member and score; or id, member, label and posteriors p0, p1, ..., which
@@ -81,20 +83,20 @@ class GivenScores(Target):
     games = tuple(GIVEN)
     plain = True
     runs_elsewhere = True
-    brings = True
     brings_graph = True
     Settings = ScoresSettings
     settings: ScoresSettings
-
-    @classmethod
-    def preset(cls, preset: str, data: Data) -> dict[str, Any]:
-        return {}
 
     @classmethod
     def example(cls, data: Data, folder: Path) -> dict[str, Any]:
         rows = [f"{i},{i % 2},{i / 7}" for i in range(40)]
         (folder / "scores.csv").write_text("\n".join(["id,member,score", *rows]), encoding="utf-8")
         return {"file": str(folder / "scores.csv")}
+
+    @cached_property
+    def table(self) -> ScoreTable:
+        """The table of its settings, read once."""
+        return read_scores(self.settings)
 
     def why_not(self, defense: Defense) -> str | None:
         return None if type(defense) is Defense else "the scores were made already: score what the defense leaves"
@@ -105,8 +107,7 @@ class GivenScores(Target):
 
     def own_graph(self) -> Data:
         """Persons without edges: a table tells of none."""
-        table = read_scores(self.settings)
-        count = len(table.names)
+        count = len(self.table.names)
         nobody = torch.zeros(count, dtype=torch.bool)
         data = Data(
             x=torch.ones(count, 1),
@@ -115,9 +116,6 @@ class GivenScores(Target):
             train_mask=nobody,
             val_mask=nobody.clone(),
             test_mask=~nobody,
-            rows=torch.from_numpy(
-                np.stack([table.subjects, table.member, table.score, table.run]).astype(np.float64)
-            ),
         )
         data.plain = True
         data.name = self.graph_name
@@ -126,7 +124,7 @@ class GivenScores(Target):
     @property
     def repetitions(self) -> int:
         """One for each run of the table."""
-        return len(read_scores(self.settings).runs)
+        return len(self.table.runs)
 
     def repetition(self, index: int) -> dict[str, Any]:
         return self.settings.model_copy(update={"repetition": index}).model_dump()
@@ -143,15 +141,23 @@ class GivenScores(Target):
         retain: Retention,
         progress: Progress = no_progress,
     ) -> Run:
-        table, s = read_scores(self.settings), self.settings
+        table, s = self.table, self.settings
         rows = table.run == s.repetition
         secrets = _game(table, rows, s)
         channel = Channel(retain=retain)
         tensors = {"subjects": torch.from_numpy(table.subjects[rows]), "score": torch.from_numpy(table.score[rows])}
         channel.send(SCORES_KIND, "server", "public", 0, tensors)
-        nothing = Utility(0, float("nan"), float("nan"), float("nan"))
+        unmeasured = Utility.of_test(0)
         told = "which defense was in place, and what the attacker knew, is not known"
-        return Run(channel.transcript, {secrets.name: secrets}, (nothing,), 0, (told,), tested=0, in_place=UNKNOWN)
+        return Run(
+            channel.transcript,
+            {secrets.name: secrets},
+            (unmeasured,),
+            0,
+            (told,),
+            tested=0,
+            in_place=UNKNOWN,
+        )
 
 
 def _game(table: ScoreTable, rows: np.ndarray, s: ScoresSettings) -> GivenGame:

@@ -22,8 +22,9 @@ from ..games.membership import NODE_GAMES
 from ..messages import QUERY_NAMES, TABLE_KINDS, posteriors_kind
 from ..models.training_config import TrainingConfig
 from ..recording import UNKNOWN
-from ..target import Offers, Progress, Run, Target, Utility, no_progress
+from ..target import Offers, Progress, Run, Utility, no_progress
 from ..transcript import Transcript
+from .brought import Brought
 from .service_client import ServiceClient, checked_posteriors, checked_url, step_of, summing_to_one
 
 Asked = Literal["full", "0-hop"]
@@ -51,7 +52,7 @@ class ServiceSettings(Settings):
     game: Literal["label-membership", "node-presence"] = "label-membership"
 
 
-class Service(Target):
+class Service(Brought):
     """A model behind a URL: gaudit sends it the graph, and attacks what it answers.
 
     A request is the JSON object ``{"x": [[...]], "edge_index": [[...], [...]], "nodes": [...]}``, its answer
@@ -67,7 +68,6 @@ class Service(Target):
     sends = TABLE_KINDS
     games = tuple(NODE_GAMES)
     runs_elsewhere = True
-    brings = True
     Settings = ServiceSettings
     settings: ServiceSettings
 
@@ -83,10 +83,6 @@ class Service(Target):
         answers = KeptAnswers(folder, url, data)
         answers.save({query: dict.fromkeys(range(len(data.y)), row) for query in ("full", "0-hop")})
         return {"url": url, "budget": 2 * len(data.y), "answers": str(folder)}
-
-    @classmethod
-    def preset(cls, preset: str, data: Data) -> dict[str, Any]:
-        return {}
 
     @property
     def offers(self) -> Offers:
@@ -123,11 +119,10 @@ class Service(Target):
         right = first.argmax(1) == data.y.numpy()[asked]
         outside = ~train[asked]
         secrets = NODE_GAMES[s.game](subjects=asked, truth=train[asked])
-        utility = Utility(0, float("nan"), float(right[outside].mean()), float(right[outside].mean()))
         return Run(
             channel.transcript,
             {s.game: secrets},
-            (utility,),
+            (Utility.of_test(0, float(right[outside].mean())),),
             0,
             tuple(self._notes(told, new, kept.path, int((train | test).sum()))),
             tested=int(outside.sum()),

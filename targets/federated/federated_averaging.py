@@ -17,8 +17,7 @@ from ..channel import Channel, Retention
 from ..defense import Defense
 from ..device import Device
 from ..game import Game
-from ..games.held import link_secrets
-from ..games.links import NON_EDGES
+from ..games.links import NON_EDGES, edge_presence
 from ..games.membership import label_membership
 from ..messages import GLOBAL_KIND, GRADIENT_KIND, LABELLED_COUNT_KIND, MODEL_KIND, UPDATE_KIND, posteriors_kind
 from ..models.training_config import TrainingConfig, initial_weights
@@ -194,7 +193,7 @@ class FederatedRun:
         self._publish(weights, answers)
         utility = self._utility(answers)
         secrets = {
-            "edge-presence": link_secrets(
+            "edge-presence": edge_presence(
                 self.original, self.data.num_nodes, branch(self.seed, "links"), s.non_edges, self.clients
             ),
             "label-membership": self.members(),

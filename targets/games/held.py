@@ -1,6 +1,6 @@
-"""What is in question where it is known which client holds which node: links within clients, and lone nodes."""
+"""Who holds which node, of a run that took place elsewhere: by it links and lone nodes are in question."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from pathlib import Path
 
 import numpy as np
@@ -11,26 +11,8 @@ from ...errors import InputError
 from ...untrusted import check_memory
 from ..partition import Partition
 from ..party import Client, clients_of
-from .links import NON_EDGES, EdgePresence, edge_presence
-from .lone_node import LoneNode, lone_nodes
 
 MOST_HOLDERS = 10**6
-
-
-def link_secrets(
-    clients: Sequence[Client],
-    nodes: int,
-    seed: np.random.SeedSequence,
-    non_edges: int = NON_EDGES,
-    defended: Sequence[Client] = (),
-) -> EdgePresence:
-    """Which pairs within a client are linked, see `edge_presence`."""
-    return edge_presence(clients, nodes, seed, non_edges, defended)
-
-
-def lone_node_secrets(clients: Sequence[Client]) -> LoneNode:
-    """Which classes of which client hold one labelled node alone, see `lone_nodes`."""
-    return lone_nodes(clients)
 
 
 def held_by(data: Data, holders: np.ndarray) -> list[Client]:

@@ -199,6 +199,13 @@ NODE_GAMES: dict[str, type[NodeGame]] = {game.name: game for game in (LabelMembe
 """Games of targets whose settings choose one of the two."""
 
 
+def by_masks(game: str, data: Data) -> NodeGame:
+    """One of `NODE_GAMES` as a graph's masks tell it: train nodes are members, test nodes are asked about too."""
+    train, test = data.train_mask.cpu().numpy(), data.test_mask.cpu().numpy()
+    subjects = np.flatnonzero(train | test)
+    return NODE_GAMES[game](subjects=subjects, truth=train[subjects])
+
+
 def label_membership(
     data: Data, clients: Sequence[Client], groups: Mapping[str, np.ndarray] | None = None
 ) -> LabelMembership:

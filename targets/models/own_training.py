@@ -33,11 +33,11 @@ class OwnTraining:
     """How a model's owner trains and asks, by two functions.
 
     Attributes:
-        fit: trains a model. It gets a copy of the graph with all its fields, whose ``train_mask`` is the mask and
-            which has no ``test_mask``; in the game node presence the graph of the mask's nodes alone. Whatever it
-            draws from the global generators of Python, numpy and torch is seeded before.
+        fit: trains a model. It gets a copy of the graph as `with_known_fields` leaves it, whose ``train_mask`` is
+            the mask and which has no ``test_mask``; in the game node presence the graph of the mask's nodes alone.
+            Whatever it draws from the global generators of Python, numpy and torch is seeded before.
         predict: gives logits, log-probabilities or posteriors.
-        data: the graph, in the ids of whoever is granted it.
+        data: the graph, in the ids of whoever is granted it, with fields that can be told in any ids.
         classes: C.
         induced: whether each model sees its members' subgraph alone.
         progress: called with models trained and in all.
@@ -153,6 +153,33 @@ def _fitted(fit: Fit, data: Data, seed: int) -> Any:
     if model is None:
         raise InputError("fit returned nothing: it must return the trained model")
     return model
+
+
+def with_known_fields(data: Data) -> tuple[Data, tuple[str, ...]]:
+    """A graph with the fields alone whose meaning is known, and the names of those that were left out.
+
+    Shadow models are trained under other ids, on the edges of fewer nodes, and without being told who is a member.
+    That can be done to an array with a row for each node or for each edge, and to plain values. Lists of ids,
+    matrices between nodes, sparse copies of the edges would keep the old ids or tell who is a member: no model gets
+    them, the one that is audited neither, so that all are trained alike.
+    """
+    copy = data.clone()
+    left = tuple(sorted(name for name in data.keys() if not _is_known(data, name)))  # noqa: SIM118 (not a dict)
+    for name in left:
+        del copy[name]
+    return copy, left
+
+
+def _is_known(data: Data, name: str) -> bool:
+    value = data[name]
+    told = isinstance(value, bool | int | float | str)
+    if told or name in ("x", "y", "edge_index", *MASKS):
+        return True
+    if not isinstance(value, Tensor) or value.layout != torch.strided or not value.dim():
+        return False
+    nodes = int(data.num_nodes or 0)
+    rows = value.shape[0] in (nodes, data.num_edges)
+    return rows and tuple(value.shape[:2]) != (nodes, nodes) and not name.endswith(("index", "adj"))
 
 
 def renumbered(data: Data, ours: np.ndarray) -> Data:

@@ -117,7 +117,7 @@ class PublishedNetwork(Target):
         return Run(
             channel.transcript,
             {secret.name: secret for secret in secrets},
-            (Utility(1, float("nan"), utility, utility),),
+            (Utility.of_test(1, utility),),
             0,
             notes,
             kept=kept,

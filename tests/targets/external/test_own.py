@@ -5,10 +5,12 @@ import pytest
 import torch
 
 from gaudit import InputError, find
+from gaudit.graphs.files.data_file import read_graph
+from gaudit.graphs.masks import MASKS
 from gaudit.randomness import branch
 from gaudit.targets.external.own import Own
 from gaudit.targets.external.own_functions import name_of, named
-from gaudit.targets.models.own_training import OwnTraining, renumbered
+from gaudit.targets.models.own_training import OwnTraining, renumbered, with_known_fields
 from gaudit.targets.models.training_task import Query
 from support.own_models import ask, fields, train, uniform
 from support.sixty_nodes import sixty_nodes
@@ -57,6 +59,45 @@ def test_fit_is_told_its_own_mask_and_no_other():
     back = torch.from_numpy(ours)[given.edge_index]
     assert torch.equal(back, data.edge_index)  # edges in their order, so that their attributes stay beside them
     assert torch.equal(given.edge_attr, data.edge_attr)
+
+
+def test_fields_that_would_keep_old_ids_reach_no_model():
+    """Lists of ids and matrices between nodes cannot be told in other ids: neither target nor shadow gets them."""
+    data = sixty_nodes()
+    data.train_idx = data.train_mask.nonzero()[:, 0]
+    data.distance = torch.ones(60, 60)
+    data.adj_t = torch.eye(60).to_sparse()
+    data.edge_label_index = torch.zeros(2, 5, dtype=torch.long)
+    data.nodes_by_name = {"a": 3}
+    data.place, data.weight, data.scale = torch.arange(60), torch.ones(data.num_edges), 2.5
+    odd = ["adj_t", "distance", "edge_label_index", "nodes_by_name", "train_idx"]
+    known, left = with_known_fields(data)
+    assert list(left) == odd
+    (model,) = training(fit=fields, data=known).granted(np.arange(60)).models([np.arange(60) < 9], None, SEED)
+    assert not set(odd) & set(model["given"])
+    assert {"place", "weight", "scale"} <= set(model["given"])
+    run = run_of(Own(**FUNCTIONS), data)
+    assert any(f"fit is not given {', '.join(odd)}: neither a row" in note for note in run.notes)
+
+
+def test_answers_about_a_graph_that_says_nothing_of_members_are_refused(tmp_path):
+    """Masks that gaudit drew are no truth about a model that was trained elsewhere."""
+    data = sixty_nodes()
+    arrays = {"x": data.x.numpy(), "y": data.y.numpy(), "edge_index": data.edge_index.numpy()}
+    np.savez(tmp_path / "graph.npz", **arrays)
+    np.savez(tmp_path / "answers.npz", posteriors=np.full((60, 3), 1 / 3))
+    target = Own(answers={"full": str(tmp_path / "answers.npz")})
+    with pytest.raises(InputError, match="nobody says whom the model behind the answers was trained on"):
+        run_of(target, read_graph(tmp_path / "graph.npz"))
+    masks = {name: data[name].numpy() for name in MASKS}
+    np.savez(tmp_path / "graph.npz", **arrays, **masks)
+    assert run_of(target, read_graph(tmp_path / "graph.npz")).secrets
+
+
+def test_answers_are_one_run_whatever_the_seeds(tmp_path):
+    np.savez(tmp_path / "answers.npz", posteriors=np.full((60, 3), 1 / 3))
+    assert Own(answers={"full": str(tmp_path / "answers.npz")}).repetitions == 1
+    assert Own(**FUNCTIONS).repetitions is None
 
 
 def test_offline_models_see_the_edges_among_their_pool_alone():

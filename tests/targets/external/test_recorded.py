@@ -234,6 +234,18 @@ def test_recordings_that_say_different_things_are_not_mixed(tmp_path):
 HOLDERS = np.arange(60) % CLIENTS
 
 
+def test_results_depend_on_who_holds_what(tmp_path):
+    """A file of holders that changed makes other results: a ledger must not take the old ones for them."""
+    folder, file = uploads_alone(tmp_path / "run"), tmp_path / "holders.npy"
+    found = []
+    for holders in (np.arange(60) % 2, np.arange(60) // 30):
+        np.save(file, holders)
+        found.append(dict(of(folder, holders=str(file)).reads))
+    assert found[0].keys() == found[1].keys() == {str(folder), str(file)}
+    assert found[0][str(folder)] == found[1][str(folder)]
+    assert found[0][str(file)] != found[1][str(file)]
+
+
 @pytest.mark.parametrize(
     ("holders", "match"),
     [

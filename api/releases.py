@@ -1,0 +1,159 @@
+"""Audits of what was released or published already."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import numpy as np
+from torch_geometric.data import Data
+
+from ..audit.planning.plan import is_file
+from ..audit.planning.resolve import graph_of
+from ..errors import InputError
+from ..graphs.files.network_file import write_network
+from ..graphs.network import Network
+from .own_graph import graph_given
+from .result import Result
+from .running import attack_names, run_target
+
+ON_RELEASES = ("nearest", "mia")
+ON_NETWORKS = ("refinement", "hub-fingerprint", "seedless-matching")
+"""Attacks that ``attacks="auto"`` means."""
+
+
+def release(
+    file: str | Path | Mapping[str, Any],
+    *,
+    original: Data | str | Path,
+    labels: str | Path | None = None,
+    adjacency: str | Path | None = None,
+    no_edges: bool = False,
+    members: Any = None,
+    non_members: Any = None,
+    game: str = "label-membership",
+    attacks: str | Sequence[str] = "auto",
+    seed: int = 0,
+    ledger: str | Path | None = None,
+    progress: bool = True,
+) -> Result:
+    """Audits a condensed graph that was released: does it tell whose data it was made of?
+
+    Args:
+        file: the release, ``.npz``, ``.pt`` or ``.safetensors``, or a dictionary with ``x`` [n', d] and, if it has
+            them, ``y`` [n'] and ``adjacency`` [n', n'].
+        original: the private graph, its file, or a dataset's name.
+        labels: the file of its labels, where they are apart.
+        adjacency: the file of its adjacency, where that is apart.
+        no_edges: it is meant to have none.
+        members: as in `audit`.
+        non_members: as in `audit`.
+        game: as in `audit`.
+        attacks: names, or ``auto``; those that need what the release lacks are refused by name.
+        seed: root of all randomness.
+        ledger: file to keep it in.
+        progress: show how far it is.
+
+    Raises:
+        InputError: something does not fit, in one line.
+
+    Example:
+        >>> gaudit.release("condensed.npz", original=data).auc["nearest"]    # doctest: +SKIP
+    """
+    name, graph = graph_given(original, members, non_members)
+    with TemporaryDirectory(prefix="gaudit-") as folder:
+        place = file if isinstance(file, str | Path) else _release_file(file, Path(folder))
+        settings = {
+            "file": str(place),
+            "labels": None if labels is None else str(labels),
+            "adjacency": None if adjacency is None else str(adjacency),
+            "no_edges": no_edges,
+            "game": game,
+        }
+        planned = [{"name": each} for each in attack_names(ON_RELEASES if attacks == "auto" else attacks)]
+        return run_target("released", settings, planned, 1, seed, {name: graph}, None, ledger, progress)
+
+
+def published(
+    after: Any,
+    *,
+    original: Any,
+    same: str | Path | Mapping[str, str] | None = None,
+    sensitive: int | None = None,
+    attacks: str | Sequence[str] = "auto",
+    settings: Mapping[str, Mapping[str, Any]] | None = None,
+    seed: int = 0,
+    ledger: str | Path | None = None,
+    progress: bool = True,
+) -> Result:
+    """Audits a network that any tool anonymised: can persons be found in it, and are their links still there?
+
+    Args:
+        after: the published network, a file (edge list, ``.npz``, ``.graphml``) or a networkx graph.
+        original: the network before: a file, a dataset's name, or a networkx graph.
+        same: who is who: a table with the columns ``original`` and ``published``, or a dictionary from names in the
+            original to names in the published network. Without it nodes must have kept their names.
+        sensitive: type of edge that is secret; all edges by default.
+        attacks: names, or ``auto``.
+        settings: of attacks, by their names.
+        seed: root of all randomness.
+        ledger: file to keep it in.
+        progress: show how far it is.
+
+    Raises:
+        InputError: something does not fit, in one line.
+
+    Example:
+        >>> gaudit.published("after.txt", original="before.txt", same="map.csv").auc    # doctest: +SKIP
+    """
+    with TemporaryDirectory(prefix="gaudit-") as folder:
+        before = _network_file(original, Path(folder), "original")
+        target = {
+            "after": _network_file(after, Path(folder), "published"),
+            "same": _map_file(same, Path(folder)) if isinstance(same, Mapping) else _as_text(same),
+            "sensitive": sensitive,
+        }
+        graph = graph_of(before, is_file(before), plain=True)
+        planned = [
+            {"name": name, "settings": dict((settings or {}).get(name, {}))}
+            for name in attack_names(ON_NETWORKS if attacks == "auto" else attacks)
+        ]
+        return run_target("published", target, planned, 1, seed, {before: graph}, None, ledger, progress)
+
+
+def _as_text(place: str | Path | None) -> str | None:
+    return None if place is None else str(place)
+
+
+def _network_file(given: Any, folder: Path, name: str) -> str:
+    """The file of a network, or a dataset's name; a networkx graph is written to a file first."""
+    if isinstance(given, str | Path):
+        return str(given)
+    if not (hasattr(given, "edges") and hasattr(given, "nodes") and hasattr(given, "is_directed")):
+        raise InputError(f"the {name} network is a {type(given).__name__}: give a file, or a networkx graph")
+    if given.is_directed():
+        raise InputError(f"the {name} network is directed: give an undirected one, as in graph.to_undirected()")
+    ids = [str(node) for node in given.nodes]
+    number = {node: place for place, node in enumerate(given.nodes)}
+    ends = [
+        (number[one], number[other]) for one, other in {tuple(edge[:2]) for edge in given.edges} if one != other
+    ]
+    pairs = np.unique(np.sort(np.array(ends, dtype=np.int64).reshape(-1, 2), axis=1), axis=0)
+    place = folder / f"{name}.npz"
+    write_network(Network.from_edges(len(ids), pairs[:, 0], pairs[:, 1]), place, ids)
+    return str(place)
+
+
+def _map_file(same: Mapping[str, str], folder: Path) -> str:
+    from ..graphs.files.name_map import write_map
+
+    place = folder / "same.csv"
+    write_map(place, [(str(one), str(other)) for one, other in same.items()])
+    return str(place)
+
+
+def _release_file(parts: Mapping[str, Any], folder: Path) -> Path:
+    place = folder / "release.npz"
+    arrays: dict[str, Any] = {name: np.asarray(part) for name, part in parts.items()}
+    np.savez(place, **arrays)
+    return place

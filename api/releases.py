@@ -6,6 +6,8 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
+import torch
+from torch import Tensor
 from torch_geometric.data import Data
 
 from ..audit.planning.plan import is_file
@@ -154,6 +156,14 @@ def _map_file(same: Mapping[str, str], folder: Path) -> str:
 
 def _release_file(parts: Mapping[str, Any], folder: Path) -> Path:
     place = folder / "release.npz"
-    arrays: dict[str, Any] = {name: np.asarray(part) for name, part in parts.items()}
+    arrays: dict[str, Any] = {name: _array(part) for name, part in parts.items()}
     np.savez(place, **arrays)
     return place
+
+
+def _array(part: Any) -> np.ndarray:
+    if not isinstance(part, Tensor):
+        return np.asarray(part)
+    whole = part.detach().cpu()
+    found: np.ndarray = (whole.to_dense() if whole.layout != torch.strided else whole).numpy()
+    return found

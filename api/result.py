@@ -47,6 +47,14 @@ class Result:
         return {name: place.attack.auc for name, place in self._places().items()}
 
     @property
+    def plain_auc(self) -> dict[str, Finding]:
+        """The same with everybody compared with everybody, as a script does that knows nothing of the graph.
+
+        ``auc`` compares within classes where membership follows them, since a class is public (docs/membership.md).
+        """
+        return {name: place.attack.plain_auc for name, place in self._places().items()}
+
+    @property
     def tpr(self) -> dict[str, Finding]:
         """The share of members that each attack finds where it wrongly names 1 % of the others.
 
@@ -174,6 +182,7 @@ class Result:
                 "auc": auc.estimate,
                 "auc_low": auc.low,
                 "auc_high": auc.high,
+                "plain_auc": place.attack.plain_auc.estimate,
                 "tpr_at_1": None if rate is None else rate.estimate,
                 "tpr_at_1_low": None if rate is None else rate.low,
                 "tpr_at_1_high": None if rate is None else rate.high,

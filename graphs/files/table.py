@@ -18,6 +18,7 @@ CELL_MEMORY = 120
 PARQUET_MEMORY = 20
 """Bytes of memory that a byte of a Parquet file takes: it is packed."""
 KINDS = {"b", "i", "u", "f", "U"}
+MOST_WHOLE = 2**53
 SUFFIXES = (".csv", ".tsv", ".parquet", ".npz")
 
 
@@ -36,9 +37,25 @@ class Table:
     def __len__(self) -> int:
         return len(next(iter(self.columns.values()), ()))
 
+    def called(self, name: str) -> str | None:
+        """How a column is written here, whether letters are large or small; None where there is none.
+
+        Raises:
+            InputError: it may be one or another.
+        """
+        if name in self.columns:
+            return name
+        alike = [own for own in self.columns if own.lower() == name.lower()]
+        if len(alike) > 1:
+            raise InputError(f"{self.source}: the column '{name}' may be {' or '.join(alike)}: write it as it is")
+        return alike[0] if alike else None
+
+    def __contains__(self, name: str) -> bool:
+        return self.called(name) is not None
+
     def require(self, names: Iterable[str]) -> None:
         """Raises an InputError that lists what is there, if a column is missing."""
-        missing = [name for name in names if name not in self.columns]
+        missing = [name for name in names if name not in self]
         if missing:
             there = ", ".join(list(self.columns)[:30]) or "none"
             raise InputError(f"{self.source}: the column '{missing[0]}' is missing: its columns are {there}")
@@ -49,12 +66,12 @@ class Table:
         Raises:
             InputError: it is missing, or a row holds something else (the row is named).
         """
-        self.require([name])
-        values = self.columns[name]
+        values = self._values(name)
         try:
             found = values.astype(np.float64)
         except ValueError:
             found = np.array([_number(value) for value in values])
+        _check_told_apart(self.source, name, values, found)
         bad = ~np.isfinite(found)
         if bad.any():
             row = int(bad.argmax())
@@ -68,7 +85,6 @@ class Table:
         Raises:
             InputError: it is missing, or a row holds something else.
         """
-        self.require([name])
         told = {
             "1": True,
             "true": True,
@@ -79,7 +95,7 @@ class Table:
             "no": False,
             "0.0": False,
         }
-        values = [str(value).strip().lower() for value in self.columns[name]]
+        values = [str(value).strip().lower() for value in self._values(name)]
         for row, value in enumerate(values):
             if value not in told:
                 raise InputError(f"{self.source}: row {row + 1} holds {quoted(value)} as '{name}': expected 1 or 0")
@@ -95,8 +111,7 @@ class Table:
         Raises:
             InputError: it is missing, or a row is empty that must not be.
         """
-        self.require([name])
-        values = self.columns[name]
+        values = self._values(name)
         if values.dtype.kind == "f" and np.isfinite(values).all() and (values == np.round(values)).all():
             values = values.astype(np.int64)
         found = np.array([str(cleaned(str(value))).strip() for value in values], dtype=np.str_)
@@ -111,13 +126,17 @@ class Table:
         Raises:
             InputError: numbers are left out.
         """
-        numbered = {int(n.removeprefix(prefix)): n for n in self.columns if _counts(n, prefix)}
+        numbered = {int(n.lower().removeprefix(prefix)): n for n in self.columns if _counts(n.lower(), prefix)}
         missing = [k for k in range(len(numbered)) if k not in numbered]
         if missing:
             raise InputError(
                 f"{self.source}: the column '{prefix}{missing[0]}' is missing: give {prefix}0, {prefix}1, ..."
             )
         return [numbered[k] for k in range(len(numbered))]
+
+    def _values(self, name: str) -> NDArray[Any]:
+        self.require([name])
+        return self.columns[str(self.called(name))]
 
 
 def read_table(path: str | Path) -> Table:
@@ -212,7 +231,7 @@ def _arrays_in(path: Path) -> list[str]:
 
 
 def _named(path: Path, names: Iterable[Any], columns: Sequence[NDArray[Any]]) -> dict[str, NDArray[Any]]:
-    called = [str(cleaned(str(name))).strip().lower() for name in names]
+    called = [str(cleaned(str(name))).strip() for name in names]
     twice = [name for name in called if called.count(name) > 1]
     if twice:
         raise InputError(f"{path}: two columns are called {quoted(twice[0])}")
@@ -221,6 +240,18 @@ def _named(path: Path, names: Iterable[Any], columns: Sequence[NDArray[Any]]) ->
 
 def _counts(name: str, prefix: str) -> bool:
     return name.startswith(prefix) and name.removeprefix(prefix).isascii() and name.removeprefix(prefix).isdigit()
+
+
+def _check_told_apart(source: str, name: str, values: NDArray[Any], found: NDArray[np.float64]) -> None:
+    """Refuses whole numbers with more digits than float64 holds: scores that differ would be equal."""
+    large = np.flatnonzero(np.isfinite(found) & (np.abs(found) >= MOST_WHOLE))
+    for row in large.tolist():
+        written = str(values[row]).strip().lstrip("+-")
+        if written.isdecimal() and int(written) != int(abs(found[row])):
+            raise InputError(
+                f"{source}: row {row + 1} holds {quoted(written)} as '{name}': whole numbers above 2^53 cannot be "
+                "told apart: give ranks, or divide them"
+            )
 
 
 def _number(value: Any) -> float:

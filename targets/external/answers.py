@@ -28,9 +28,9 @@ def read_answers(path: str, nodes: int, classes: int) -> tuple[Tensor, Tensor]:
     told = posteriors_of(table)
     if told.shape[1] != classes:
         raise InputError(f"{path}: posteriors of {told.shape[1]} classes, and the graph has {classes}")
-    if "id" not in table.columns and len(table) != nodes:
+    if "id" not in table and len(table) != nodes:
         raise InputError(f"{path}: {len(table)} rows without a column 'id', and the graph has {nodes} nodes")
-    ids = table.numbers("id") if "id" in table.columns else np.arange(nodes, dtype=np.float64)
+    ids = table.numbers("id") if "id" in table else np.arange(nodes, dtype=np.float64)
     wrong = (ids != np.round(ids)) | (ids < 0) | (ids >= nodes)
     if wrong.any():
         row = int(wrong.argmax())

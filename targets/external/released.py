@@ -91,9 +91,10 @@ class Released(Brought):
     def _parts(self) -> dict[str, torch.Tensor]:
         s = self.settings
         parts = read_released(s.file)
+        rows = len(parts["x"]) if "x" in parts else None
         for part, file in (("y", s.labels), ("adjacency", s.adjacency)):
             if file is not None:
-                apart = read_released(file, alone=part)
+                apart = read_released(file, part, rows)
                 if part not in apart:
                     raise InputError(f"{file}: holds no {'labels' if part == 'y' else 'adjacency'}")
                 parts[part] = apart[part]

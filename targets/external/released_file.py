@@ -1,5 +1,6 @@
 """A condensed graph from a file, in the layouts that people publish: arrays, tensors or dictionaries of them."""
 
+import math
 import zipfile
 from collections.abc import Mapping
 from pathlib import Path
@@ -25,16 +26,19 @@ CALLED: dict[str, tuple[str, ...]] = {
 NAMES = {name: part for part, names in CALLED.items() for name in names}
 MEMORY = 4
 """Bytes of memory that a byte of a file takes while it is read and checked."""
+DENSE_MEMORY = 12
+"""The same for each value, with the copies that are made of it."""
 SUFFIXES = (".npz", ".pt", ".pth", ".safetensors")
 
 
-def read_released(path: str, alone: str = "x") -> dict[str, Tensor]:
+def read_released(path: str, alone: str = "x", rows: int | None = None) -> dict[str, Tensor]:
     """The parts of a condensed graph that a file holds: ``x`` [n', d], ``y`` [n'], ``adjacency`` [n', n'].
 
     Args:
         path: ``.npz``, ``.safetensors``, or ``.pt`` that holds a tensor, a dictionary or a list of tensors.
             Nothing in it is executed: ``.pt`` is read with ``weights_only``.
         alone: which part a single tensor is.
+        rows: n', where the rows are in another file; edges need it.
 
     Raises:
         InputError: it cannot be read, is too large, holds none of the parts, or a part has no such shape.
@@ -53,7 +57,7 @@ def read_released(path: str, alone: str = "x") -> dict[str, Tensor]:
     if not parts:
         names = ", ".join(sorted(held)[:20]) or "nothing"
         raise InputError(f"{file}: no part of a condensed graph: expected features as 'x', found {names}")
-    return _checked(file, parts)
+    return _checked(file, parts, rows)
 
 
 def _from_npz(path: Path, alone: str) -> Mapping[str, Any]:
@@ -80,7 +84,7 @@ def _from_torch(path: Path, alone: str) -> Mapping[str, Any]:
         raise
     except Exception as error:  # torch's reader has errors of many kinds for what it will not read
         raise InputError(
-            f"{path}: holds more than tensors, or is damaged ({first_line(error)}): save a dictionary of tensors, "
+            f"{path}: holds more than tensors, or is damaged: save a dictionary of tensors, "
             "as in torch.save({'x': x, 'y': y, 'adjacency': a}, path)"
         ) from error
     if isinstance(held, Tensor):
@@ -123,8 +127,8 @@ def _parts(path: Path, held: Mapping[str, Any]) -> dict[str, Tensor]:
             continue
         if part in parts:
             raise InputError(f"{path}: holds '{part}' twice, under several names: leave one of them")
-        tensor = value if isinstance(value, Tensor) else _tensor(path, name, value)
-        parts[part] = tensor.to_dense() if tensor.layout != torch.strided else tensor
+        tensor = value.detach() if isinstance(value, Tensor) else _tensor(path, name, value)
+        parts[part] = _dense(path, name, tensor)
     return parts
 
 
@@ -135,11 +139,21 @@ def _tensor(path: Path, name: str, value: Any) -> Tensor:
         raise InputError(f"{path}: '{name}' is a {type(value).__name__}: expected a tensor") from error
 
 
-def _checked(path: Path, parts: dict[str, Tensor]) -> dict[str, Tensor]:
+def _dense(path: Path, name: str, tensor: Tensor) -> Tensor:
+    """A plain tensor of the same values; what is small in a file may be large in memory."""
+    if tensor.is_complex() or tensor.is_quantized or tensor.is_meta:
+        held = "no values" if tensor.is_meta else str(tensor.dtype).removeprefix("torch.")
+        raise InputError(f"{path}: '{name}' holds {held}: expected plain numbers")
+    check_memory(f"the released graph {path}: '{name}'", DENSE_MEMORY * math.prod(tensor.shape))
+    whole = tensor.to_dense() if tensor.layout != torch.strided else tensor
+    told = whole.double() if whole.is_floating_point() and whole.element_size() < 2 else whole
+    if told.is_floating_point() and not bool(torch.isfinite(told).all()):
+        raise InputError(f"{path}: '{name}' holds values that are not finite")
+    return told
+
+
+def _checked(path: Path, parts: dict[str, Tensor], rows: int | None) -> dict[str, Tensor]:
     found: dict[str, Tensor] = {}
-    for name, value in parts.items():
-        if value.is_complex() or (value.is_floating_point() and not bool(torch.isfinite(value).all())):
-            raise InputError(f"{path}: '{name}' holds values that are not finite")
     if "x" in parts:
         if parts["x"].dim() != 2:
             raise InputError(f"{path}: features must be a matrix [rows, features], not {list(parts['x'].shape)}")
@@ -150,11 +164,13 @@ def _checked(path: Path, parts: dict[str, Tensor]) -> dict[str, Tensor]:
             y = y.argmax(1)
         if y.dim() != 1 or (y.is_floating_point() and bool((y != y.round()).any())):
             raise InputError(f"{path}: labels must be whole numbers [rows], not {list(parts['y'].shape)}")
+        if bool((y < 0).any()):
+            raise InputError(f"{path}: labels must be classes from 0, and one is {int(y.min())}")
         found["y"] = y.long()
     if "adjacency" in parts:
         found["adjacency"] = parts["adjacency"].float()
-    elif "edge_index" in parts and "x" in parts:
-        found["adjacency"] = _adjacency(path, parts, len(parts["x"]))
+    elif "edge_index" in parts and ("x" in parts or rows is not None):
+        found["adjacency"] = _adjacency(path, parts, len(parts["x"]) if "x" in parts else int(rows or 0))
     return found
 
 

@@ -173,7 +173,7 @@ def _game(table: ScoreTable, rows: np.ndarray, s: ScoresSettings) -> GivenGame:
         truth=table.member[rows],
         blind=blind,
         stratum=stratum,
-        columns={name.removeprefix(GROUP): values for name, values in more.items()},
+        columns={name[len(GROUP) :]: values for name, values in more.items()},
         table=len(table.names),
     )
 
@@ -186,30 +186,38 @@ def read_scores(s: ScoresSettings) -> ScoreTable:
             rows of a run are members, or none is.
     """
     table = read_table(s.file)
-    table.require([s.id, s.member])
-    pairs = "id2" in table.columns
+    table.require([s.id, s.member, *_asked_for(s)])
+    pairs = "id2" in table
     firsts, seconds = table.text(s.id), table.text("id2") if pairs else None
     names = np.unique(firsts if seconds is None else np.concatenate([firsts, seconds]))
     subjects = np.searchsorted(names, firsts)
     if seconds is not None:
         subjects = _pairs(table, subjects, np.searchsorted(names, seconds), len(names))
     member = table.flags(s.member)
-    score = table.numbers(s.score) if s.score in table.columns else _log_probability(table, s)
-    called = table.text(s.run) if s.run in table.columns else np.zeros(len(table), dtype=np.str_)
+    score = table.numbers(s.score) if s.score in table else _log_probability(table, s)
+    called = table.text(s.run) if s.run in table else np.zeros(len(table), dtype=np.str_)
     runs = _in_order(np.unique(called))
     run = np.array([runs.index(name) for name in called.tolist()])
-    more: dict[str, np.ndarray] = {name: table.text(name) for name in table.columns if name.startswith(GROUP)}
-    if s.blind in table.columns:
+    groups = [name for name in table.columns if name.lower().startswith(GROUP)]
+    more: dict[str, np.ndarray] = {name: table.text(name) for name in groups}
+    if s.blind in table:
         more[s.blind] = table.numbers(s.blind)
-    if s.stratum in table.columns:
+    if s.stratum in table:
         more[s.stratum] = table.text(s.stratum)
     _check_runs(table, subjects, member, run, runs)
     return ScoreTable(tuple(names.tolist()), subjects, member, score, run, tuple(runs), more, pairs)
 
 
+def _asked_for(s: ScoresSettings) -> list[str]:
+    """Columns that somebody named: they must be there, while those called as usual may be left out."""
+    fields = ScoresSettings.model_fields
+    named = {name: getattr(s, name) for name in ("score", "run", "blind", "stratum")}
+    return [column for name, column in named.items() if column != fields[name].default]
+
+
 def _in_order(names: np.ndarray) -> list[str]:
     """Names of runs; those that are numbers in the order of the numbers."""
-    return sorted(names.tolist(), key=lambda name: (0, int(name), "") if name.isdigit() else (1, 0, name))
+    return sorted(names.tolist(), key=lambda name: (0, int(name), "") if name.isdecimal() else (1, 0, name))
 
 
 def _pairs(table: Table, low: np.ndarray, high: np.ndarray, nodes: int) -> np.ndarray:
@@ -222,7 +230,7 @@ def _pairs(table: Table, low: np.ndarray, high: np.ndarray, nodes: int) -> np.nd
 
 def _log_probability(table: Table, s: ScoresSettings) -> np.ndarray:
     """The score of posteriors: log p(label), as the attack `loss` has it (Yeom et al. 2018)."""
-    if "label" not in table.columns:
+    if "label" not in table:
         there = ", ".join(list(table.columns)[:30])
         raise InputError(
             f"{table.source}: the column '{s.score}' is missing: its columns are {there}; posteriors p0, p1, ... "

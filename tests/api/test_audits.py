@@ -151,7 +151,7 @@ def test_a_ledger_of_ones_own_is_not_run_again(graph, members, tmp_path):
         ({"members": [999]}, "members must be a mask"),
         ({"members": np.ones(300, dtype=bool)}, "no node is a non-member"),
         ({"members": [1, 2], "non_members": [2, 3]}, "1 nodes are members and non-members"),
-        ({"fit": None}, "give fit and predict, or answers"),
+        ({"fit": None}, "fit and predict belong together: give both"),
         ({"recipe": {}}, "fit says how the model is trained"),
         ({"queries": ("sideways",)}, "the query 'sideways' is none"),
         ({"attacks": ()}, "no attack is named"),

@@ -4,7 +4,10 @@ import numpy as np
 import pytest
 import torch
 from safetensors.torch import save_file
+from scipy.spatial.distance import cdist
+from sklearn.metrics import roc_auc_score
 
+import gaudit
 from gaudit import InputError, find
 from gaudit.targets.external.released import Released
 from gaudit.targets.external.released_file import read_released
@@ -47,6 +50,19 @@ def test_all_layouts_are_the_same_graph(tmp_path):
             assert torch.equal(parts[name], expected), (file, name)
 
 
+def test_nearest_on_a_release_is_what_an_independent_script_finds():
+    """scipy's cosine and scikit-learn's AUC, everybody with everybody; the scale of rows changes nothing."""
+    data, rng = sixty_nodes(), np.random.default_rng(0)
+    rows = data.x[data.train_mask].numpy()[:8] + 0.3 * rng.normal(size=(8, data.num_features))
+    asked = (data.train_mask | data.test_mask).numpy()
+    scored = 1 - cdist(data.x.numpy(), rows, "cosine").min(1)
+    expected = roc_auc_score(data.train_mask.numpy()[asked], scored[asked])
+    for scale in (1.0, 1e20, 1e-20):
+        given = {"x": (rows * scale).astype(np.float32)}
+        result = gaudit.release(given, original=data, attacks="nearest", progress=False)
+        assert result.plain_auc["nearest"].estimate == pytest.approx(expected, abs=1e-6)
+
+
 def test_parts_may_lie_in_files_of_their_own(tmp_path):
     for name, part in (("feat", X), ("labels", Y), ("adj", A)):
         torch.save(part, tmp_path / f"{name}.pt")
@@ -56,6 +72,9 @@ def test_parts_may_lie_in_files_of_their_own(tmp_path):
     assert torch.equal(told["x"], X)
     assert torch.equal(told["y"], Y)
     assert torch.equal(told["adjacency"], A)
+    np.savez(tmp_path / "edges.npz", edge_index=A.nonzero().t().numpy(), edge_weight=A[A > 0].numpy())
+    run = run_of(Released(file=str(tmp_path / "feat.pt"), adjacency=str(tmp_path / "edges.npz")))
+    assert torch.equal(run.transcript.seen_by("public").last("condensed-graph").tensors["adjacency"], A)
 
 
 def test_what_is_not_there_is_not_made_up(tmp_path):
@@ -92,6 +111,11 @@ def test_a_pickled_object_runs_nothing(tmp_path):
         ({"x": X[:, :3]}, "the released graph has 3 features, the original has 5"),
         ({"x": X, "y": Y[:2]}, r"'y' is \[2\]: expected \[4\]"),
         ({"x": X, "y": Y + 0.5}, "labels must be whole numbers"),
+        ({"x": X, "y": Y - 1}, "labels must be classes from 0, and one is -1"),
+        ({"x": X, "adjacency": A + 0j}, "'adjacency' holds complex64: expected plain numbers"),
+        ({"x": X.to("meta")}, "'x' holds no values: expected plain numbers"),
+        ({"x": X[:1].expand(10**10, 5)}, "'x': too large"),
+        ({"x": X, "adj": torch.eye(2).to_sparse().sparse_resize_((10**7, 10**7), 2, 0)}, "'adj': too large"),
         ({"x": X, "adjacency": A[:2]}, r"'adjacency' is \[2, 4\]: expected \[4, 4\]"),
         ({"x": X, "edge_index": torch.tensor([[0], [9]])}, "edges name rows outside of 0 to 3"),
     ],

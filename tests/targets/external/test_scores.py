@@ -78,6 +78,8 @@ def test_pairs_are_the_same_in_both_directions(tmp_path):
         ("id,member,label,p0,p1\na,1,0,.5,.6\nb,0,1,.5,.5\n", "row 1 is no posterior"),
         ("id,id2,member,score\na,a,1,1\n", "row 1 is a pair of one node with itself"),
         ("id,member,score\n", "the table has no rows"),
+        ("id,member,score\na,1,9007199254740993\nb,0,1\n", "whole numbers above 2.53 cannot be told apart"),
+        ("id,member,Score,SCORE\na,1,1,1\nb,0,1,1\n", "the column 'score' may be Score or SCORE"),
         ("", "no table that can be read"),
     ],
 )
@@ -85,6 +87,21 @@ def test_a_table_that_says_too_little_is_refused_in_one_line(tmp_path, text, say
     with pytest.raises(InputError, match=says) as error:
         read(table(tmp_path, text))
     assert "\n" not in str(error.value)
+
+
+def test_a_column_is_found_whether_its_letters_are_large_or_small(tmp_path):
+    text = "ID,Member,Score,Class\n" + "\n".join(f"{i},{i % 2},{i / 7},{i % 3}" for i in range(12))
+    read_as = read(table(tmp_path, text), stratum="Class")
+    assert read_as.more["Class"].tolist() == [str(i % 3) for i in range(12)]
+    assert read(table(tmp_path, text), stratum="class").more["class"].tolist() == read_as.more["Class"].tolist()
+
+
+@pytest.mark.parametrize("column", ["score", "run", "blind", "stratum"])
+def test_a_column_that_somebody_named_must_be_there(tmp_path, column):
+    """Left out silently, a stratum or a blind score that was misspelt would change what is measured."""
+    file = table(tmp_path, "id,member,score\na,1,1\nb,0,2\n")
+    with pytest.raises(InputError, match="the column 'mine' is missing: its columns are id, member, score"):
+        read(file, **{column: "mine"})
 
 
 def test_a_game_that_the_rows_are_not_about_is_refused(tmp_path):

@@ -28,12 +28,20 @@ def default_observer(attack: type[Attack[Any]], target: Target) -> str:
     return others[0] if len(others) == 1 else own
 
 
-def reads(attack: type[Attack[Any]], target: Target, observer: str) -> bool:
-    """Whether messages that the target's settings may send go to an observer and hold what the attack needs."""
+def reads(attack: type[Attack[Any]], target: Target, observer: str, sent: bool = False) -> bool:
+    """Whether messages that the target's settings may send go to an observer and hold what the attack needs.
+
+    Args:
+        attack: the attack.
+        target: the target.
+        observer: one of `RECEIVED`.
+        sent: whether messages count too that the observer sends: it knows what they hold.
+    """
     if observer.startswith("client:") and target.offers.clients == 0:
         return False
     known = [KINDS[name] for name in sorted(target.sent()) if name in KINDS]
-    names = [kind.name for kind in known if {to for _, to in kind.routes} & RECEIVED[observer]]
+    own = observer.partition(":")[0] if sent else None
+    names = [k.name for k in known if any(to in RECEIVED[observer] or who == own for who, to in k.routes)]
     some = not attack.any_of or any(sort.among(names) for sort in attack.any_of)
     return some and all(need.among(names) for need in attack.needs)
 

@@ -72,4 +72,4 @@ def _planned(target: Recorded, names: Sequence[str], observer: str | None) -> It
 def _mounts(kind: type[Attack[Any]], target: Recorded, observer: str) -> bool:
     """Whether an attack plays what may be in question, and an observer receives what it reads."""
     plays = set(kind.games) & set(target.games) and kind.name not in BASELINES
-    return bool(plays) and observer in RECEIVED and reads(kind, target, observer)
+    return bool(plays) and observer in RECEIVED and reads(kind, target, observer, sent=observer == kind.observer)

@@ -26,6 +26,7 @@ from ..statistics.rates import rate_finding, rate_of_run, roc
 from ..statistics.scored_subjects import ScoredSubjects
 from ..statistics.top_ranks import beyond_at_top, top_ranks
 from ..statistics.vulnerability import by_group, vulnerabilities
+from .by_score import by_score
 from .game_metrics import LOW_FPR, game_findings
 from .outcome import PLAIN_AUC, PLAIN_TPR, AttackOutcome, BlindBaseline, DefenseOutcome
 
@@ -179,6 +180,8 @@ def _short(value: object) -> str:
 
 def attack_outcome(by_seed: Mapping[int, Attacked], fpr: float = LOW_FPR[0]) -> AttackOutcome:
     """One attack over the seeds of one defense, by the seeds' indices."""
+    named = [a.judged for a in by_seed.values()]
+    by_seed = by_score(by_seed)
     attacked = list(by_seed.values())
     first = attacked[0]
     runs, blind = [a.judged for a in attacked], [a.blind for a in attacked]
@@ -192,7 +195,7 @@ def attack_outcome(by_seed: Mapping[int, Attacked], fpr: float = LOW_FPR[0]) -> 
         auc_finding(blind),
         auc_difference(runs, blind),
         tuple(rate_finding(scaled, rate) for rate in dict.fromkeys((*LOW_FPR, fpr))),
-        null_finding(runs),
+        null_finding(named),
         {name: _in_group(attacked, name) for name in dict.fromkeys(name for a in attacked for name in a.groups)},
         first.game,
         {
@@ -205,7 +208,7 @@ def attack_outcome(by_seed: Mapping[int, Attacked], fpr: float = LOW_FPR[0]) -> 
         {name: _baseline(runs, [a.baselines[name] for a in attacked], fpr) for name in first.baselines},
         {name: _risk(attacked, name) for name in first.attributes},
         roc(scaled),
-        tuple(vulnerabilities(scaled, game_of(first.game).called)),
+        tuple(vulnerabilities(_standardised(named), game_of(first.game).called)),
         rate_finding(scaled, fpr, ONE_SIDED),
         {index: _alone(a.judged, (*LOW_FPR, fpr)) for index, a in by_seed.items()},
         _accuracies(attacked),

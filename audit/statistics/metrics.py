@@ -415,10 +415,9 @@ def _logit_finding(
 ) -> Finding:
     """Mean over seeds of a number between 0 and 1, with Student's t interval on the logit scale."""
     runs = checked_runs(runs)
-    if components is _placements:
-        runs = _compared(runs)
-        if not _comparable(runs):
-            return _nobody(metric, level, [runs])
+    runs = _compared(runs) if components is _placements else [run.plainly() for run in runs]
+    if not _comparable(runs):
+        return _nobody(metric, level, [runs])
     estimates, reach, counts, design = _spread([runs], components, level)
     mean, carriers = float(estimates.mean()), _carriers(runs)
     low, high = _logit_ends(mean, reach)

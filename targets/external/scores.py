@@ -172,7 +172,7 @@ def _game(table: ScoreTable, rows: np.ndarray, s: ScoresSettings) -> GivenGame:
         subjects=table.subjects[rows],
         truth=table.member[rows],
         blind=blind,
-        stratum=stratum,
+        stratum=None if stratum is None else _numbered(stratum),
         columns={name[len(GROUP) :]: values for name, values in more.items()},
         table=len(table.names),
     )
@@ -196,8 +196,7 @@ def read_scores(s: ScoresSettings) -> ScoreTable:
     member = table.flags(s.member)
     score = table.numbers(s.score) if s.score in table else _log_probability(table, s)
     called = table.text(s.run) if s.run in table else np.zeros(len(table), dtype=np.str_)
-    runs = _in_order(np.unique(called))
-    run = np.array([runs.index(name) for name in called.tolist()])
+    runs, run = _in_order(np.unique(called)), _numbered(called)
     groups = [name for name in table.columns if name.lower().startswith(GROUP)]
     more: dict[str, np.ndarray] = {name: table.text(name) for name in groups}
     if s.blind in table:
@@ -215,8 +214,14 @@ def _asked_for(s: ScoresSettings) -> list[str]:
     return [column for name, column in named.items() if column != fields[name].default]
 
 
+def _numbered(names: np.ndarray) -> np.ndarray:
+    """The place of each name [r] in their order."""
+    order = _in_order(np.unique(names))
+    return np.array([order.index(name) for name in names.tolist()], dtype=np.int64)
+
+
 def _in_order(names: np.ndarray) -> list[str]:
-    """Names of runs; those that are numbers in the order of the numbers."""
+    """Names of runs or strata; those that are numbers in the order of the numbers."""
     return sorted(names.tolist(), key=lambda name: (0, int(name), "") if name.isdecimal() else (1, 0, name))
 
 

@@ -1,14 +1,17 @@
 """Scores of others: their null, their planted leak, and the numbers that gaudit's own attacks give."""
 
 import numpy as np
-import pytest
+import torch
+from torch_geometric.data import Data
 
 import gaudit
-from gaudit import find
 from gaudit.audit.planning.trial_plan import AttackPlan, TrialPlan
+from gaudit.audit.running.ledger import Ledger
 from gaudit.audit.running.trial import run_trial
+from gaudit.audit.statistics.finding import Finding
 from gaudit.audit.statistics.metrics import auc_finding
 from gaudit.targets.controls.planted_scores import PlantedScores
+from support.own_models import ask, train
 
 
 def table(members, score, **columns):
@@ -34,55 +37,54 @@ def test_planted_scores_are_found():
     assert auc_finding([attacked.judged.plainly()]).low > 0.75
 
 
-def test_scores_of_a_built_in_attack_give_its_numbers_to_the_last_digit():
-    """What LiRA scored, its blind scores and its strata, written as a table and read again."""
-    data, members = gaudit.load_dataset("citations"), np.arange(0, 1200, 3)
-    rng = np.random.default_rng(0)
-    drawn = rng.permutation(data.num_nodes)[:900]
-    members, others = drawn[:400], drawn[400:]
-    answers = np.full((data.num_nodes, int(data.y.max()) + 1), 0.05)
-    answers[np.arange(len(answers)), data.y] = 0.7 + 0.1 * rng.random(len(answers))
-    answers[members, data.y[members]] += 0.05
-    answers /= answers.sum(1, keepdims=True)
-    own = gaudit.audit(data, members=members, non_members=others, answers=answers, attacks="loss", progress=False)
-    subjects = np.concatenate([members, others])
-    frame = {
-        "id": subjects,
-        "member": np.isin(subjects, members).astype(int),
-        "label": data.y[subjects].numpy(),
-        **{f"p{k}": np.float32(answers)[subjects, k].astype(float) for k in range(answers.shape[1])},
+def test_scores_of_a_built_in_attack_give_its_numbers_to_the_last_digit(tmp_path):
+    """What LiRA scored, its blind scores, strata and groups, written as a table and read again: every number."""
+    data = uneven(500)
+    functions = {"fit": train, "predict": ask, "shadows": 4, "workers": 1, "queries": ("0-hop",), "seeds": 2}
+    own = gaudit.audit(data, **functions, attacks="lira", ledger=tmp_path / "own.db", progress=False)
+    with Ledger(tmp_path / "own.db") as book:
+        results = [r for r in book.content(trust_code=True).results.values() if r.plan.target == "own"]
+        rows = [one_run(attacked, run) for run, result in enumerate(results) for attacked in result.attacked]
+    told = {name: np.concatenate([row[name] for row in rows]) for name in rows[0]}
+    assert len(set(told["stratum"])) > 1
+    order = np.random.default_rng(0).permutation(len(told["id"]))
+    given = gaudit.score({name: values[order] for name, values in told.items()})
+    (ours,), (theirs,) = ([place.attack for place in found.audit.findings()] for found in (own, given))
+    for name in ("auc", "blind", "beyond_blind", "plain_auc", "tpr", "more", "risk", "decisive"):
+        assert numbers(getattr(ours, name)) == numbers(getattr(theirs, name)), name
+
+
+def uneven(nodes):
+    """A graph whose classes have other shares of members, so that people are compared within classes."""
+    rng = np.random.default_rng(3)
+    y = rng.integers(0, 3, nodes)
+    members = rng.random(nodes) < np.array([0.2, 0.4, 0.7])[y]
+    ends = rng.integers(0, nodes, (2, nodes))
+    x = rng.normal(size=(nodes, 8)) + 0.8 * np.eye(3, 8)[y]
+    masks = {"train_mask": torch.from_numpy(members), "test_mask": torch.from_numpy(~members)}
+    edges = torch.from_numpy(np.concatenate([ends, ends[::-1]], axis=1)[:, np.tile(ends[0] != ends[1], 2)])
+    return Data(x=torch.from_numpy(x).float(), y=torch.from_numpy(y), edge_index=edges, **masks)
+
+
+def one_run(attacked, run):
+    """The table of one run, as its owner might export it; persons have names."""
+    judged = attacked.judged
+    assert np.array_equal(judged.subjects, attacked.blind.subjects)
+    return {
+        "id": np.array([f"person {subject * 7919 % 10007}" for subject in judged.subjects]),
+        "member": judged.truth.astype(int),
+        "score": judged.score,
+        "blind": attacked.blind.score,
+        "stratum": judged.labels,
+        "run": np.full(len(judged.score), run),
+        **{f"group_{name}": told for name, told in attacked.attributes.items()},
     }
-    given = gaudit.score(frame)
-    (ours,), (theirs,) = own.audit.findings(), given.audit.findings()
-    assert ours.attack.plain_auc.estimate == pytest.approx(theirs.attack.auc.estimate, abs=1e-12)
-    assert ours.attack.plain_auc.low == pytest.approx(theirs.attack.auc.low, abs=1e-12)
 
 
-def test_a_column_of_blind_scores_is_the_baseline():
-    rng = np.random.default_rng(0)
-    members, noise = np.arange(600) < 300, rng.normal(size=600)
-    score = members + noise
-    alone = gaudit.score(table(members, score)).audit.findings()[0].attack
-    blind = gaudit.score(table(members, score, blind=score)).audit.findings()[0].attack
-    assert alone.unexplained
-    assert alone.blind.estimate == 0.5
-    assert not blind.unexplained
-    assert blind.blind.estimate == alone.auc.estimate
-
-
-def test_persons_are_compared_within_their_stratum():
-    """A score that says the class alone is chance within classes."""
-    rng = np.random.default_rng(0)
-    stratum = rng.integers(0, 2, 800)
-    members = rng.random(800) < np.where(stratum, 0.7, 0.2)
-    score = stratum + 0.01 * rng.normal(size=800)
-    plain = gaudit.score(table(members, score)).auc["given-scores"]
-    within = gaudit.score(table(members, score, stratum=stratum)).auc["given-scores"]
-    assert plain.low > 0.6
-    assert within.low < 0.5 < within.high
-
-
-def test_it_applies_to_its_messages_alone():
-    attack = find("attacks", "given-scores")()
-    assert attack.planted == "planted-scores"
-    assert attack.games == ("label-membership", "node-presence", "edge-presence")
+def numbers(found):
+    """Estimates and intervals of findings, whatever they are kept in."""
+    if isinstance(found, Finding):
+        return found.estimate, found.low, found.high
+    if isinstance(found, dict):
+        return {name: numbers(value) for name, value in found.items()}
+    return [numbers(value) for value in found] if isinstance(found, tuple) else found

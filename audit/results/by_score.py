@@ -1,0 +1,69 @@
+"""Subjects under numbers that follow from their scores alone, not from how anybody called or listed them."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+
+import numpy as np
+
+from ...graphs.pair_codes import codes, ends
+from ..running.trial import Attacked
+from ..statistics.scored_subjects import Ints, ScoredSubjects
+
+Renamed = Callable[[ScoredSubjects], ScoredSubjects]
+
+
+def by_score(by_seed: Mapping[int, Attacked]) -> dict[int, Attacked]:
+    """The same attack over the seeds; whoever scores lowest in the first seed is subject 0, and so on.
+
+    Halves and weights that are drawn for subjects then do not depend on their names: the same scores give the same
+    numbers to the last digit, whoever exported them. Where subjects are pairs the nodes are numbered so.
+    """
+    ordered = {index: _ordered(by_seed[index]) for index in sorted(by_seed)}
+    runs = [run for a in ordered.values() for run in (a.judged, *a.samples.values())]
+    renamed = _by_appearance(np.concatenate([run.subjects for run in runs]).astype(np.int64), runs[0].nodes)
+    return {index: _all(attacked, renamed) for index, attacked in ordered.items()}
+
+
+def _ordered(attacked: Attacked) -> Attacked:
+    """Rows from the lowest score up; of equal ones non-members first, then by stratum and by blind score."""
+    judged = attacked.judged
+    order = np.lexsort((attacked.blind.score, judged.labels, judged.truth, judged.score))
+    moved = replace(
+        attacked,
+        groups={name: mask[order] for name, mask in attacked.groups.items()},
+        attributes={name: told[order] for name, told in attacked.attributes.items()},
+        samples={name: run.where(np.lexsort((run.truth, run.score))) for name, run in attacked.samples.items()},
+    )
+    return _beside(moved, lambda run: run.where(order))
+
+
+def _by_appearance(subjects: Ints, nodes: int | None) -> Renamed:
+    """Numbers subjects, or the nodes whose pairs they are, as they first appear."""
+    listed = subjects if nodes is None else np.stack(ends(subjects, nodes), axis=1).ravel()
+    known, first = np.unique(listed, return_index=True)
+    number = np.empty(len(known), dtype=np.int64)
+    number[np.argsort(first)] = np.arange(len(known))
+
+    def renamed(run: ScoredSubjects) -> ScoredSubjects:
+        ids = run.subjects.astype(np.int64)
+        if nodes is None:
+            return replace(run, subjects=number[np.searchsorted(known, ids)])
+        low, high = (number[np.searchsorted(known, end)] for end in ends(ids, nodes))
+        return replace(run, subjects=codes(low, high, nodes))
+
+    return renamed
+
+
+def _all(attacked: Attacked, change: Renamed) -> Attacked:
+    samples = {name: change(run) for name, run in attacked.samples.items()}
+    return _beside(replace(attacked, samples=samples), change)
+
+
+def _beside(attacked: Attacked, change: Renamed) -> Attacked:
+    """Changes all guesses about the subjects in question, whose rows stand beside each other."""
+    return replace(
+        attacked,
+        judged=change(attacked.judged),
+        blind=change(attacked.blind),
+        baselines={name: change(baseline) for name, baseline in attacked.baselines.items()},
+    )

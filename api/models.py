@@ -89,6 +89,12 @@ def audit(
     graph = own_graph(data, members, non_members)
     if (fit is None) != (predict is None):
         raise InputError("fit and predict belong together: give both")
+    for name, function in (("fit", fit), ("predict", predict)):
+        if function is not None and not callable(function):
+            raise InputError(f"{name} must be a function, not {type(function).__name__}")
+    queries = (queries,) if isinstance(queries, str) else queries
+    if queries is not None and not queries:
+        raise InputError(f"no query is named: the model can be asked with {', '.join(ASKED_AS)}")
     if (fit is not None) + (answers is not None) + (url is not None) != 1:
         raise InputError("give one of: fit and predict, answers, url and budget")
     if fit is not None and predict is not None:

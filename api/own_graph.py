@@ -60,13 +60,21 @@ def _mask(given: Any, nodes: int, name: str) -> torch.Tensor | None:
     """A mask [n] bool from a mask or from ids."""
     if given is None:
         return None
-    values = torch.as_tensor(np.asarray(given)) if not isinstance(given, torch.Tensor) else given.cpu()
+    told = f"{name} must be a mask [{nodes}] or ids from 0 to {nodes - 1}"
+    try:
+        values = given.cpu() if isinstance(given, torch.Tensor) else torch.as_tensor(np.asarray(given))
+    except (TypeError, ValueError) as error:
+        raise InputError(f"{told}, not a {type(given).__name__}") from error
     if values.dtype == torch.bool:
         if tuple(values.shape) != (nodes,):
             raise InputError(f"{name} is a mask {list(values.shape)}: expected [{nodes}], one entry for each node")
         return values.clone()
     if values.dim() != 1 or values.is_floating_point() or bool(((values < 0) | (values >= nodes)).any()):
-        raise InputError(f"{name} must be a mask [{nodes}] or ids from 0 to {nodes - 1}")
+        raise InputError(told)
+    if len(torch.unique(values)) < len(values):
+        flags = len(values) == nodes and bool((values <= 1).all())
+        why = "looks like a mask of whole numbers: make it bool" if flags else "names a node twice"
+        raise InputError(f"{name} {why}")
     mask = torch.zeros(nodes, dtype=torch.bool)
     mask[values.long()] = True
     return mask

@@ -1,5 +1,6 @@
 """`gaudit score`, `gaudit release` and `gaudit published`: what users bring is audited at once."""
 
+import math
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -69,7 +70,8 @@ def score_command(table: str, id_: str, **options: Any) -> None:
 
     CSV, TSV, Parquet or npz. Without a score, columns label, p0, p1, ... are scored by the probability of the
     label; with id and id2 the rows are pairs. Exit codes: 0 done; 1 over a limit; 2 something in the table or the
-    command is wrong; 4 a control of the audit failed.
+    command is wrong; 4 a control of the audit failed, or
+    no attack applied.
 
     Example: gaudit score scores.csv --report report.html --below tpr_at_1=0.05
     """
@@ -101,7 +103,7 @@ def release_command(file: str, **options: Any) -> None:
 
     It holds features x, and labels y and an adjacency if the release has them. Members are the train nodes of the
     original graph. Exit codes: 0 done; 1 over a limit; 2 something in the files or the command is wrong; 4 a
-    control of the audit failed.
+    control of the audit failed, or no attack applied.
 
     Example: gaudit release condensed.npz --original graph.npz --report report.html
     """
@@ -135,7 +137,8 @@ def published_command(after: str, **options: Any) -> None:
 
     Edge lists (.txt, .tsv, .csv, .edges, each also .gz), .npz and .graphml. In the table of who is who a row
     without an original names a node that stands for nobody. Exit codes: 0 done; 1 over a limit; 2 something in
-    the files or the command is wrong; 4 a control of the audit failed.
+    the files or the command is wrong; 4 a control of the audit failed, or
+    no attack applied.
 
     Example: gaudit published after.txt --original before.txt --same map.csv
     """
@@ -159,6 +162,8 @@ def _limits(below: tuple[str, ...]) -> dict[str, Any]:
             found[name.strip()] = float(value)
         except ValueError as error:
             raise InputError(f"--below {text}: write a limit as in tpr_at_1=0.05") from error
+        if not math.isfinite(found[name.strip()]):
+            raise InputError(f"--below {text}: a limit is a number")
         if name.strip() not in LIMITS:
             raise InputError(f"--below {text}: the limits are {', '.join(LIMITS)}")
     return found
@@ -166,6 +171,8 @@ def _limits(below: tuple[str, ...]) -> dict[str, Any]:
 
 def _end(options: dict[str, Any], inputs: list[Path], way: str, what: str, given: dict[str, Any]) -> None:
     """Audits, prints, writes what is asked for, and leaves with what the limits say."""
+    from ..audit.results.applied import nothing_attacked
+
     report, limits = options["report"], _limits(options["below"])
     check_apart(filter(None, [report, options["ledger"]]), inputs)
     check_outputs([report], inputs)
@@ -176,7 +183,10 @@ def _end(options: dict[str, Any], inputs: list[Path], way: str, what: str, given
         click.echo(f"Report written to {report}", err=True)
     if options["ledger"] is not None:
         click.echo(f"All of it is in {options['ledger']}, with who is a member: keep it safe.", err=True)
-    if not result.valid:
+    nothing = nothing_attacked(result.audit)
+    if nothing is not None:
+        click.echo(f"gaudit: {nothing}", err=True)
+    if nothing is not None or not result.valid:
         sys.exit(INVALID)
     if limits:
         try:

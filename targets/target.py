@@ -191,6 +191,13 @@ class Target(Configured, ABC):
         """
         raise NotImplementedError
 
+    def check(self, data: Data) -> None:
+        """Sees to it that what a user brings fits a graph, before anything is run or written.
+
+        Raises:
+            InputError: it does not.
+        """
+
     def brought(self) -> tuple[Any, ...]:
         """Functions of the user's own that its results depend on."""
         return ()

@@ -97,7 +97,13 @@ class OwnModels(ShadowModels):
 
     def ask(self, query: Query) -> Tensor:
         pairs = zip(self.models[:-1], self.inside, strict=True)
-        return torch.stack([self.training.ask(model, self.x, query, inside) for model, inside in pairs])
+        told = torch.stack([self.training.ask(model, self.x, query, inside) for model, inside in pairs])
+        alike, constant = bool((told == told[:1]).all()), bool((told[0] == told[0, :1]).all())
+        if len(told) > 1 and alike and not constant and not query.apart:
+            raise InputError(
+                "fit gives the same model whatever its mask: it must train on the nodes of the mask alone"
+            )
+        return told
 
     def ask_reference(self, query: Query) -> Tensor:
         return self.training.ask(self.models[-1], self.x, query, self.reference_members)[None]

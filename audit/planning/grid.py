@@ -115,6 +115,7 @@ def laid_out(plan: Plan, loaded: Mapping[str, Data] | None = None) -> Grid:
     for planned in plan.target:
         for dataset in _datasets(plan, planned):
             target = target_of(planned.name, planned.preset or plan.preset, graphs[dataset], planned.settings)
+            target.check(graphs[dataset])
             attacks = tuple(_attack_plans(plan, target))
             mounted.append((target, attacks))
             refused: dict[str, str] = {}

@@ -120,11 +120,7 @@ class Own(Brought):
         progress: Progress = no_progress,
     ) -> Run:
         s, data = self.settings, data.cpu()
-        if s.answers and SPLIT_DRAWN in data:
-            raise InputError(
-                "nobody says whom the model behind the answers was trained on: the graph has no masks; give "
-                "train_mask, val_mask and test_mask, they are the truth here"
-            )
+        self.check(data)
         train, test = data.train_mask.numpy(), data.test_mask.numpy()
         secrets = by_masks(s.game, data)
         mod = defense.on_message(branch(seed, "messages"))
@@ -147,6 +143,14 @@ class Own(Brought):
             in_place=UNKNOWN if own is None else None,
             own=own,
         )
+
+    def check(self, data: Data) -> None:
+        if self.settings.answers and SPLIT_DRAWN in data:
+            raise InputError(
+                "nobody says whom the model behind the answers was trained on: the graph has no masks; give "
+                "train_mask, val_mask and test_mask, they are the truth here"
+            )
+        self._answers(data)
 
     def _training(self, data: Data, progress: Progress) -> OwnTraining | None:
         s = self.settings

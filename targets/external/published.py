@@ -1,7 +1,7 @@
 """A network that somebody published after another tool anonymised it."""
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -72,7 +72,23 @@ class Published(PublishedNetwork):
         retain: Retention,
         progress: Progress = no_progress,
     ) -> Run:
-        s, network, channel = self.settings, network_of_data(data), Channel(retain=retain)
+        channel, after = Channel(retain=retain), self._matched(data)
+        channel.send(PUBLISHED_KIND, OWNER, "public", 1, tensors_of(after.released))
+        network, others = network_of_data(data), branch(seed, "others")
+        original = Original(network, 0, after.ours)
+        who = identities(after.image, after.released.nodes, others, self.settings.others, original=original)
+        progress("publishing", 1, 3)
+        same = self.settings.same
+        told = "nodes kept their names" if same is None else f"who is who as {source_of(same)} says"
+        notes = (changes(network, after.ours), f"{told}; which defense was in place is not known", *after.dropped)
+        return replace(self.published(data, (after.ours, who, notes), channel, seed, progress), in_place=UNKNOWN)
+
+    def check(self, data: Data) -> None:
+        self._matched(data)
+
+    def _matched(self, data: Data) -> "_After":
+        """The published network, and who is who in it."""
+        s, network = self.settings, network_of_data(data)
         known = _known_types(network, type_names(data))
         released, names, dropped = _read(s.after, known)
         before, after = Named(name_of(data) or "the original", node_names(data)), Named(source_of(s.after), names)
@@ -81,14 +97,24 @@ class Published(PublishedNetwork):
         ours = _under_our_names(released, placed)
         if s.same is None:
             check_kept(network, ours, before, after)
-        channel.send(PUBLISHED_KIND, OWNER, "public", 1, tensors_of(released))
-        who = identities(
-            image, released.nodes, branch(seed, "others"), s.others, original=Original(network, 0, ours)
-        )
-        progress("publishing", 1, 3)
-        told = "nodes kept their names" if s.same is None else f"who is who as {source_of(s.same)} says"
-        notes = (changes(network, ours), f"{told}; which defense was in place is not known", *dropped)
-        return replace(self.published(data, (ours, who, notes), channel, seed, progress), in_place=UNKNOWN)
+        return _After(released, image, ours, dropped)
+
+
+@dataclass(frozen=True)
+class _After:
+    """A published network.
+
+    Attributes:
+        released: as it was published.
+        image: the published node of each person, [n].
+        ours: the same network under the original's numbers.
+        dropped: what was left out of its file, in words.
+    """
+
+    released: Network
+    image: Ints
+    ours: Network
+    dropped: tuple[str, ...]
 
 
 def _known_types(network: Network, names: tuple[str, ...]) -> tuple[str, ...]:

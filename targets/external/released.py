@@ -74,12 +74,7 @@ class Released(Brought):
         retain: Retention,
         progress: Progress = no_progress,
     ) -> Run:
-        parts, s = self._parts(), self.settings
-        width = int(data.num_features)
-        if parts["x"].shape[1] != width:
-            raise InputError(
-                f"{s.file}: the released graph has {parts['x'].shape[1]} features, the original has {width}"
-            )
+        parts, s = self._parts_for(data), self.settings
         secrets = by_masks(s.game, data)
         channel = Channel(retain=retain)
         channel.send(CONDENSED_KIND, "server", "public", 0, parts)
@@ -87,6 +82,18 @@ class Released(Brought):
         notes = ["which defense was in place is not known"]
         notes += [f"the release has no {' and no '.join(lacking)}"] if lacking else []
         return Run(channel.transcript, {s.game: secrets}, (Utility.of_test(0),), 0, tuple(notes), in_place=UNKNOWN)
+
+    def check(self, data: Data) -> None:
+        self._parts_for(data)
+
+    def _parts_for(self, data: Data) -> dict[str, torch.Tensor]:
+        parts, width = self._parts(), int(data.num_features)
+        if parts["x"].shape[1] != width:
+            raise InputError(
+                f"{self.settings.file}: the released graph has {parts['x'].shape[1]} features, the original has "
+                f"{width}"
+            )
+        return parts
 
     def _parts(self) -> dict[str, torch.Tensor]:
         s = self.settings

@@ -98,6 +98,9 @@ class GivenScores(Brought):
         """The table of its settings, read once."""
         return read_scores(self.settings)
 
+    def check(self, data: Data) -> None:
+        _game(self.table, self.table.run == self.settings.repetition, self.settings)
+
     def why_not(self, defense: Defense) -> str | None:
         return None if type(defense) is Defense else "the scores were made already: score what the defense leaves"
 

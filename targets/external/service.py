@@ -3,6 +3,7 @@
 import hashlib
 import json
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Literal
 
@@ -153,6 +154,8 @@ class Service(Brought):
         finally:
             if new:
                 kept.save(known)
+            elif total:
+                kept.leave()
         return {q: np.stack([known[q][node] for node in asked.tolist()]) for q in s.queries}, new
 
     def _notes(self, told: dict[str, np.ndarray], new: int, place: Path, every: int) -> Iterator[str]:
@@ -245,6 +248,11 @@ class KeptAnswers:
         except OSError as error:
             raise InputError(f"cannot keep answers in {self.path.parent}: {error.strerror or error}") from error
         check_outputs([self.path])
+
+    def leave(self) -> None:
+        """Takes the folder away again if nothing is in it."""
+        with suppress(OSError):
+            self.path.parent.rmdir()
 
     def save(self, known: dict[str, dict[int, np.ndarray]]) -> None:
         """Keeps all of them, in the place of what was kept before."""

@@ -48,7 +48,7 @@ def test_a_model_that_knows_nobody_gives_nobody_away(graph, members):
     def elsewhere(data, mask, seed):
         other = torch.zeros_like(mask)
         other[:50] = True
-        return train(data, other, 0)
+        return train(data, other, seed)
 
     result = gaudit.audit(
         graph, members=members, fit=elsewhere, predict=ask, attacks=("lira",), queries=("full",), shadows=4, **QUICK
@@ -144,6 +144,15 @@ def test_a_ledger_of_ones_own_is_not_run_again(graph, members, tmp_path):
     assert again.auc == first.auc
 
 
+def test_training_that_does_not_heed_its_mask_is_told_so(graph, members):
+    """All shadow models alike: an AUC of 0.5 would say that nothing leaks."""
+    result = gaudit.audit(
+        graph, members=members, fit=lambda d, m, s: train(d, d.y == 0, 0), predict=ask, attacks="lira", **QUICK
+    )
+    assert not result.auc
+    assert all("fit gives the same model whatever its mask" in why for why in result.refused.values())
+
+
 @pytest.mark.parametrize(
     ("changes", "says"),
     [
@@ -154,6 +163,14 @@ def test_a_ledger_of_ones_own_is_not_run_again(graph, members, tmp_path):
         ({"fit": None}, "fit and predict belong together: give both"),
         ({"recipe": {}}, "fit says how the model is trained"),
         ({"queries": ("sideways",)}, "the query 'sideways' is none"),
+        ({"queries": "sideways"}, "the query 'sideways' is none"),
+        ({"queries": ()}, "no query is named"),
+        ({"fit": "train"}, "fit must be a function, not str"),
+        ({"members": {1, 2}}, "members must be a mask .* not a set"),
+        ({"members": [1, 1, 2]}, "members names a node twice"),
+        ({"members": np.arange(300) % 2}, "members looks like a mask of whole numbers: make it bool"),
+        ({"answers": np.ones((300, 3)) / 3}, "give one of: fit and predict, answers, url and budget"),
+        ({"predict": lambda m, x, e, n: 100 * ask(m, x, e, n).softmax(1)}, "rows that sum to 100: give logits"),
         ({"attacks": ()}, "no attack is named"),
         ({"attacks": "lyra"}, "did you mean 'lira'"),
         ({"game": "chess"}, "game"),

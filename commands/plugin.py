@@ -25,7 +25,7 @@ def check(name: str) -> None:
     """Run the rules that gaudit's own classes keep on each class of the plug-in NAME.
 
     NAME is a distribution as pip knows it, a class as gaudit list shows it, or module:Class of your own. This runs
-    its code. Exit codes: 0 all rules hold; 1 one is broken; 2 nothing is called so.
+    its code. Exit codes: 0 all rules hold; 1 one is broken; 2 nothing is called so, or it is not finished.
 
     Example: gaudit plugin check my_attack:Closest
     """

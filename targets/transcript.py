@@ -404,7 +404,8 @@ def checked_header(path: Path, text: str, kind: type[HeaderT], format_: str, wha
         first = error.errors()[0]
         where = ".".join(str(part) for part in first["loc"])
         raise InputError(
-            f"the {what} {path} is damaged ({where}: {quoted(first['input'])}): record it again"
+            f"the {what} {path} is damaged, or written by hand and wrong ({where}: {quoted(first['input'])}: "
+            f"{first['msg'][:120]})"
         ) from error
     except ValueError as error:
         raise InputError(f"the {what} {path} is damaged: record it again") from error

@@ -20,6 +20,9 @@ def check_name(group: str, name: str) -> Kept:
     found = find(group, name)
     if is_installed(group, name):
         must(found.name == name, f"it is registered as '{name}' and calls itself '{found.name}'")
+    else:
+        taken = is_installed(group, found.name) and find(group, found.name) is not found
+        must(not taken, f"it calls itself '{found.name}', which is the name of another: results would be mixed up")
     must(bool(summary(found)), "it has no docstring, whose first line says what it is")
     own = "__doc__" in vars(found) and bool(found.__doc__)
     must(own, "it has no docstring of its own, and would be listed with that of its base")

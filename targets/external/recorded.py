@@ -245,6 +245,10 @@ class Recorded(Brought):
             return None
         return _check_holders(found, record, source)
 
+    def check(self, data: Data) -> None:
+        for path in self.settings.transcripts:
+            self._holders(read_recording(path, lambda message: False), data)
+
 
 def _check_holders(found: np.ndarray, record: Recording, source: str) -> np.ndarray:
     checked = checked_holders(found, source)

@@ -201,14 +201,15 @@ def test_several_recordings_are_repetitions(live, tmp_path):
 def test_a_record_is_no_repetition_of_itself(live, tmp_path):
     _, folder = live
     copy = changed(folder, tmp_path / "copy")
-    content = {"attack": [{"name": "loss"}], "datasets": ["karate"], "seeds": 3}
+    own = {"karate": sixty_nodes()}
+    content = {"attack": [{"name": "loss"}], "datasets": list(own), "seeds": 3}
     alone = {"target": [{"name": "recorded", "settings": {"transcripts": [str(folder)]}}]}
-    trials = [task for task in laid_out(Plan.of({**content, **alone}, "plan")).tasks if task.cell >= 0]
+    trials = [task for task in laid_out(Plan.of({**content, **alone}, "plan"), own).tasks if task.cell >= 0]
     assert [trial.plan.index for trial in trials] == [0]
     for twice in ([folder, folder], [copy, copy]):
         both = {"target": [{"name": "recorded", "settings": {"transcripts": list(map(str, twice))}}]}
         with pytest.raises(InputError, match="twice"):
-            laid_out(Plan.of({**content, **both}, "plan"))
+            laid_out(Plan.of({**content, **both}, "plan"), own)
 
 
 def test_a_recording_that_has_changed_is_another_trial(tmp_path):

@@ -19,9 +19,10 @@ from ..device import Device
 from ..federated.neighbour_exchange import EXCHANGED_KINDS, exchange
 from ..federated.self_training import label_the_rest, train_together
 from ..game import Game
-from ..games.held import lone_node_secrets
+from ..games.held import lone_node_secrets, ownership_secrets
 from ..games.lone_node import LoneNode
 from ..games.membership import LabelMembership, channels_of_leakage, label_membership
+from ..games.ownership import NodeOwnership
 from ..messages import (
     CLASS_COUNTS_KIND,
     CLASS_GRADIENTS_KIND,
@@ -106,7 +107,7 @@ class FedGC(Target):
         *EXCHANGED_KINDS,
     )
     release_phrase = "the condensed graph"
-    games = (LabelMembership.name, LoneNode.name)
+    games = (LabelMembership.name, LoneNode.name, NodeOwnership.name)
     Settings = FedGCSettings
     settings: FedGCSettings
 
@@ -174,7 +175,11 @@ class _FedGCRun:
         worth, chosen = utilities(bench, releases, branch(self.seed, "evaluate"), self.progress)
         return Run(
             self.channel.transcript,
-            {LabelMembership.name: self._secrets(), LoneNode.name: lone_node_secrets(self.clients)},
+            {
+                LabelMembership.name: self._secrets(),
+                LoneNode.name: lone_node_secrets(self.clients),
+                **ownership_secrets(self.clients, int(self.data.num_nodes), branch(self.seed, "ownership")),
+            },
             worth,
             chosen,
             tuple(self.notes),

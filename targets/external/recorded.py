@@ -19,10 +19,19 @@ from ..channel import Retention
 from ..defense import Defense
 from ..device import Device
 from ..game import Game
-from ..games.held import check_parties, checked_holders, held_by, link_secrets, lone_node_secrets, read_holders
+from ..games.held import (
+    check_parties,
+    checked_holders,
+    held_by,
+    link_secrets,
+    lone_node_secrets,
+    ownership_secrets,
+    read_holders,
+)
 from ..games.links import NON_EDGES, EdgePresence
 from ..games.lone_node import LoneNode
 from ..games.membership import NODE_GAMES, LabelMembership
+from ..games.ownership import NodeOwnership
 from ..messages import CONDENSED_KIND, KINDS, RELEASED_GRAPH
 from ..models.training_config import TrainingConfig
 from ..recording import (
@@ -56,15 +65,15 @@ class Recorded(Target):
     """Runs that were recorded before: what was sent is attacked, and nothing is run.
 
     Members are those that the record names, else the train nodes of the graph; non-members its test nodes. Where it
-    is known who holds which node, links and lone nodes are in question too. Accuracy is not measured. The defense
-    is the one that the record declares: where it declares none, it is unknown.
+    is known who holds which node, links, lone nodes and who holds whom are in question too. Accuracy is not
+    measured. The defense is the one that the record declares: where it declares none, it is unknown.
     """
 
     name = "recorded"
     release = CONDENSED_KIND
     release_phrase = "what was recorded"
     sends = tuple(KINDS)
-    games = (*NODE_GAMES, EdgePresence.name, LoneNode.name)
+    games = (*NODE_GAMES, EdgePresence.name, LoneNode.name, NodeOwnership.name)
     runs_elsewhere = True
     brings = True
     Settings = RecordedSettings
@@ -218,7 +227,11 @@ class Recorded(Target):
             marked.train_mask = torch.from_numpy(train)
             clients = held_by(marked, holders)
             links = link_secrets(clients, len(holders), branch(seed, "links"), self.settings.non_edges)
-            found = {links.name: links, LoneNode.name: lone_node_secrets(clients)}
+            found = {
+                links.name: links,
+                LoneNode.name: lone_node_secrets(clients),
+                **ownership_secrets(clients, len(holders), branch(seed, "ownership")),
+            }
         return {**found, game.name: game(subjects=subjects, truth=train[subjects], owners=owners)}
 
     def _holders(self, record: Recording, data: Data) -> np.ndarray | None:

@@ -1,4 +1,4 @@
-"""What is in question where it is known which client holds which node: links within clients, and lone nodes."""
+"""What is in question where it is known who holds which node: links within clients, lone nodes, ownership."""
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -9,10 +9,12 @@ from torch_geometric.data import Data
 
 from ...errors import InputError
 from ...untrusted import check_memory
+from ..game import Game
 from ..partition import Partition
 from ..party import Client, clients_of
 from .links import NON_EDGES, EdgePresence, edge_presence
 from .lone_node import LoneNode, lone_nodes
+from .ownership import contribution, node_ownership
 
 MOST_HOLDERS = 10**6
 
@@ -31,6 +33,16 @@ def link_secrets(
 def lone_node_secrets(clients: Sequence[Client]) -> LoneNode:
     """Which classes of which client hold one labelled node alone, see `lone_nodes`."""
     return lone_nodes(clients)
+
+
+def ownership_secrets(
+    clients: Sequence[Client], nodes: int, seed: np.random.SeedSequence, defended: Sequence[Client] = ()
+) -> dict[str, Game]:
+    """Who holds whom, and who took part where a defense of the data dropped some, by the names of the games.
+
+    See `node_ownership` and `contribution`.
+    """
+    return node_ownership(clients, nodes, seed) | (contribution(clients, defended, nodes) if defended else {})
 
 
 def held_by(data: Data, holders: np.ndarray) -> list[Client]:

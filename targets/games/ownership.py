@@ -147,9 +147,9 @@ class _Held(Game):
     def groupings(self, data: Data) -> dict[str, np.ndarray]:
         """``communities`` of the public graph, those of each client for themselves: partitions keep them whole."""
         node, client = parts_of(np.sort(self.subjects))
-        linked = data.edge_index.cpu().numpy()
-        every = distinct(codes(*linked[:, linked[0] != linked[1]], int(data.num_nodes or 0)))
-        network = Network(int(data.num_nodes or 0), np.stack(ends(every, int(data.num_nodes or 0))))
+        nodes, (row, col) = int(data.num_nodes or 0), data.edge_index.cpu().numpy()
+        linked = distinct(codes(row, col, nodes)[row != col])
+        network = Network(nodes, np.stack(ends(linked, nodes)))
         community = leiden(network, np.random.default_rng(0))[0][node]
         return {"communities": community * CLIENTS + client}
 

@@ -10,7 +10,7 @@ from torch.nn import functional as F
 from ...errors import InputError
 from ...targets.condensation.condensed import rows_of
 from ...targets.games.ownership import OwnershipKnowledge
-from ...targets.messages import Carries, Carrying
+from ...targets.messages import STATISTICS_KIND, Carries, Carrying
 from ...targets.models.propagation import gcn_operator
 from ...targets.transcript import Message, View, observer_members
 from .first_layer import COMMON, CUT, UPDATES, changes_of, side_by_side
@@ -41,6 +41,10 @@ class CondensedOwnership(OwnershipAttack):
     any_of: ClassVar[tuple[Carrying, ...]] = (*ROWS, EMBEDDINGS, UPDATES)
     uses: ClassVar[tuple[Carrying, ...]] = (COMMON,)
     first_rounds = 50
+
+    def reads(self) -> tuple[str, ...]:
+        """All but norms and means of embeddings, which no row can be solved from: who sent them was not heard."""
+        return tuple(kind for kind in self.kinds() if kind != STATISTICS_KIND)
 
     def score(self, view: View, knowledge: OwnershipKnowledge) -> Tensor:
         x, own = knowledge.x, observer_members(view.observer)

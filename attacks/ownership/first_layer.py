@@ -16,14 +16,15 @@ from torch import Tensor
 from ...errors import InputError
 from ...targets.messages import Carries, Carrying, kind_of
 from ...targets.transcript import Message, View
+from .row_spans import span_of
 
 CONTROLS = Carrying.any_of(Carries.CONTROL, to="server")
 UPDATES = Carrying.any_of(Carries.UPDATE, to="server")
 GRADIENTS = Carrying.any_of(Carries.GRADIENT, to="server")
 COMMON = Carrying.any_of(Carries.WEIGHTS, to="clients")
 """The weights that updates began with."""
-COLUMNS, STEPS, MOST = 640, 12, 0.75
-"""Of the search for decay: what it looks at, how long, and the share of dimensions that may count as leading."""
+COLUMNS, STEPS, SAME, MOST = 320, 60, 1e-6, 0.75
+"""Of the search for decay: what it looks at, how long, when it ends, and the share of dimensions that may lead."""
 LEADING, CUT = 1e-3, 1e-5
 """Singular values, as shares of the largest: above the one a dimension is leading, below the other rounding."""
 
@@ -67,21 +68,15 @@ def lost_to_decay(by: Tensor, since: Tensor) -> float:
     """
     by, since, share = by[:, :COLUMNS], since[:, :COLUMNS], 0.0
     for _ in range(STEPS):
-        left = _leading(by + share * since, LEADING)[:, : round(MOST * min(by.shape))]
+        left = span_of(by + share * since, LEADING)[:, : round(MOST * min(by.shape))]
         outside, weights = (part - left @ (left.t() @ part) for part in (by, since))
         if not bool(weights.any()):
             return 0.0
-        share = -float((outside * weights).sum() / weights.square().sum())
-    before, after = (_leading(part, CUT).shape[1] for part in (by, by + share * since))
+        last, share = share, -float((outside * weights).sum() / weights.square().sum())
+        if abs(share - last) <= SAME * abs(share):
+            break
+    before, after = (span_of(part, CUT).shape[1] for part in (by, by + share * since))
     return share if after < before else 0.0
-
-
-def _leading(change: Tensor, cut: float) -> Tensor:
-    """The left singular vectors of a change [d, m], of values above a share of the largest, these first, [d, k]."""
-    squared, right = torch.linalg.eigh(change.t() @ change)
-    kept = squared > max(cut**2 * float(squared[-1]), torch.finfo(squared.dtype).tiny)
-    left: Tensor = (change @ right[:, kept] / squared[kept].sqrt()).flip(1)
-    return left
 
 
 def changes_of(view: View, sender: str, features: int) -> list[Change]:

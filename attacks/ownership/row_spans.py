@@ -5,20 +5,21 @@ from torch import Tensor
 
 
 def span_of(change: Tensor, cut: float) -> Tensor:
-    """An orthonormal basis of what the columns of a change [d, m] span, [d, rank]; of nothing, nothing.
+    """An orthonormal basis of what the columns of a change [d, m] span, the largest first, [d, rank].
+
+    By the eigenvectors of the Gram matrix of the smaller side, which resolve singular values down to some 1e-7 of
+    the largest.
 
     Args:
         change: X^T B of any number of rounds with the same rows X; with columns enough it spans what X spans.
         cut: singular values below this share of the largest are taken for rounding.
     """
-    if change.shape[1] <= change.shape[0]:
-        left, values, _ = torch.linalg.svd(change.double(), full_matrices=False)
-        kept = values > cut * values.max()
-    else:
-        squared, left = torch.linalg.eigh(change.double() @ change.double().t())
-        kept = squared > cut**2 * squared.max()
-    basis: Tensor = left[:, kept]
-    return basis
+    every = change.double()
+    few = every.shape[1] <= every.shape[0]
+    squared, vectors = torch.linalg.eigh(every.t() @ every if few else every @ every.t())
+    kept = squared > max(cut**2 * float(squared[-1]), torch.finfo(squared.dtype).tiny)
+    left: Tensor = every @ vectors[:, kept] / squared[kept].sqrt() if few else vectors[:, kept]
+    return left.flip(1)
 
 
 def share_within(rows: Tensor, basis: Tensor) -> Tensor:

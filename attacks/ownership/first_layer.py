@@ -23,8 +23,9 @@ UPDATES = Carrying.any_of(Carries.UPDATE, to="server")
 GRADIENTS = Carrying.any_of(Carries.GRADIENT, to="server")
 COMMON = Carrying.any_of(Carries.WEIGHTS, to="clients")
 """The weights that updates began with."""
-COLUMNS, STEPS, SAME, MOST = 320, 60, 1e-6, 0.75
-"""Of the search for decay: what it looks at, how long, when it ends, and the share of dimensions that may lead."""
+COLUMNS, STEPS, SAME, MOST, LEAST = 320, 60, 1e-6, 0.75, 1e-4
+"""Of the search for decay: what it looks at, how long, when it ends, the share of dimensions that may lead, and of
+the changes that decay must make up to be looked for."""
 LEADING, CUT = 1e-3, 1e-5
 """Singular values, as shares of the largest: above the one a dimension is leading, below the other rounding."""
 
@@ -73,6 +74,8 @@ def lost_to_decay(by: Tensor, since: Tensor) -> float:
         if not bool(weights.any()):
             return 0.0
         last, share = share, -float((outside * weights).sum() / weights.square().sum())
+        if abs(share) * float(since.norm()) <= LEAST * float(by.norm()):
+            return 0.0
         if abs(share - last) <= SAME * abs(share):
             break
     before, after = (span_of(part, CUT).shape[1] for part in (by, by + share * since))

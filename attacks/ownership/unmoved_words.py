@@ -7,7 +7,7 @@ from torch import Tensor
 
 from ...errors import InputError
 from ...targets.games.ownership import Contribution, NodeOwnership, OwnershipKnowledge
-from .first_layer import Change, side_by_side
+from .first_layer import Change
 from .ownership_attack import UploadAttack
 
 DENSE = 0.5
@@ -32,7 +32,7 @@ class UnmovedWords(UploadAttack):
 
     def scorer(self, x: Tensor, knowledge: OwnershipKnowledge) -> Callable[[list[Change]], Tensor]:
         _check_sparse(knowledge.x)
-        return lambda changes: moved_together(x, side_by_side(changes))
+        return lambda changes: moved_together(x, torch.cat([change.by for change in changes], 1))
 
 
 def moved_together(x: Tensor, moved: Tensor) -> Tensor:

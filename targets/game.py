@@ -6,7 +6,7 @@ own and a line under ``gaudit.games``.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, ClassVar, Literal, Protocol, Self
 
@@ -293,6 +293,13 @@ class Game(ABC):
     def called(cls, subject: int | str, pairs_of: int | None) -> int | str:
         """How a member is called where subjects are listed one by one."""
         return subject
+
+    def known_to(self, clients: Sequence[int]) -> np.ndarray:
+        """Of which subjects some clients know the truth themselves, [s] bool: by default those that they hold."""
+        if self.owners is None:
+            return np.zeros(len(self.subjects), dtype=bool)
+        own: np.ndarray = np.isin(self.owners, clients)
+        return own
 
     def in_order(self, values: np.ndarray) -> np.ndarray:
         """Values of the subjects [s], in ascending order of id."""

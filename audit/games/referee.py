@@ -27,16 +27,13 @@ def judge(scores: Scores, grant: Grant, game: Game) -> ScoredSubjects:
 
 
 def in_question(game: Game, observer: str) -> np.ndarray:
-    """Which subjects, in ascending order of id, the observer does not hold itself, [s] bool.
+    """Of which subjects, in ascending order of id, the observer does not know the truth itself, [s] bool.
 
     A client knows the truth about its own nodes, and its encoder was fitted to them: scoring it on these
     would measure nothing.
     """
-    if game.owners is None:
-        return np.ones(len(game.subjects), dtype=bool)
     own = [int(m.partition(":")[2]) for m in observer_members(observer) if m.startswith("client:")]
-    asked: np.ndarray = ~np.isin(game.owners[np.argsort(game.subjects)], own)
-    return asked
+    return ~game.in_order(game.known_to(own))
 
 
 def reported_groups(game: Game, view: View, kinds: Iterable[str]) -> dict[str, np.ndarray]:

@@ -1,16 +1,28 @@
 """What is told of an attack beside its AUC and rates: a game names its metrics, and this is what they are."""
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from importlib import import_module
+
+import numpy as np
+from numpy.typing import NDArray
 
 from ...targets.games.links import SAME_CLASS
 from ...targets.games.named import game_of
+from ...targets.games.ownership import parts_of
 from ..running.trial import Attacked
 from ..statistics.epsilon import epsilon_of_runs
 from ..statistics.finding import Finding
 from ..statistics.identity_metrics import identity_findings
-from ..statistics.metrics import auc_difference, auc_finding, average_precision_finding, precision_finding
+from ..statistics.metrics import (
+    accuracy_finding,
+    auc_difference,
+    auc_finding,
+    average_precision_finding,
+    precision_finding,
+)
 from ..statistics.rates import rate_finding
+from ..statistics.scored_subjects import ScoredSubjects
 
 LOW_FPR = (0.01, 0.001, 0.05)
 
@@ -58,12 +70,30 @@ def candidates(attacked: Sequence[Attacked]) -> dict[str, Finding]:
     return identity_findings([a.judged for a in attacked])
 
 
+def owners_named(attacked: Sequence[Attacked]) -> dict[str, Finding]:
+    """Of nodes that a client in question holds, the share for which that client scores higher than any other."""
+    shares = [_named(a.judged) for a in attacked]
+    nodes = min(int(a.judged.truth.sum()) for a in attacked)
+    found = accuracy_finding([float(share.mean()) for share in shares], nodes)
+    return {"owners named": replace(found, metric="owners named", validity="heuristic", members=nodes)}
+
+
+def _named(judged: ScoredSubjects) -> NDArray[np.bool_]:
+    """Whether each member pair scores higher than all others of its node, [members]."""
+    node = np.unique(parts_of(judged.subjects.astype(np.int64))[0], return_inverse=True)[1]
+    others = np.full(node.max() + 1, -np.inf)
+    np.maximum.at(others, node[~judged.truth], judged.score[~judged.truth])
+    named: NDArray[np.bool_] = judged.score[judged.truth] > others[node[judged.truth]]
+    return named
+
+
 METRICS: dict[str, Metric] = {
     "epsilon": epsilon,
     "precision": precision,
     "samples": samples,
     "within one class": within_one_class,
     "candidates": candidates,
+    "owners named": owners_named,
 }
 
 

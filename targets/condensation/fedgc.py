@@ -21,6 +21,7 @@ from ..federated.self_training import label_the_rest, train_together
 from ..game import Game
 from ..games.lone_node import LoneNode, lone_nodes
 from ..games.membership import LabelMembership, channels_of_leakage, label_membership
+from ..games.ownership import NodeOwnership, ownership_secrets
 from ..messages import (
     CLASS_COUNTS_KIND,
     CLASS_GRADIENTS_KIND,
@@ -105,7 +106,7 @@ class FedGC(Target):
         *EXCHANGED_KINDS,
     )
     release_phrase = "the condensed graph"
-    games = (LabelMembership.name, LoneNode.name)
+    games = (LabelMembership.name, LoneNode.name, NodeOwnership.name)
     Settings = FedGCSettings
     settings: FedGCSettings
 
@@ -173,7 +174,11 @@ class _FedGCRun:
         worth, chosen = utilities(bench, releases, branch(self.seed, "evaluate"), self.progress)
         return Run(
             self.channel.transcript,
-            {LabelMembership.name: self._secrets(), LoneNode.name: lone_nodes(self.clients)},
+            {
+                LabelMembership.name: self._secrets(),
+                LoneNode.name: lone_nodes(self.clients),
+                **ownership_secrets(self.clients, int(self.data.num_nodes), branch(self.seed, "ownership")),
+            },
             worth,
             chosen,
             tuple(self.notes),

@@ -20,6 +20,7 @@ from ..device import Device
 from ..federated.neighbour_exchange import exchange
 from ..games.lone_node import LoneNode, lone_nodes
 from ..games.membership import LabelMembership, channels_of_leakage, label_membership
+from ..games.ownership import Contribution, NodeOwnership, ownership_secrets
 from ..messages import CLASS_GRADIENTS_KIND, CONDENSED_KIND, CONDENSED_UPLOAD_KIND, MATCHING_MODEL_KIND
 from ..models.backbone import BACKBONES, Weights
 from ..partition import partition
@@ -86,7 +87,7 @@ class FedGM(Target):
     matches_gradients = True
     sends = (CONDENSED_KIND, CONDENSED_UPLOAD_KIND, CLASS_GRADIENTS_KIND, MATCHING_MODEL_KIND)
     release_phrase = "the condensed graph"
-    games = (LabelMembership.name, LoneNode.name)
+    games = (LabelMembership.name, LoneNode.name, NodeOwnership.name, Contribution.name)
     Settings = FedGMSettings
     settings: FedGMSettings
 
@@ -199,6 +200,9 @@ class _FedGMRun:
         secrets = {
             LabelMembership.name: label_membership(self.data, self.clients, groups),
             LoneNode.name: lone_nodes(self.clients),
+            **ownership_secrets(
+                self.original, int(self.data.num_nodes), branch(self.seed, "ownership"), self.clients
+            ),
         }
         seed = branch(self.seed, "transfer")
         told = {}

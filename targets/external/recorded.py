@@ -23,6 +23,7 @@ from ..games.held import check_parties, checked_holders, held_by, read_holders
 from ..games.links import NON_EDGES, EdgePresence, edge_presence
 from ..games.lone_node import LoneNode, lone_nodes
 from ..games.membership import NODE_GAMES, LabelMembership
+from ..games.ownership import NodeOwnership, ownership_secrets
 from ..messages import CONDENSED_KIND, KINDS, RELEASED_GRAPH
 from ..models.training_config import TrainingConfig
 from ..recording import (
@@ -58,15 +59,15 @@ class Recorded(Brought):
     """Runs that were recorded before: what was sent is attacked, and nothing is run.
 
     Members are those that the record names, else the train nodes of the graph; non-members its test nodes. Where it
-    is known who holds which node, links and lone nodes are in question too. Accuracy is not measured. The defense
-    is the one that the record declares: where it declares none, it is unknown.
+    is known who holds which node, links, lone nodes and who holds whom are in question too. Accuracy is not
+    measured. The defense is the one that the record declares: where it declares none, it is unknown.
     """
 
     name = "recorded"
     release = CONDENSED_KIND
     release_phrase = "what was recorded"
     sends = tuple(KINDS)
-    games = (*NODE_GAMES, EdgePresence.name, LoneNode.name)
+    games = (*NODE_GAMES, EdgePresence.name, LoneNode.name, NodeOwnership.name)
     runs_elsewhere = True
     Settings = RecordedSettings
     settings: RecordedSettings
@@ -220,7 +221,11 @@ class Recorded(Brought):
             marked.train_mask = torch.from_numpy(train)
             clients = held_by(marked, holders)
             links = edge_presence(clients, len(holders), branch(seed, "links"), self.settings.non_edges)
-            found = {links.name: links, LoneNode.name: lone_nodes(clients)}
+            found = {
+                links.name: links,
+                LoneNode.name: lone_nodes(clients),
+                **ownership_secrets(clients, len(holders), branch(seed, "ownership")),
+            }
         return {**found, game.name: game(subjects=subjects, truth=train[subjects], owners=owners)}
 
     def _holders(self, record: Recording, data: Data) -> np.ndarray | None:

@@ -19,6 +19,7 @@ from ..device import Device
 from ..game import Game
 from ..games.links import NON_EDGES, edge_presence
 from ..games.membership import label_membership
+from ..games.ownership import Contribution, NodeOwnership, ownership_secrets
 from ..messages import GLOBAL_KIND, GRADIENT_KIND, LABELLED_COUNT_KIND, MODEL_KIND, UPDATE_KIND, posteriors_kind
 from ..models.training_config import TrainingConfig, initial_weights
 from ..partition import partition
@@ -197,6 +198,7 @@ class FederatedRun:
                 self.original, self.data.num_nodes, branch(self.seed, "links"), s.non_edges, self.clients
             ),
             "label-membership": self.members(),
+            **ownership_secrets(self.original, self.data.num_nodes, branch(self.seed, "ownership"), self.clients),
         }
         tested = int(self.data.test_mask.sum())
         return Run(
@@ -357,7 +359,7 @@ class Federated(Target):
         LABELLED_COUNT_KIND,
     )
     loop: ClassVar[type[FederatedRun]] = FederatedRun
-    games = ("edge-presence", "label-membership")
+    games = ("edge-presence", "label-membership", NodeOwnership.name, Contribution.name)
     Settings = FederatedSettings
     settings: FederatedSettings
 

@@ -113,7 +113,7 @@ class NodeGame(Game):
         inside, _ = subgraph(known, edges, num_nodes=nodes)
         knowledge = NodeKnowledge(
             x=data.x.cpu()[torch.from_numpy(ours)],
-            edges=_asked_with(edges, adversary.neighbours, rng),
+            edges=asked_with(edges, adversary.neighbours, rng),
             neighbours=adversary.neighbours,
             labels=labels,
             subjects=torch.from_numpy(np.sort(theirs[self.subjects])),
@@ -240,7 +240,7 @@ def _pairs(data: Data) -> np.ndarray:
     return distinct(codes(source, target, data.num_nodes)[source != target])
 
 
-def _asked_with(edges: Tensor, neighbours: Neighbours, rng: np.random.Generator) -> Tensor:
+def asked_with(edges: Tensor, neighbours: Neighbours, rng: np.random.Generator) -> Tensor:
     """The edges of the adversary's queries: all, a random half (both directions together), or none."""
     if neighbours in ("true", "apart"):
         return edges

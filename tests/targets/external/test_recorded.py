@@ -286,7 +286,7 @@ def test_holders_may_be_a_field_of_the_graph(tmp_path):
     read = read_graph(tmp_path / "g.npz")
     assert np.array_equal(read.holders.numpy(), HOLDERS)
     secrets = run_of(of(folder), read).secrets
-    assert set(secrets) == {"label-membership", "edge-presence", "lone-node"}
+    assert set(secrets) == {"label-membership", "edge-presence", "lone-node", "node-ownership"}
     assert np.array_equal(secrets["edge-presence"].holders, HOLDERS)
     data.holders = data.holders[:5]
     with pytest.raises(InputError, match="'holders' must hold"):

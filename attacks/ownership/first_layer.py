@@ -1,0 +1,143 @@
+"""What a client's uploads say of its rows: matrices that are linear in them.
+
+A layer that reads rows X [n, d] as X W, before or after it aggregates them, has the gradient X^T B, B [n, h] what
+the loss says of each node through the client's edges. Plain gradient steps add such matrices up, at whatever
+weights: after any number of them the change of W is X^T B again, B their sum (own derivation). A proximal term
+scales B; decay of weights adds a multiple of the weights that the server sent; control variates add what it knows.
+Adam does not keep it so: what it keeps is where the gradient is exactly zero.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from ...errors import InputError
+from ...targets.messages import Carries, Carrying, kind_of
+from ...targets.transcript import Message, View
+from .row_spans import span_of
+
+CONTROLS = Carrying.any_of(Carries.CONTROL, to="server")
+UPDATES = Carrying.any_of(Carries.UPDATE, to="server")
+GRADIENTS = Carrying.any_of(Carries.GRADIENT, to="server")
+COMMON = Carrying.any_of(Carries.WEIGHTS, to="clients")
+"""The weights that updates began with."""
+COLUMNS, STEPS, SAME, MOST, LEAST = 320, 60, 1e-6, 0.75, 1e-4
+"""Of the search for decay: what it looks at, how long, when it ends, the share of dimensions that may lead, and of
+the changes that decay must make up to be looked for."""
+LEADING, CUT = 1e-3, 1e-5
+"""Singular values, as shares of the largest: above the one a dimension is leading, below the other rounding."""
+
+
+@dataclass(frozen=True, eq=False)
+class Change:
+    """What one message says of the first layer.
+
+    Attributes:
+        round: of the message.
+        by: the change of the weights, or the gradient: all that is linear in rows of features side by side,
+            float64 [d, m].
+        since: the weights that the change began with, likewise; None of a gradient.
+    """
+
+    round: int
+    by: Tensor
+    since: Tensor | None = None
+
+
+def side_by_side(changes: Sequence[Change]) -> Tensor:
+    """What several messages say of the first layer, without what decay of weights added, [d, m]."""
+    by = torch.cat([change.by for change in changes], 1)
+    if any(change.since is None for change in changes):
+        return by
+    since = torch.cat([change.since for change in changes if change.since is not None], 1)
+    return by + lost_to_decay(by, since) * since
+
+
+def lost_to_decay(by: Tensor, since: Tensor) -> float:
+    """The share of the weights that each round's decay took, 1 - (1 - lr decay)^steps, read off the changes.
+
+    A change is X^T B less that share of the weights that it began with. The first part is of low rank, the weights
+    need not be: outside of the leading dimensions a change is the share times the weights, by least squares. Taken
+    out, it leaves the leading dimensions clearer, and so on (own derivation). It counts only where the rank falls:
+    where changes fill all dimensions nothing can be said, and 0 is returned.
+
+    Args:
+        by: changes of weights, [d, m].
+        since: the weights that they began with, [d, m].
+    """
+    by, since, share = by[:, :COLUMNS], since[:, :COLUMNS], 0.0
+    for _ in range(STEPS):
+        left = span_of(by + share * since, LEADING)[:, : round(MOST * min(by.shape))]
+        outside, weights = (part - left @ (left.t() @ part) for part in (by, since))
+        if not bool(weights.any()):
+            return 0.0
+        last, share = share, -float((outside * weights).sum() / weights.square().sum())
+        if abs(share) * float(since.norm()) <= LEAST * float(by.norm()):
+            return 0.0
+        if abs(share - last) <= SAME * abs(share):
+            break
+    before, after = (span_of(part, CUT).shape[1] for part in (by, by + share * since))
+    return share if after < before else 0.0
+
+
+def changes_of(view: View, sender: str, features: int) -> list[Change]:
+    """What one client's uploads say of the first layer, in order.
+
+    Of a GraphSAGE there are two such weights, of gradients by class as many for each class: side by side. Where a
+    client sends control variates, these are read alone: its updates are corrected by the other clients' too.
+
+    Args:
+        view: of who received the uploads.
+        sender: the client.
+        features: d; weights of the first layer have as many rows.
+
+    Raises:
+        InputError: no upload of the client has weights of as many rows, weights are not finite, or the common
+            weights that an update began with are not there.
+    """
+    found, before = [], dict[str, Message]()
+    readable = [message for message in view.messages if message.tensors]
+    corrected = any(message.sender == sender and CONTROLS.covers(message.kind) for message in readable)
+    for message in readable:
+        if COMMON.covers(message.kind):
+            before[message.kind] = message
+        elif message.sender == sender and GRADIENTS.covers(message.kind):
+            found.append(_gradient(message, features))
+        elif message.sender == sender and UPDATES.covers(message.kind) and not corrected:
+            found.append(_update(message, before.get(str(kind_of(message.kind).since)), features))
+    told = [change for change in found if change.by.shape[1]]
+    if not told:
+        raise InputError(f"{sender} sent nothing of a layer that reads {features} features")
+    return told
+
+
+def _gradient(message: Message, features: int) -> Change:
+    return Change(message.round, _weights_of(message, features))
+
+
+def _update(message: Message, before: Message | None, features: int) -> Change:
+    """What changed since the common weights ``before``, the last ones that went out before the update."""
+    called = f"the update of {message.sender} in round {message.round}"
+    if before is None:
+        raise InputError(f"{called} cannot be read: the common weights that it began with are not there")
+    names = [name for name, weight in message.tensors.items() if _reads(weight, features)]
+    if any(before.tensors.get(name, torch.empty(0)).shape != message.tensors[name].shape for name in names):
+        raise InputError(f"{called} has other weights than the common ones that it began with")
+    began = _weights_of(before, features, names)
+    return Change(message.round, _weights_of(message, features, names) - began, began)
+
+
+def _reads(weight: Tensor, features: int) -> bool:
+    return weight.dim() == 2 and weight.shape[0] == features and weight.is_floating_point()
+
+
+def _weights_of(message: Message, features: int, names: list[str] | None = None) -> Tensor:
+    """The weights of a message that read features, float64 [d, m]; m is 0 where there are none."""
+    every = message.tensors
+    chosen = [every[name] for name in (every if names is None else names) if _reads(every[name], features)]
+    found = torch.cat([weight.double() for weight in chosen], 1) if chosen else torch.empty(features, 0)
+    if not bool(torch.isfinite(found).all()):
+        raise InputError(f"the message '{message.kind}' of {message.sender} holds numbers that are not finite")
+    return found

@@ -1,0 +1,67 @@
+"""What attacks on ownership share: one score for each node and client, judged against the other clients'."""
+
+from abc import abstractmethod
+from collections.abc import Callable
+from typing import ClassVar
+
+import torch
+from torch import Tensor
+
+from ...targets.games.ownership import NodeOwnership, OwnershipKnowledge
+from ...targets.messages import Carries, Carrying
+from ...targets.transcript import View
+from ..attack import Attack
+from .first_layer import COMMON, Change, changes_of
+
+
+class OwnershipAttack(Attack[OwnershipKnowledge]):
+    """Base of attacks on who holds whom.
+
+    A node that many rows resemble scores high at every client: what counts is its score at one less the mean of its
+    scores at the others (`less_others`).
+    """
+
+    games: ClassVar[tuple[str, ...]] = (NodeOwnership.name,)
+    observer: ClassVar[str] = "server"
+    planted: ClassVar[str] = "planted-ownership"
+
+    def blind_score(self, knowledge: OwnershipKnowledge) -> Tensor:
+        """Without what was sent nothing tells one client, or one of its nodes, from another."""
+        return torch.zeros(len(knowledge.subjects))
+
+
+class UploadAttack(OwnershipAttack):
+    """Base of attacks on who holds whom that read what uploads say of the first layer. A subclass writes `scorer`.
+
+    Where it is known who holds whom, nodes are scored at their own clients alone.
+    """
+
+    any_of: ClassVar[tuple[Carrying, ...]] = (Carrying.any_of(Carries.UPDATE, Carries.GRADIENT, to="server"),)
+    uses: ClassVar[tuple[Carrying, ...]] = (COMMON,)
+    first_rounds = 50
+
+    def score(self, view: View, knowledge: OwnershipKnowledge) -> Tensor:
+        x, holders, numbers = knowledge.x, knowledge.holders, knowledge.clients.tolist()
+        told = [changes_of(view, f"client:{number}", x.shape[1]) for number in numbers]
+        if holders is None:
+            scorer = self.scorer(x, knowledge)
+            scores = less_others(torch.stack([scorer(changes) for changes in told], 1))
+        else:
+            own = [torch.where((holders == number)[:, None], x, 0.0) for number in numbers]
+            scores = torch.stack([self.scorer(rows, knowledge)(c) for rows, c in zip(own, told, strict=True)], 1)
+        return scores[knowledge.nodes_and_clients]
+
+    @abstractmethod
+    def scorer(self, x: Tensor, knowledge: OwnershipKnowledge) -> Callable[[list[Change]], Tensor]:
+        """What makes scores [n] of a client's changes: how much each node looks as if the client held it.
+
+        Args:
+            x: features of nodes that a client may hold, zero of those that it does not, [n, d].
+            knowledge: all that is known.
+        """
+
+
+def less_others(scores: Tensor) -> Tensor:
+    """Scores [n, K] of nodes at clients, each less the mean of the node's scores at the others."""
+    others = max(scores.shape[1] - 1, 1)
+    return scores - (scores.sum(1, keepdim=True) - scores) / others

@@ -244,7 +244,7 @@ LABEL_SUMS_KIND = declare("label-sums", Carries.LABEL_SUMS, routes=[_UP])
 """A client's noisy sums of its labelled nodes' projected features by label [C, p]: its part of the statistic."""
 LABEL_STATISTIC_KIND = declare("label-statistic", Carries.LABEL_SUMS, routes=[_DOWN])
 """The one statistic through which labels enter: ``sums`` [C, p], with the ``basis`` [d, p] and the ``mean`` [p] of
-the features that are summed, and the ``deviation`` of its noise."""
+the features that are summed, the ``deviation`` of its noise, and the number of ``clients`` whose sums are in it."""
 ENCODER_KIND = declare("ib-encoder", Carries.TRANSFORMATION, routes=[])
 """How a client transforms features under the information bottleneck; it keeps that."""
 

@@ -1,4 +1,4 @@
-"""Labels that enter once, through one noisy sum: a teacher labels all nodes, and nothing else reads a true label."""
+"""Labels that enter once, through one noisy sum: a teacher labels all nodes, nothing else reads a true label."""
 
 import math
 from dataclasses import replace
@@ -19,7 +19,7 @@ from ...targets.channel import Channel
 from ...targets.defense import Defense, Exchange
 from ...targets.federated.label_statistic import Noise, Summing, common_basis, label_statistic
 from ...targets.party import Client
-from .teacher import Statistic, Teacher, teacher_of
+from .teacher import Statistic, teacher_of
 
 SENSITIVITY = {"zero-out": 1.0, "replace": math.sqrt(2)}
 """How far one label moves the sums: its row of length 1 is missing, or stands at another class."""
@@ -71,8 +71,8 @@ class PrivateTeacher(Defense):
     sweep = (8.0, 4.0, 2.0, 1.0)
     alternative = "fewer-labels"
     guarantee = (
-        "(epsilon, delta)-DP, as Gaussian noise gives it, of each node's label against all that is sent and released "
-        "(features, edges and validation labels are taken as public)"
+        "(epsilon, delta)-DP, as Gaussian noise gives it, of each node's label against all that is sent and "
+        "released (features, edges and validation labels are taken as public)"
     )
     Settings = PrivateTeacherSettings
     settings: PrivateTeacherSettings

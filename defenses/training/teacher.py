@@ -110,8 +110,8 @@ def fitted(statistic: Statistic, first: Teacher, features: Sequence[Tensor], sum
     """Logistic regression from the sums alone (own derivation).
 
     Its likelihood needs labels only through T and the numbers of labels by class; the sum of log-partition
-    functions over labelled nodes is taken over all nodes instead, each with the number of labels that a node like it
-    has by a first teacher. What is fitted are the moments: the posteriors' sums of features equal T. A normal prior
+    functions over labelled nodes is taken over all nodes instead, each with the number of labels that a node like
+    it has by a first teacher. What is fitted are the moments: the posteriors' sums of features equal T. A normal prior
     on the weights is as strong as the noise is. The likelihood's curvature is at most that of Boehning (1992), so
     steps with this bound as the Hessian climb without a search.
 

@@ -76,12 +76,18 @@ class Summing:
     def _sent(self, client: Client, part: Tensor) -> dict[str, Tensor]:
         content = {"sums": part}
         return dict(
-            self.channel.send(FEATURE_SUMS_KIND, client.name, "server", self.round, content, sealed_from=("server",))
+            self.channel.send(
+                FEATURE_SUMS_KIND, client.name, "server", self.round, content, sealed_from=("server",)
+            )
         )
 
 
 def common_basis(
-    clients: Sequence[Client], near: Sequence[Neighbourhood], sums: Summing, width: int, seed: np.random.SeedSequence
+    clients: Sequence[Client],
+    near: Sequence[Neighbourhood],
+    sums: Summing,
+    width: int,
+    seed: np.random.SeedSequence,
 ) -> Basis:
     """Principal directions of the propagated features of all nodes, their words weighted by how rare they are.
 
@@ -99,8 +105,9 @@ def common_basis(
     having = sums.total([(client.x != 0).sum(0).float() for client in clients])
     weight = torch.log((1 + nodes) / (1 + having)) + 1
     factors = [(Factor.of(n.second), Factor.of(n.rows)) for n in near]
-    mean = sums.total([_down(f, torch.ones(len(c.nodes), 1).to(weight))[:, 0] for c, f in zip(clients, factors)])
-    mean = weight * mean / nodes
+    everybody = [torch.ones(len(client.nodes), 1).to(weight) for client in clients]
+    pairs = zip(factors, everybody, strict=True)
+    mean = weight * sums.total([_down(f, ones)[:, 0] for f, ones in pairs]) / nodes
     features = len(weight)
     with seeded(branch(seed, "directions")):
         first = torch.randn(features, min(width + SPARE, features)).to(weight)
@@ -218,6 +225,7 @@ def label_statistic(
         "basis": basis.directions,
         "mean": basis.mean,
         "deviation": torch.tensor(noise.total(len(clients)), dtype=torch.double),
+        "clients": torch.tensor(len(clients)),
     }
     if len(clients) > 1:
         return channel.send(LABEL_STATISTIC_KIND, "server", "clients", -1, told)["sums"]

@@ -4,9 +4,9 @@
     python benchmarks/private_teacher.py --dataset CiteSeer --epsilon 4 --attack nearest --attack statistic-reading
 
 Each row is one run of the whole pipeline; finished rows are kept in a file and not run again. Accuracies are of
-test nodes in per cent: of the teacher's guesses, of the release with models tuned on these, and without tuning. Attacks
-are told by their AUC in per cent, within classes; the bound is Phi(1 / (sigma sqrt 2)). Edges between clients and
-all labels of the subjects are known to the direct attack on the statistic.
+test nodes in per cent: of the teacher's guesses, of the release with models tuned on these, and without tuning.
+Attacks are told by their AUC in per cent, within classes; the bound is Phi(1 / (sigma sqrt 2)). Edges between
+clients and all labels of the subjects are known to the direct attack on the statistic.
 """
 
 import json

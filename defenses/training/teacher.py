@@ -18,6 +18,7 @@ STEPS = 30
 """Of the classifier's fit."""
 CLEAR = 4.0
 """Squared signal to noise from which on the sums can bear a classifier: the error is half of the signal then."""
+TINY = 1e-12
 LEAST = 0.2
 """Share of the mean class that every class is taken to have labels of, at least."""
 
@@ -76,23 +77,24 @@ def teacher_of(statistic: Statistic, features: Sequence[Tensor], sums: Summing) 
 
 
 def clustered(statistic: Statistic, features: Sequence[Tensor], sums: Summing) -> Teacher:
-    """Expectation and maximisation around the class means (von Mises and Fisher), the sums as a prior.
+    """Expectation and maximisation around the class means (von Mises and Fisher), held by the sums.
 
-    A class's direction is that of its noisy sum, shrunk by the noise, plus that of the mean of the nodes near it,
-    which has the length of what is not noise in the sums.
+    A class's direction is that of its noisy sum and of the mean of the nodes near it, brought to one length: that
+    of the sums without their noise. The sums weigh as much as the share of their squared length that is no noise
+    (as James and Stein shrink), so that clusters, which need not be classes, count for less the more is told.
     """
-    noisy = statistic.sums
-    length = math.sqrt(statistic.signal() * noisy.numel()) * statistic.deviation
-    shrunk, direction = noisy / (1 + statistic.deviation**2), F.normalize(noisy, dim=1)
+    noisy, signal = statistic.sums, statistic.signal()
+    trust = signal / (1 + signal)
+    prior, direction = math.sqrt(trust) * noisy / noisy.norm(), F.normalize(noisy, dim=1)
     for _ in range(CYCLES):
         told = sums.told(directions=direction)["directions"]
         near = sums.total([(KAPPA * rows @ told.t()).softmax(1).t() @ rows for rows in features])
-        direction = F.normalize(near * length / near.norm().clamp(min=1e-12) + shrunk, dim=1)
+        direction = F.normalize((1 - trust) * near / near.norm().clamp(min=TINY) + prior, dim=1)
     told = sums.told(directions=direction)["directions"]
     weights = KAPPA * told
     held = sums.total([_cluster_sums((rows @ weights.t()).softmax(1), rows) for rows in features])
-    means = held[:, :-1] / held[:, -1:].clamp(min=1e-12)
-    labels = (noisy * means).sum(1) / means.square().sum(1).clamp(min=1e-12)
+    means = held[:, :-1] / held[:, -1:].clamp(min=TINY)
+    labels = (noisy * means).sum(1) / means.square().sum(1).clamp(min=TINY)
     labels = labels.clamp(min=max(1.0, LEAST * float(labels.clamp(min=0).mean())))
     return Teacher(weights, weights.new_zeros(len(weights)), labels, "clusters")
 
@@ -111,9 +113,9 @@ def fitted(statistic: Statistic, first: Teacher, features: Sequence[Tensor], sum
 
     Its likelihood needs labels only through T and the numbers of labels by class; the sum of log-partition
     functions over labelled nodes is taken over all nodes instead, each with the number of labels that a node like
-    it has by a first teacher. What is fitted are the moments: the posteriors' sums of features equal T. A normal prior
-    on the weights is as strong as the noise is. The likelihood's curvature is at most that of Boehning (1992), so
-    steps with this bound as the Hessian climb without a search.
+    it has by a first teacher. What is fitted are the moments: the posteriors' sums of features equal T. A normal
+    prior on the weights is as strong as the noise is. The likelihood's curvature is at most that of Boehning (1992),
+    so steps with this bound as the Hessian climb without a search.
 
     Args:
         statistic: what is told of labels.
@@ -123,7 +125,7 @@ def fitted(statistic: Statistic, first: Teacher, features: Sequence[Tensor], sum
     """
     noisy, labels = statistic.sums, first.labels
     told = [first.posteriors(rows) for rows in features]
-    share = labels / sums.total([p.sum(0) for p in told]).clamp(min=1e-12)
+    share = labels / sums.total([p.sum(0) for p in told]).clamp(min=TINY)
     weight = [p @ share for p in told]
     wanted = torch.cat([noisy, labels[:, None]], dim=1)
     rows = [_with_one(phi) for phi in features]

@@ -114,7 +114,7 @@ def fitted(statistic: Statistic, first: Teacher, features: Sequence[Tensor], sum
     Its likelihood needs labels only through T and the numbers of labels by class; the sum of log-partition
     functions over labelled nodes is taken over all nodes instead, each with the number of labels that a node like
     it has by a first teacher. What is fitted are the moments: the posteriors' sums of features equal T. A normal
-    prior on the weights is as strong as the noise is. The likelihood's curvature is at most that of Boehning (1992),
+    prior on the weights is as strong as the noise is. The curvature is at most that of Boehning (1992),
     so steps with this bound as the Hessian climb without a search.
 
     Args:

@@ -15,7 +15,6 @@ from gaudit.defenses.training import private_teacher
 from gaudit.defenses.training.private_teacher import PrivateTeacher
 from gaudit.defenses.training.teacher import Statistic, teacher_of
 from gaudit.errors import InputError
-from gaudit.mechanisms.gaussian_curve import GaussianCurve
 from gaudit.registry import find
 from gaudit.targets.channel import Channel
 from gaudit.targets.federated.label_statistic import Summing, common_basis
@@ -141,15 +140,6 @@ def test_promise_says_what_is_hidden():
     assert any("validation" in known for known in one.promise().public)
     assert one.curve().epsilon(1e-5) == pytest.approx(2.0)
     assert 1 / one.noise.deviation == pytest.approx(one.curve().distance)
-
-
-def test_curve_is_that_of_two_normals():
-    rng, curve = np.random.default_rng(0), GaussianCurve(0.9)
-    there, absent = rng.normal(0.9, 1, 200_000), rng.normal(0, 1, 200_000)
-    assert (there > absent).mean() == pytest.approx(curve.most_auc(), abs=0.005)
-    assert (there > np.quantile(absent, 0.99)).mean() == pytest.approx(curve.most_tpr(0.01), abs=0.003)
-    assert curve.most_auc_of_swaps(math.sqrt(2)) == pytest.approx(curve.most_auc())
-    assert curve.delta(curve.epsilon(1e-5)) == pytest.approx(1e-5)
 
 
 def taught(federation, seed=0, **settings):

@@ -35,7 +35,7 @@ PUBLIC = (
 class PrivateTeacherSettings(Settings):
     """Settings of `PrivateTeacher`. Fixed on validation nodes of Cora and on the bundled citation network."""
 
-    epsilon: float = Field(4.0, gt=0, le=1e6)
+    epsilon: float = Field(4.0, gt=0, le=1000)
     delta: float = Field(1e-5, gt=0, lt=1)
     neighbours: Literal["zero-out", "replace"] = Field(
         "zero-out", description="what is hidden: whether a node has a label, or also which one"

@@ -160,9 +160,10 @@ def label_sums(features: Tensor, labels: Tensor, labelled: Tensor, classes: int)
 def noise_of_share(deviation: float, size: int, rng: np.random.Generator | None = None) -> np.ndarray:
     """Discrete Gaussian noise in steps of the grid, [size] int64 (Canonne, Kamath and Steinke 2020).
 
-    Shares of many clients add up to nearly a discrete Gaussian with the sum of their variances: no more than
-    exp(-2 pi^2 v) away, v a share's variance in steps squared (Kairouz, Liu and Steinke 2021, Theorem 1), which is
-    nothing at all for shares of a thousand steps.
+    Shares of many clients add up to nearly a discrete Gaussian with the sum of their variances: each share that is
+    added changes probabilities by a factor of 1 + 5 exp(-pi^2 v) at most, v a share's variance in steps squared
+    (Kairouz, Liu and Steinke 2021, on sums of two), which is nothing for shares of a thousand steps. Such fine noise
+    promises what continuous noise does, to nine digits (`mechanisms.gaussian.FINE`).
     """
     return discrete_gaussian(Fraction(math.ceil((deviation * GRID) ** 2)), size, rng)
 

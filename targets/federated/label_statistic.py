@@ -162,8 +162,8 @@ def noise_of_share(deviation: float, size: int, rng: np.random.Generator | None 
 
     Shares of many clients add up to nearly a discrete Gaussian with the sum of their variances: each share that is
     added changes probabilities by a factor of 1 + 5 exp(-pi^2 v) at most, v a share's variance in steps squared
-    (Kairouz, Liu and Steinke 2021, on sums of two), which is nothing for shares of a thousand steps. Such fine noise
-    promises what continuous noise does, to nine digits (`mechanisms.gaussian.FINE`).
+    (Kairouz, Liu and Steinke 2021, on sums of two), which is nothing for shares of a thousand steps. Such fine
+    noise promises what continuous noise does, to nine digits (`mechanisms.gaussian.FINE`).
     """
     return discrete_gaussian(Fraction(math.ceil((deviation * GRID) ** 2)), size, rng)
 

@@ -237,7 +237,9 @@ def test_noise_of_the_sum_is_normal_with_the_promised_variance(federation):
     assert abs((whole > 1).mean() - norm.sf(1)) < 4 * math.sqrt(norm.sf(1) / len(whole))
 
 
-@pytest.mark.parametrize("wrong", [{"epsilon": 0}, {"epsilon": 2000}, {"delta": 1}, {"share": 0}, {"width": 0}, {"curious": -1}])
+@pytest.mark.parametrize(
+    "wrong", [{"epsilon": 0}, {"epsilon": 2000}, {"delta": 1}, {"share": 0}, {"width": 0}, {"curious": -1}]
+)
 def test_settings_are_checked(wrong):
     with pytest.raises(InputError):
         PrivateTeacher(**wrong)

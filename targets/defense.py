@@ -18,9 +18,13 @@ from .messages import Carrying
 if TYPE_CHECKING:  # one that changes graphs needs no torch
     from torch import Tensor
 
+    from .channel import Channel
+    from .models.propagation import Neighbourhood
     from .party import Client
     from .transcript import Message
 
+Exchange = Callable[[list["Client"]], list["Neighbourhood"]]
+"""What each of some clients' models reads, by way of what the target lets clients tell each other of features."""
 GradientChange = Callable[[dict[str, "Tensor"]], dict[str, "Tensor"]]
 """Given one gradient per class and weight, named ``<class>/<weight>``: what takes their place."""
 
@@ -40,7 +44,7 @@ class SharedModel:
     pseudo_labelled: dict[int, "Tensor"]
 
 
-HOOKS = ("on_graph", "on_data", "on_training", "on_gradients", "on_message")
+HOOKS = ("on_graph", "on_labels", "on_data", "on_training", "on_gradients", "on_message")
 
 
 class Defense(Configured):
@@ -93,6 +97,19 @@ class Defense(Configured):
     def on_graph(self, network: Network, seed: np.random.SeedSequence) -> Network:
         """Changes a network before it is published. Nodes that it adds come after those that were there."""
         return network
+
+    def on_labels(
+        self, clients: list["Client"], exchange: Exchange, channel: "Channel", seed: np.random.SeedSequence
+    ) -> list["Client"]:
+        """Puts other labels in the place of the clients' own, before anything else of the run sees one.
+
+        Args:
+            clients: the parties, as they are.
+            exchange: what their models read; it may be asked for other features of the same nodes.
+            channel: what the parties tell each other on the way.
+            seed: of all randomness.
+        """
+        return clients
 
     @classmethod
     def changes(cls, kind: str) -> bool:
@@ -159,6 +176,12 @@ class Watched(Defense):
     def on_graph(self, network: "Network", seed: np.random.SeedSequence) -> "Network":
         self.called.add("on_graph")
         return self._defense.on_graph(network, seed)
+
+    def on_labels(
+        self, clients: "list[Client]", exchange: Exchange, channel: "Channel", seed: np.random.SeedSequence
+    ) -> "list[Client]":
+        self.called.add("on_labels")
+        return self._defense.on_labels(clients, exchange, channel, seed)
 
     def on_data(
         self,

@@ -24,6 +24,8 @@ class Carries(StrEnum):
     CLASSIFIER = "a classifier that answers"
     ROWS = "rows of real nodes"
     SUMS = "sums of rows of real nodes"
+    LABEL_SUMS = "noisy sums of features by label"
+    PROJECTION = "a projection of features"
     EMBEDDINGS = "embeddings of nodes"
     POSTERIORS = "posteriors"
     LABELS = "labels"
@@ -234,6 +236,15 @@ STATISTICS_KIND = declare("embedding-statistics", Carries.EMBEDDINGS, routes=[_B
 """Norms [n'] and mean [h] of a client's embeddings of its condensed nodes, to another client (FedC4)."""
 EMBEDDINGS_KIND = declare("node-embeddings", Carries.EMBEDDINGS, routes=[_BETWEEN])
 """Embeddings [k, h] of the condensed nodes (positions [k]) that a client chose for another one (FedC4)."""
+FEATURE_SUMS_KIND = declare("feature-sums", Carries.SUMS, routes=[_UP])
+"""A client's part of sums over all nodes that no label enters, of a private teacher."""
+FEATURE_BASIS_KIND = declare("feature-basis", Carries.PROJECTION, routes=[_DOWN])
+"""What the server makes of these: weights of words, directions of the common basis, the teacher's classifier."""
+LABEL_SUMS_KIND = declare("label-sums", Carries.LABEL_SUMS, routes=[_UP])
+"""A client's noisy sums of its labelled nodes' projected features by label [C, p]: its part of the statistic."""
+LABEL_STATISTIC_KIND = declare("label-statistic", Carries.LABEL_SUMS, routes=[_DOWN])
+"""The one statistic through which labels enter: ``sums`` [C, p], with the ``basis`` [d, p] and the ``mean`` [p] of
+the features that are summed, the ``deviation`` of its noise, and the number of ``clients`` whose sums are in it."""
 ENCODER_KIND = declare("ib-encoder", Carries.TRANSFORMATION, routes=[])
 """How a client transforms features under the information bottleneck; it keeps that."""
 
@@ -247,6 +258,8 @@ SCORES_KIND = declare("scores", Carries.SCORES, routes=_OUT)
 
 RELEASED_GRAPH = Carrying.any_of(Carries.CONDENSED, to="public")
 """What an outsider holds of a condensation."""
+LABEL_SUMS = Carrying.any_of(Carries.LABEL_SUMS)
+"""Noisy sums of features by label."""
 TRANSFORMATION = Carrying.any_of(Carries.TRANSFORMATION)
 """How features become what a pipeline sees."""
 PUBLISHED_GRAPH = Carrying.any_of(Carries.GRAPH)

@@ -27,6 +27,7 @@ class Client:
         edges: edges between own nodes, local ids, both directions [2, e].
         cut: edges to other clients' nodes, known to both ends: local id, then global id [2, f].
         classes: number of classes of the whole task.
+        reckoned: how many labels it is taken to have where that number is secret; None where it is not.
     """
 
     number: int
@@ -41,10 +42,16 @@ class Client:
     edges: Tensor
     cut: Tensor
     classes: int
+    reckoned: int | None = None
 
     @property
     def name(self) -> str:
         return f"client:{self.number}"
+
+    @property
+    def labelled(self) -> int:
+        """How many labels it has, or is reckoned to have: sizes of what is released may follow from that."""
+        return int(self.train.sum()) if self.reckoned is None else self.reckoned
 
     def degrees(self) -> Tensor:
         """Degree of each own node with the edges to other clients, [n]."""

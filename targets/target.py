@@ -124,6 +124,8 @@ class Target(Configured, ABC):
     """The one graph that it runs on, of a control."""
     matches_gradients: ClassVar[bool] = False
     """Whether it fits a condensed graph to a client's gradients."""
+    asks_for_labels: ClassVar[bool] = False
+    """Whether a defense may put other labels in the place of the clients' own before anything reads one."""
     one_record: ClassVar[bool] = False
     """Whether it trains privately, and a node's label is one record: what noise hides a node hides its label."""
     games: ClassVar[tuple[str, ...]] = ()
@@ -142,6 +144,8 @@ class Target(Configured, ABC):
         """Why a defense has no place in this pipeline, or None if it has one."""
         if "on_graph" in defense.hooks():
             return f"it changes a graph that is published, and '{self.name}' publishes none"
+        if "on_labels" in defense.hooks() and not self.asks_for_labels:
+            return f"it supplies labels in the place of true ones, and '{self.name}' asks no defense for labels"
         if "on_gradients" in defense.hooks() and not self.matches_gradients:
             return f"it changes gradients that a condensed graph is fitted to, and '{self.name}' fits none"
         if defense.acts_on and not defense.acts_on.among(self.sends):

@@ -61,6 +61,7 @@ class CentralCondensation(Target):
 
     release = CONDENSED_KIND
     release_phrase = "the condensed graph"
+    asks_for_labels = True
     sends = (CONDENSED_KIND,)
     games = (LabelMembership.name,)
     quick: ClassVar[dict[str, Any]] = {}
@@ -164,11 +165,15 @@ class OwnGraph:
     ) -> "OwnGraph":
         nodes = int(data.num_nodes or 0)
         whole = Partition.undivided(nodes)
-        (client,) = clients_of(data, whole)
-        client = client.to(settings.device)
+        alone = [client.to(settings.device) for client in clients_of(data, whole)]
+
+        def read(clients: list[Client]) -> list[Neighbourhood]:
+            return exchange(clients, 0, nodes, channel, False)
+
+        (client,) = defense.on_labels(alone, read, channel, branch(seed, "labels"))
         owner = defense.on_data(client, None, branch(seed, "defense", 0), channel.holder(client.name))
-        (near,) = exchange([owner], 0, nodes, channel, False)
-        size = condensed_size(settings.ratio, settings.ratio_of, nodes, int(client.train.sum()))
+        (near,) = read([owner])
+        size = condensed_size(settings.ratio, settings.ratio_of, nodes, client.labelled)
         allocate_labels(owner.class_counts().cpu(), size)  # or say that a class would be empty
         term = defense.on_training(owner, branch(seed, "term", 0))
         change = defense.on_gradients(owner, branch(seed, "gradients", 0))

@@ -15,7 +15,6 @@ from ...graphs.pyg import name_of
 from ...randomness import branch
 from ..federated.federated_averaging import Federated, FederatedRun, FederatedSettings
 from ..federated.local_training import Aggregated, LocalTask, OptimiserName
-from ..federated.neighbour_exchange import exchange
 from ..game import Game
 from ..games.membership import channels_of_leakage, label_membership
 from ..messages import CONDENSED_ROWS_KIND, EMBEDDINGS_KIND, STATISTICS_KIND
@@ -120,12 +119,11 @@ class FedC4Run(FederatedRun):
         return label_membership(self.data, self.original, groups)
 
     def _condensed(self, tasks: list[LocalTask]) -> list[_Collaborator]:
-        s, near = self.settings, exchange(self.clients, 0, self.data.num_nodes, self.channel, False)
+        s, near = self.settings, self._exchange(self.clients)
         every, found = {c.number for c in self.clients}, []
         self.copied = np.zeros(int(self.data.num_nodes), dtype=bool)
         for client, task, rows in zip(self.clients, tasks, near, strict=True):
-            labelled = int(client.train.sum())
-            size = condensed_size(s.condensing.ratio, s.condensing.ratio_of, len(client.nodes), labelled)
+            size = condensed_size(s.condensing.ratio, s.condensing.ratio_of, len(client.nodes), client.labelled)
             seed = branch(self.seed, "condense", client.number)
             change = self.defense.on_gradients(client, branch(self.seed, "gradients", client.number))
             try:

@@ -16,6 +16,7 @@ from ...randomness import branch
 from ..channel import Channel, Retention
 from ..defense import Defense, LossTerm, SharedModel
 from ..device import Device
+from ..federated.label_statistic import STATISTIC_KINDS
 from ..federated.neighbour_exchange import EXCHANGED_KINDS, exchange
 from ..federated.self_training import label_the_rest, train_together
 from ..game import Game
@@ -92,6 +93,7 @@ class FedGC(Target):
 
     name = "fedgc"
     matches_gradients = True
+    asks_for_labels = True
     published_defense = "ib"
     release = CONDENSED_KIND
     sends = (
@@ -104,6 +106,7 @@ class FedGC(Target):
         SELF_TRAINING_MODEL_KIND,
         SELF_TRAINING_GRADIENTS_KIND,
         *EXCHANGED_KINDS,
+        *STATISTIC_KINDS,
     )
     release_phrase = "the condensed graph"
     games = (LabelMembership.name, LoneNode.name, NodeOwnership.name)
@@ -158,7 +161,9 @@ class _FedGCRun:
         mod = defense.on_message(branch(seed, "messages"))
         self.channel = Channel(retain=retain, mods=() if mod is None else (mod,))
         parts = partition(data, settings.partition, settings.clients, branch(seed, "partition"), beta=settings.beta)
-        self.clients = [c.to(settings.device) for c in clients_of(data, parts)]
+        clients = [c.to(settings.device) for c in clients_of(data, parts)]
+        self.clients = defense.on_labels(clients, self._exchange, self.channel, branch(seed, "labels"))
+        self.labelled = sum(client.labelled for client in self.clients)
         self.shared: SharedModel | None = None
         self.copied = np.zeros(int(data.num_nodes), dtype=bool)
         self.notes: list[str] = []
@@ -233,8 +238,7 @@ class _FedGCRun:
         s, seed = self.settings, branch(self.seed, "condense")
         counts = self._class_counts()
         # a defense may label more nodes: the ratio speaks of those that were labelled before it
-        labelled = int(self.data.train_mask.sum())
-        size = condensed_size(s.ratio, s.ratio_of, self.data.num_nodes, labelled)
+        size = condensed_size(s.ratio, s.ratio_of, self.data.num_nodes, self.labelled)
         server = MatchingServer.starting(s, self.data.num_features, counts, size, seed, self._initial_rows())
         if server.started_from is not None:
             offered = torch.cat([c.nodes[c.train] for c in self.clients])

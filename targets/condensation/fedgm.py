@@ -17,12 +17,14 @@ from ...randomness import branch, integer
 from ..channel import Channel, Retention
 from ..defense import Defense, LossTerm
 from ..device import Device
+from ..federated.label_statistic import STATISTIC_KINDS
 from ..federated.neighbour_exchange import exchange
 from ..games.lone_node import LoneNode, lone_nodes
 from ..games.membership import LabelMembership, channels_of_leakage, label_membership
 from ..games.ownership import Contribution, NodeOwnership, ownership_secrets
 from ..messages import CLASS_GRADIENTS_KIND, CONDENSED_KIND, CONDENSED_UPLOAD_KIND, MATCHING_MODEL_KIND
 from ..models.backbone import BACKBONES, Weights
+from ..models.propagation import Neighbourhood
 from ..partition import partition
 from ..party import Client, clients_of
 from ..splits import SPLIT, SplitName, divided
@@ -85,7 +87,14 @@ class FedGM(Target):
     name = "fedgm"
     release = CONDENSED_KIND
     matches_gradients = True
-    sends = (CONDENSED_KIND, CONDENSED_UPLOAD_KIND, CLASS_GRADIENTS_KIND, MATCHING_MODEL_KIND)
+    asks_for_labels = True
+    sends = (
+        CONDENSED_KIND,
+        CONDENSED_UPLOAD_KIND,
+        CLASS_GRADIENTS_KIND,
+        MATCHING_MODEL_KIND,
+        *STATISTIC_KINDS,
+    )
     release_phrase = "the condensed graph"
     games = (LabelMembership.name, LoneNode.name, NodeOwnership.name, Contribution.name)
     Settings = FedGMSettings
@@ -173,7 +182,8 @@ class _FedGMRun:
         self.data = divided(data, parts.owner, s.split, branch(seed, "split"))
         mod = defense.on_message(branch(seed, "messages"))
         self.channel = Channel(retain=retain, mods=() if mod is None else (mod,))
-        self.original = [c.to(s.device) for c in clients_of(self.data, parts)]
+        clients = [c.to(s.device) for c in clients_of(self.data, parts)]
+        self.original = defense.on_labels(clients, self._exchange, self.channel, branch(seed, "labels"))
         self.clients = [
             defense.on_data(c, None, branch(seed, "defense", c.number), self.channel.holder(c.name))
             for c in self.original
@@ -183,7 +193,7 @@ class _FedGMRun:
 
     def run(self) -> Run:
         s = self.settings
-        near = exchange(self.clients, 0, self.data.num_nodes, self.channel, encrypted=False)
+        near = self._exchange(self.clients)
         cells = [
             ClassCells(c, n, self.defense.on_gradients(c, branch(self.seed, "gradients", c.number)))
             for c, n in zip(self.clients, near, strict=True)
@@ -211,10 +221,13 @@ class _FedGMRun:
         note = f"{len(best.y)} condensed nodes of {s.clients} clients, density {best.density():.3f}"
         return Run(self.channel.transcript, secrets, worth, len(releases) - 1, (note,), told)
 
+    def _exchange(self, clients: list[Client]) -> list[Neighbourhood]:
+        return exchange(clients, 0, self.data.num_nodes, self.channel, encrypted=False)
+
     def _upload(self, client: Client, cells: ClassCells, term: LossTerm | None) -> CondensedGraph:
         """Stage 1 of one client, and what the server gets of it."""
         s, seed = self.settings, branch(self.seed, "client", client.number)
-        size = condensed_size(s.ratio, s.ratio_of, len(client.nodes), int(client.train.sum()))
+        size = condensed_size(s.ratio, s.ratio_of, len(client.nodes), client.labelled)
         size = max(size, int((client.class_counts() > 0).sum()))  # small clients: a node for each class
         own, copied = condensed_alone(s, client, cells, term, size, s.rounds, seed)
         if copied is not None:

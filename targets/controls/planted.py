@@ -14,12 +14,14 @@ from ..channel import Channel, Retention
 from ..condensation.collaboration import Statistics
 from ..condensation.condensed import CondensedGraph
 from ..defense import Defense
+from ..federated.label_statistic import Basis
 from ..games.membership import NODE_GAMES, by_masks
 from ..messages import (
     CONDENSED_KIND,
     EMBEDDINGS_KIND,
     ENCODER_KIND,
     GLOBAL_KIND,
+    LABEL_STATISTIC_KIND,
     MODEL_KIND,
     QUERY_NAMES,
     RELEASED_GRAPH,
@@ -30,13 +32,13 @@ from ..messages import (
     posteriors_kind,
 )
 from ..models.model_ensemble import ask_models, train_models
-from ..models.propagation import gcn_operator
+from ..models.propagation import Neighbourhood, gcn_operator
 from ..models.training_config import TrainingConfig, initial_weights
 from ..models.training_task import Query, TrainingTask
 from ..target import Offers, Progress, Run, Target, Utility, no_progress
 from .control import PlantedLeak
 
-Leak = Literal["model", "updates", "tables", "release", "embeddings"]
+Leak = Literal["model", "updates", "tables", "release", "embeddings", "sums"]
 COLLABORATION = (EMBEDDINGS_KIND, STATISTICS_KIND)
 HEART = TrainingConfig(architecture="gcn", hidden=64, epochs=200, lr=0.01, weight_decay=0, dropout=0)
 """Enough to learn random labels of nearly orthogonal features by heart."""
@@ -45,7 +47,7 @@ HEART = TrainingConfig(architecture="gcn", hidden=64, epochs=200, lr=0.01, weigh
 class PlantedSettings(Settings):
     """Settings of `Planted`."""
 
-    leaks: tuple[Leak, ...] = Field(("model", "updates", "tables", "release", "embeddings"), min_length=1)
+    leaks: tuple[Leak, ...] = Field(("model", "updates", "tables", "release", "embeddings", "sums"), min_length=1)
     game: Literal["label-membership", "node-presence"] = "label-membership"
     clients: int = Field(10, ge=1, description="parties that an attacker may be")
 
@@ -61,7 +63,15 @@ class Planted(PlantedLeak):
     name = "planted"
     release = MODEL_KIND
     release_phrase = "what was planted"
-    sends = (MODEL_KIND, GLOBAL_KIND, UPDATE_KIND, *TABLE_KINDS, CONDENSED_KIND, *COLLABORATION)
+    sends = (
+        MODEL_KIND,
+        GLOBAL_KIND,
+        UPDATE_KIND,
+        *TABLE_KINDS,
+        CONDENSED_KIND,
+        *COLLABORATION,
+        LABEL_STATISTIC_KIND,
+    )
     dataset = "planted"
     games = tuple(NODE_GAMES)
     Settings = PlantedSettings
@@ -119,6 +129,9 @@ class Planted(PlantedLeak):
                 released = CondensedGraph(x, task.data.y[kept], nothing)
                 channel.send(CONDENSED_KIND, "server", "public", round_, released.tensors())
 
+        if "sums" in self.settings.leaks:
+            channel.send(LABEL_STATISTIC_KIND, "server", "clients", 1, _sums(task))
+
     def _send_tables(self, task: TrainingTask, weights: dict[str, Tensor], channel: Channel) -> None:
         nodes = torch.arange(task.data.num_nodes)
         asked = {"full": task.data.edge_index, "0-hop": None, "apart": task.data.edge_index}
@@ -139,6 +152,17 @@ class Planted(PlantedLeak):
         }
         for client in range(self.settings.clients):
             channel.hold(ENCODER_KIND, f"client:{client}", -1, encoder)
+
+
+def _sums(task: TrainingTask) -> dict[str, Tensor]:
+    """Sums of members' rows by label, without noise."""
+    same = torch.eye(task.data.num_features)
+    basis, operator = Basis(same, torch.zeros(len(same))), gcn_operator(task.data.edge_index, task.data.num_nodes)
+    rows = basis.features(Neighbourhood(operator @ task.data.x, operator))[task.members[0]]
+    sums = torch.zeros(task.classes, len(same), dtype=torch.double)
+    sums.index_add_(0, task.data.y[task.members[0]], rows)
+    exact = {"deviation": torch.zeros((), dtype=torch.double), "clients": torch.ones((), dtype=torch.long)}
+    return {"sums": sums, "basis": same, "mean": basis.mean, **exact}
 
 
 def _send_embeddings(

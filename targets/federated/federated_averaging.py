@@ -21,11 +21,13 @@ from ..games.links import NON_EDGES, edge_presence
 from ..games.membership import label_membership
 from ..games.ownership import Contribution, NodeOwnership, ownership_secrets
 from ..messages import GLOBAL_KIND, GRADIENT_KIND, LABELLED_COUNT_KIND, MODEL_KIND, UPDATE_KIND, posteriors_kind
+from ..models.propagation import Neighbourhood
 from ..models.training_config import TrainingConfig, initial_weights
 from ..partition import partition
 from ..party import Client, clients_of
 from ..splits import SPLIT, SplitName, divided
 from ..target import Offers, Progress, Run, Target, Utility, no_progress
+from .label_statistic import STATISTIC_KINDS
 from .local_training import (
     Correction,
     Forward,
@@ -36,6 +38,7 @@ from .local_training import (
     dropout,
     optimiser_of,
 )
+from .neighbour_exchange import exchange
 
 """How many labelled nodes a client has, for the weighted mean."""
 POSTERIORS_KIND = posteriors_kind("full")
@@ -138,7 +141,8 @@ class FederatedRun:
         s = settings
         parts = partition(data, s.partition, s.clients, branch(seed, "partition"), beta=s.beta)
         self.data = divided(data, parts.owner, s.split, branch(seed, "split"))
-        self.original = [c.to(s.device) for c in clients_of(self.data, parts)]
+        clients = [c.to(s.device) for c in clients_of(self.data, parts)]
+        self.original = defense.on_labels(clients, self._exchange, self.channel, branch(seed, "labels"))
         self.clients = [self._defended(c) for c in self.original]
         self.recipe = s.recipe()
         self.notes = [self._partition_note(int(parts.cut_edges.shape[1]))]
@@ -269,6 +273,10 @@ class FederatedRun:
         told = labelled_counts(self.clients, self.channel)
         return [count / sum(told) for count in told]
 
+    def _exchange(self, clients: list[Client]) -> list[Neighbourhood]:
+        """What clients read of each other before they train together: nothing."""
+        return exchange(clients, 0, self.data.num_nodes, self.channel, False)
+
     def _defended(self, client: Client) -> Client:
         seed = branch(self.seed, "defense", client.number)
         defended = self.defense.on_data(client, None, seed, self.channel.holder(client.name))
@@ -357,7 +365,9 @@ class Federated(Target):
         UPDATE_KIND,
         GRADIENT_KIND,
         LABELLED_COUNT_KIND,
+        *STATISTIC_KINDS,
     )
+    asks_for_labels = True
     loop: ClassVar[type[FederatedRun]] = FederatedRun
     games = ("edge-presence", "label-membership", NodeOwnership.name, Contribution.name)
     Settings = FederatedSettings

@@ -219,7 +219,7 @@ class Recorded(Target):
             clients = held_by(marked, holders)
             links = link_secrets(clients, len(holders), branch(seed, "links"), self.settings.non_edges)
             found = {links.name: links, LoneNode.name: lone_node_secrets(clients)}
-        return {**found, game.name: game(subjects=subjects, truth=train[subjects], owners=owners)}
+        return {**found, game.name: game(subjects=subjects, truth=train[subjects], owners=owners, holders=holders)}
 
     def _holders(self, record: Recording, data: Data) -> np.ndarray | None:
         """The number of the client that holds each node, or None where nobody said."""

@@ -172,9 +172,9 @@ def _readings(knowledge: NodeKnowledge) -> Iterator[tuple[Surroundings, Allowed]
     holders = knowledge.holders.cpu().numpy()
     allowed: Allowed = {None: every, **{int(c): holders[subjects] == c for c in np.unique(holders) if c >= 0}}
     inside = holders[edges[0]] == holders[edges[1]]
+    yield surroundings(rows, edges[:, inside], subjects), allowed
     if not inside.all():
         yield surroundings(rows, edges, subjects), allowed
-    yield surroundings(rows, edges[:, inside], subjects), allowed
 
 
 def surroundings(rows: csr_array, edges: Ints, subjects: Ints) -> Surroundings:

@@ -120,6 +120,11 @@ class NodeGradients(ABC):
         found: Floats = (self.posterior * read).sum(1, keepdims=True) - read
         return found
 
+    @property
+    @abstractmethod
+    def read_rows(self) -> Floats:
+        """What the last layer reads of each candidate, [s, m]."""
+
     @abstractmethod
     def of(self, error: Floats) -> dict[str, Floats]:
         """The gradient of a sum over candidates with errors [s, C]."""
@@ -151,6 +156,10 @@ class GCNGradients(NodeGradients):
         hidden = np.where(self.on, before, 0.0)
         self.read = near.second @ hidden
         self.posterior = _softmax(self.read @ weights["w2"] + weights["b2"])
+
+    @property
+    def read_rows(self) -> Floats:
+        return self.read
 
     def of(self, error: Floats) -> dict[str, Floats]:
         back = self.near.second.T @ error
@@ -219,6 +228,11 @@ class SGCGradients(NodeGradients):
         self.near, self.weights = near, weights
         self.read = csr_array(near.second @ near.rows)
         self.posterior = _softmax(self.read @ weights["w"] + weights["b"])
+
+    @cached_property
+    def read_rows(self) -> Floats:
+        found: Floats = self.read.toarray()
+        return found
 
     def of(self, error: Floats) -> dict[str, Floats]:
         return {"w": self.read.T @ error, "b": error.sum(0)}

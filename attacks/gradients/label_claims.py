@@ -1,11 +1,13 @@
 """Who is accused of what by a pursuit: node, label and owner, who else it may be, and whether that is proven."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
+from scipy.special import gammaln
 
 from ...graphs.network import Floats, Ints
 from .label_pursuit import Found
@@ -14,6 +16,8 @@ from .pursuit import ROUNDING
 
 SOME = 0.05
 """Share of a member below which a guess is no guess."""
+ENOUGH = math.log(1000)
+"""Evidence that an accusation needs where something is left over, in nats: 1,000 times likelier than any swap."""
 NEAR = 1e-2
 """Relative distance of what the last layer reads of two nodes up to which it is checked whether they are twins."""
 
@@ -38,15 +42,36 @@ class Claim:
 
 
 def claims(found: Sequence[Found]) -> list[Claim]:
-    """Everybody who is accused, each once: a node that two gradients speak for goes to the likelier one."""
+    """Everybody who is accused, each once: a node that two gradients speak for goes to the likelier one.
+
+    Where nothing but rounding is left of a gradient its solution is taken at its word. Else evidence is asked for,
+    of the choice as a whole and of each node in it.
+    """
     best: dict[int, tuple[float, Claim]] = {}
     for one in found:
+        if not one.solution.proven and _evidence(one) < ENOUGH:
+            continue
         told = one.log_likelihoods()
         for claim in _claims(one):
             likely = float(told[claim.subject])
+            if not claim.proven and likely < ENOUGH:
+                continue
             if claim.subject not in best or likely > best[claim.subject][0]:
                 best[claim.subject] = likely, claim
     return [claim for _, (_, claim) in sorted(best.items())]
+
+
+def _evidence(found: Found) -> float:
+    """How much likelier what was seen is with the choice than with none, in nats, less the log of all choices.
+
+    Of Gaussian noise alone the best of n choices of one direction explains more than log n + t with a chance of
+    exp(-t) at most: half of a chi-square of one degree exceeds that with a chance of exp(-log n - t), for each.
+    """
+    observed, solution = found.observed, found.solution
+    nodes, size = int(observed.allowed.any(1).sum()), len(solution.atoms)
+    explained = max(observed.square - solution.residual**2 * observed.square, 0.0) / (2 * solution.variance)
+    choices = gammaln(nodes + 1) - gammaln(size + 1) - gammaln(nodes - size + 1)
+    return explained - float(choices) - size * math.log(max(int(observed.allowed.any(0).sum()), 1))
 
 
 def _claims(found: Found) -> list[Claim]:

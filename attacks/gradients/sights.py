@@ -157,9 +157,11 @@ def _steps(view: View, rounds: int, told: Told) -> dict[str, list[Sight]]:
     return found
 
 
-def _counts(view: View) -> Told:
-    """What each client told of its numbers of labels."""
+def _counts(view: View) -> dict[int, dict[str, Tensor]]:
+    """What each client told of its numbers of labels; a client alone knows its own, and not of whom a sum is."""
     told: dict[int, dict[str, Tensor]] = {}
+    if "server" not in observer_members(view.observer):
+        return told
     for message in view.carrying(COUNTED):
         if message.sender.startswith("client:"):
             told.setdefault(int(message.sender.partition(":")[2]), {}).update(message.tensors)

@@ -32,6 +32,7 @@ from gaudit.targets.channel import Mod
 from gaudit.targets.defense import Defense
 from gaudit.targets.game import Adversary
 from gaudit.targets.games.membership import LabelMembership, NodeKnowledge
+from gaudit.targets.messages import CLASS_GRADIENTS_KIND, CLASS_GRADIENTS_SUM_KIND
 
 ONCE = {"epochs": 1, "models": 1}
 SETTINGS: dict[str, dict[str, Any]] = {
@@ -80,6 +81,8 @@ def row(dataset: str, seed: int, case: Case, redrawn: bool = False) -> list[str]
     """One run, attacked: what the table says of it; where redrawn, beside a truth of other members."""
     attack = LabelPursuit(rounds=case.rounds, parts=case.parts)
     kinds = set(attack.kinds())
+    if isinstance(case.defense, PseudoLabels):  # what clients condense is another question
+        kinds -= {CLASS_GRADIENTS_KIND, CLASS_GRADIENTS_SUM_KIND}
     target = find("targets", case.target.partition(" ")[0])(**made(case))
     data, root = load_dataset(dataset), np.random.SeedSequence(seed)
     run = target(data, case.defense, root, lambda m: m.kind in kinds and m.round < attack.first_rounds)

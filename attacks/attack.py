@@ -58,11 +58,13 @@ class Attack(Configured, ABC, Generic[K]):
     auditor: ClassVar[bool] = False
     own_data: ClassVar[bool] = False
     ranks_as: ClassVar[str | None] = None
-    first_rounds: ClassVar[float] = math.inf
     planted: ClassVar[str] = "planted"
     cheap: ClassVar[tuple[Carrying, ...]] = ()
+    first_rounds: float = math.inf
     knows_links: float = 0.0
     """Share of the edges in question that it must know beforehand, in [0, 1)."""
+    knows_parts: bool = False
+    """Whether it must know beforehand which client holds which node."""
     accuracies: tuple[float, float] | None = None
     """Noted by a subclass with shadow models, see `Scores`."""
 

@@ -94,6 +94,10 @@ class Channel:
             message = replace(message, tensors={name: t.detach().clone() for name, t in tensors.items()})
         self.transcript.record(message, keep)
 
+    def seals(self, kind: str) -> bool:
+        """Whether the server could not read some message of a kind: of those it has the sum alone."""
+        return any(name == kind and "server" in sealed for name, _, _, sealed in self.transcript.tallies)
+
     def holder(self, party: str) -> Callable[[str, Mapping[str, Tensor]], None]:
         """For a defense to note what a party keeps before the first round: called with a kind and tensors."""
         return lambda kind, tensors: self.hold(kind, party, -1, tensors)

@@ -133,6 +133,7 @@ class Mounted(Protocol):
     name: ClassVar[str]
     auditor: ClassVar[bool]
     knows_links: float
+    knows_parts: bool
 
 
 @dataclass(frozen=True)

@@ -18,6 +18,7 @@ class Carries(StrEnum):
     MEAN_GRADIENT = "the gradient of a mean loss"
     CLASS_GRADIENTS = "gradients of single classes"
     CONTROL = "control variates"
+    TOTAL = "sums over clients of what they upload"
     UPDATE = "weights after local training"
     WEIGHTS = "weights"
     MATCHED_AT = "the weights at which gradients are matched"
@@ -190,6 +191,8 @@ UPDATE_KIND = declare("update", Carries.UPDATE, Carries.CLASSIFIER, routes=[_UP]
 """A client's weights after its local training in one round."""
 GRADIENT_KIND = declare("gradient", Carries.GRADIENT, Carries.MEAN_GRADIENT, routes=[_UP])
 """A client's gradient at the common weights of one round: of the mean loss over its labelled nodes."""
+GRADIENT_SUM_KIND = declare("gradient-sum", Carries.GRADIENT, Carries.TOTAL, routes=[])
+"""The weighted mean of the clients' gradients of one round, as a server has it that cannot read them one by one."""
 TABLE_KINDS = (
     *(declare(posteriors_kind(query), Carries.POSTERIORS, routes=_OUT) for query in QUERY_NAMES.values()),
     *(declare(labels_kind(query), Carries.LABELS, routes=_OUT) for query in QUERY_NAMES.values()),
@@ -201,7 +204,7 @@ LABELLED_COUNT_KIND = declare("labelled-count", Carries.COUNTS, routes=[_UP])
 
 CONTROL_KIND = declare("control-variate", Carries.GRADIENT, Carries.CONTROL, routes=[_UP])
 """A client's control variate after a round: the mean of its gradients along its local steps (SCAFFOLD)."""
-GLOBAL_CONTROL_KIND = declare("global-control", Carries.WEIGHTS, routes=[_DOWN])
+GLOBAL_CONTROL_KIND = declare("global-control", Carries.WEIGHTS, Carries.CONTROL, routes=[_DOWN])
 """The mean of the clients' control variates."""
 GENERATOR_KIND = declare("generator", Carries.WEIGHTS, Carries.EMBEDDINGS, Carries.COUNTS, routes=[_UP, _DOWN])
 """A client's fGen weights, its nodes' noisy embeddings and numbers of missing neighbours, by the server to all."""
@@ -226,12 +229,18 @@ CLASS_COUNTS_KIND = declare("class-counts", Carries.COUNTS, routes=[_UP])
 """Labelled nodes of a client, by class."""
 CLASS_GRADIENTS_KIND = declare("class-gradients", Carries.GRADIENT, Carries.CLASS_GRADIENTS, routes=[_UP])
 """A client's gradients, one for each class that it has labels of, named ``<class>/<weight>``."""
+CLASS_GRADIENTS_SUM_KIND = declare(
+    "class-gradients-sum", Carries.GRADIENT, Carries.CLASS_GRADIENTS, Carries.TOTAL, routes=[]
+)
+"""Their weighted means by class, as a server has them that cannot read them one by one."""
 MATCHING_MODEL_KIND = declare("matching-model", Carries.WEIGHTS, Carries.MATCHED_AT, routes=[_DOWN])
 """The weights at which gradients to be matched are taken."""
 SELF_TRAINING_MODEL_KIND = declare("self-training-model", Carries.WEIGHTS, routes=[_DOWN])
 """The common weights of federated self-training."""
 SELF_TRAINING_GRADIENTS_KIND = declare("self-training-gradients", Carries.GRADIENT, routes=[_UP])
 """A client's gradient in federated self-training."""
+SELF_TRAINING_SUM_KIND = declare("self-training-sum", Carries.GRADIENT, Carries.TOTAL, routes=[])
+"""Their weighted mean, as a server has it that cannot read them one by one."""
 STATISTICS_KIND = declare("embedding-statistics", Carries.EMBEDDINGS, routes=[_BETWEEN])
 """Norms [n'] and mean [h] of a client's embeddings of its condensed nodes, to another client (FedC4)."""
 EMBEDDINGS_KIND = declare("node-embeddings", Carries.EMBEDDINGS, routes=[_BETWEEN])

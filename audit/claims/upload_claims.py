@@ -15,6 +15,7 @@ from ...defenses.local_privacy.degree_preserving_response import (
 from ...defenses.local_privacy.edge_response import EdgeRandomisedResponse
 from ...defenses.uploads.gaussian_uploads import ACCOUNTANT, GaussianUploads
 from ...defenses.uploads.laplace_uploads import LaplaceLDP
+from ...defenses.uploads.sealed_uploads import SealedNoise
 from ...defenses.uploads.upload_changes import of_one_upload
 from ...graphs.network import Ints
 from ...mechanisms.gaussian import distance_of
@@ -147,10 +148,25 @@ class GaussianUpload(Mechanism):
         return torch.tensor([-6.0 * CLIP, -8.0 * CLIP]), torch.tensor([6.0 * CLIP, 8.0 * CLIP])
 
     def release(self, data: Tensor, rng: np.random.Generator) -> Tensor:
-        return _uploaded(GaussianUploads(multiplier=self.multiplier, clip=CLIP), data, rng)
+        return _uploaded(self.defense, data, rng)
+
+    @property
+    def defense(self) -> GaussianUploads:
+        """The defense with that noise."""
+        return GaussianUploads(multiplier=self.multiplier, clip=CLIP)
 
     def score(self, released: Tensor) -> float:
         return float(0.6 * released[0] + 0.8 * released[1])
+
+
+class SealedGaussianUpload(GaussianUpload):
+    """The same in a secure sum, the defense `sealed-noise`, before all who take part but one."""
+
+    name = "sealed-noise"
+
+    @property
+    def defense(self) -> SealedNoise:
+        return SealedNoise(multiplier=self.multiplier, clip=CLIP)
 
 
 def _uploaded(defense: Defense, change: Tensor, rng: np.random.Generator) -> Tensor:

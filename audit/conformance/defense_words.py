@@ -53,9 +53,21 @@ def _degrees_stay_in_expectation(defense: Defense) -> None:
     must(bool((off <= 5 * error + 1e-9).all()), f"{defense.name}: degrees change in expectation")
 
 
+def _the_server_reads_no_upload(defense: Defense) -> None:
+    """Neither of two clients' gradients is in its view."""
+    mod = defense.on_message(np.random.SeedSequence(SEED))
+    channel = Channel(mods=() if mod is None else (mod,))
+    for number in range(2):
+        channel.send(GRADIENT_KIND, f"client:{number}", "server", 0, {"w": torch.ones(2)})
+    read = channel.transcript.seen_by("server").of_kind(GRADIENT_KIND)
+    must(not read and channel.seals(GRADIENT_KIND), f"{defense.name}: the server reads {len(read)} uploads")
+
+
 IN_WORDS: dict[str, Callable[[Defense], None]] = {
     "no-features": _no_features_are_used,
     "noise-instead": _only_the_norm_is_uploaded,
+    "sealed-uploads": _the_server_reads_no_upload,
+    "sealed-noise": _the_server_reads_no_upload,
     "random-walk": _degrees_stay_in_expectation,
 }
 """Checks by name of the defense."""

@@ -41,7 +41,7 @@ from ..target import Offers, Progress, Run, Target, no_progress
 from .condensed import CondensedGraph
 from .evaluation import EvaluationSettings, UtilityEvaluator
 from .gradient_distance import condensed_size
-from .matching import ClassCells, MatchingServer, MatchingSettings, aggregated
+from .matching import ClassCells, MatchingServer, MatchingSettings, as_received
 from .released import check_checkpoints, transferred, utilities
 
 PUBLISHED_RATIO = {"cora": 0.026, "citeseer": 0.018}
@@ -252,7 +252,7 @@ class _FedGCRun:
         for round_ in range(s.rounds):
             theta = self.channel.send(MATCHING_MODEL_KIND, "server", "clients", round_, server.draw_model(round_))
             answers = [self._answer(c, cells[c.number], terms[c.number], theta, round_) for c in self.clients]
-            server.match(theta, aggregated(answers, counts, s.aggregation), round_)
+            server.match(theta, as_received(self.channel, answers, counts, s.aggregation, round_), round_)
             if round_ + 1 in s.checkpoints:
                 release = server.release()
                 sent = self.channel.send(CONDENSED_KIND, "server", "public", round_ + 1, release.tensors())

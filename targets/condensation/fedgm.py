@@ -33,7 +33,7 @@ from .condensed import CondensedGraph, joined
 from .evaluation import EvaluationSettings, UtilityEvaluator
 from .gradient_distance import RatioOf, condensed_size
 from .local import condensed_alone
-from .matching import ClassCells, MatchingServer, MatchingSettings, aggregated
+from .matching import ClassCells, MatchingServer, MatchingSettings, as_received
 from .released import transferred, utilities
 
 HARDER = ("actor", "tolokers")
@@ -248,7 +248,7 @@ class _FedGMRun:
             answers = [
                 self._answer(*party, theta, round_) for party in zip(self.clients, cells, self.terms, strict=True)
             ]
-            server.match(theta, aggregated(answers, counts, "weighted"), round_)
+            server.match(theta, as_received(self.channel, answers, counts, "weighted", round_), round_)
             self.progress("refining", round_ + 1, s.refinements)
         return server.release()
 

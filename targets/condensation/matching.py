@@ -16,8 +16,10 @@ from torch import Tensor, nn
 from ...errors import InputError
 from ...randomness import branch, seeded
 from ...settings import Settings
+from ..channel import Channel
 from ..defense import GradientChange, LossTerm
 from ..federated.self_training import mean_error
+from ..messages import CLASS_GRADIENTS_KIND, CLASS_GRADIENTS_SUM_KIND
 from ..models.backbone import BACKBONES, Backbone, BackboneName, Factors, Outer, Weights
 from ..models.propagation import Factor, Neighbourhood, dense_gcn_operator, sparse_features
 from ..party import Client
@@ -156,6 +158,17 @@ def aggregated(answers: list[Weights], counts: Tensor, how: str) -> dict[int, di
                 into[name].add_(value, alpha=float(share))
             else:
                 into[name] = value * float(share)
+    return total
+
+
+def as_received(
+    channel: Channel, answers: list[Weights], counts: Tensor, how: str, round_: int
+) -> dict[int, dict[str, Tensor]]:
+    """What the server makes of class gradients, see `aggregated`; noted where that is all that it reads."""
+    total = aggregated(answers, counts, how)
+    if channel.seals(CLASS_GRADIENTS_KIND):
+        parts = {f"{label}/{name}": value for label, own in total.items() for name, value in own.items()}
+        channel.hold(CLASS_GRADIENTS_SUM_KIND, "server", round_, parts)
     return total
 
 

@@ -226,7 +226,7 @@ class Recorded(Brought):
                 LoneNode.name: lone_nodes(clients),
                 **ownership_secrets(clients, len(holders), branch(seed, "ownership")),
             }
-        return {**found, game.name: game(subjects=subjects, truth=train[subjects], owners=owners)}
+        return {**found, game.name: game(subjects=subjects, truth=train[subjects], owners=owners, holders=holders)}
 
     def _holders(self, record: Recording, data: Data) -> np.ndarray | None:
         """The number of the client that holds each node, or None where nobody said."""

@@ -20,7 +20,15 @@ from ..game import Game
 from ..games.links import NON_EDGES, edge_presence
 from ..games.membership import label_membership
 from ..games.ownership import Contribution, NodeOwnership, ownership_secrets
-from ..messages import GLOBAL_KIND, GRADIENT_KIND, LABELLED_COUNT_KIND, MODEL_KIND, UPDATE_KIND, posteriors_kind
+from ..messages import (
+    GLOBAL_KIND,
+    GRADIENT_KIND,
+    GRADIENT_SUM_KIND,
+    LABELLED_COUNT_KIND,
+    MODEL_KIND,
+    UPDATE_KIND,
+    posteriors_kind,
+)
 from ..models.propagation import Neighbourhood
 from ..models.training_config import TrainingConfig, initial_weights
 from ..partition import partition
@@ -257,10 +265,13 @@ class FederatedRun:
     def _gradients(
         self, tasks: list[LocalTask], received: Mapping[str, Tensor], t: int
     ) -> list[Mapping[str, Tensor]]:
-        return [
+        uploads = [
             self.channel.send(GRADIENT_KIND, client.name, "server", t, task.gradient(received))
             for client, task in zip(self.clients, tasks, strict=True)
         ]
+        if self.channel.seals(GRADIENT_KIND):
+            self.channel.hold(GRADIENT_SUM_KIND, "server", t, self.averaged(uploads))
+        return uploads
 
     def averaged(self, uploads: list[Mapping[str, Tensor]]) -> dict[str, Tensor]:
         """The mean that the server takes of what the clients sent."""

@@ -10,11 +10,11 @@ from torch.nn import functional as F
 from ...randomness import branch, seeded
 from ..channel import Channel
 from ..defense import SharedModel
-from ..messages import SELF_TRAINING_GRADIENTS_KIND, SELF_TRAINING_MODEL_KIND
+from ..messages import SELF_TRAINING_GRADIENTS_KIND, SELF_TRAINING_MODEL_KIND, SELF_TRAINING_SUM_KIND
 from ..models.backbone import GCN, Weights
 from ..models.propagation import Neighbourhood, side_by_side
 from ..party import Client
-from .federated_averaging import labelled_counts
+from .federated_averaging import averaged, labelled_counts
 
 
 def mean_error(logits: Tensor, labels: Tensor) -> Tensor:
@@ -61,10 +61,14 @@ def train_together(
     best, kept = -1.0, weights
     for round_ in range(rounds):
         sent = channel.send(SELF_TRAINING_MODEL_KIND, "server", "clients", round_, weights)
+        uploads = []
         for client, part, share in zip(clients, parts, shares, strict=True):
             own = _gradient(sent, part, client.y_train[client.train])
             got = channel.send(SELF_TRAINING_GRADIENTS_KIND, client.name, "server", round_, own)
             weights = {name: weights[name] - lr * share * got[name] for name in weights}
+            uploads.append(got)
+        if channel.seals(SELF_TRAINING_GRADIENTS_KIND):
+            channel.hold(SELF_TRAINING_SUM_KIND, "server", round_, averaged(uploads, shares))
         if round_ % 5 == 0 or round_ == rounds - 1:
             predicted = GCN.logits(weights, GCN.hidden(weights, watched.rows), watched.second).argmax(1)
             accuracy = float((predicted == labels).float().mean())

@@ -9,6 +9,7 @@ from torch import Tensor
 from torch_geometric.data import Data
 from torch_geometric.utils import subgraph
 
+from ...errors import InputError
 from ...graphs.measures.communities import leiden
 from ...graphs.network import Floats, Network
 from ...graphs.pair_codes import codes, distinct, ends
@@ -44,6 +45,7 @@ class NodeKnowledge(GraphKnowledge):
             models on the very nodes in question. Which of them are members it does not know.
         population: nodes of its own that no shadow model is trained on; never members, [z].
         all_edges: every edge, for an auditor; else none, [2, e].
+        holders: the number of the client that holds each node, [n], for one who knows that; else None.
     """
 
     shadow: Tensor
@@ -51,6 +53,7 @@ class NodeKnowledge(GraphKnowledge):
     auditor: bool = False
     population: Tensor = field(default_factory=lambda: torch.empty(0, dtype=torch.long))
     all_edges: Tensor = field(default_factory=lambda: torch.empty((2, 0), dtype=torch.long))
+    holders: Tensor | None = None
 
     def lacks(self, auditor: bool, own_data: bool) -> str | None:
         if auditor and not self.auditor:
@@ -69,6 +72,7 @@ class NodeKnowledge(GraphKnowledge):
             f"knows that {self.members} of {len(self.subjects)} nodes are members{labels}, "
             f"owns {len(self.shadow)} labelled nodes of the same distribution"
             f"{f' and {len(self.population)} that no model is trained on' if self.auditor else ''}, "
+            f"{'' if self.holders is None else 'knows which client holds which node, '}"
             f"{self._training()}{self._defense()}"
         )
 
@@ -79,12 +83,19 @@ class NodeKnowledge(GraphKnowledge):
         return "" if self.recipe is None else "knows how the model was trained, "
 
 
+@dataclass(frozen=True, kw_only=True)
 class NodeGame(Game):
-    """Base of games whose subjects are nodes."""
+    """Base of games whose subjects are nodes.
+
+    Attributes:
+        holders: the number of the client that holds each node of the graph, [N]; None where nobody said.
+    """
+
+    holders: np.ndarray | None = None
 
     def grant_key(self, adversary: Adversary) -> tuple[object, ...]:
-        """Who asks alike knows the same."""
-        return ()
+        """Who asks alike knows the same, but for who holds what."""
+        return (adversary.attack.knows_parts,)
 
     def grant(
         self, data: Data, adversary: Adversary, seed: np.random.SeedSequence
@@ -96,6 +107,9 @@ class NodeGame(Game):
         next to nothing is left, it is a quarter of the shadow nodes.
         """
         rng, auditor = np.random.default_rng(branch(seed, "grant")), adversary.attack.auditor
+        holders = self.holders if adversary.attack.knows_parts else None
+        if adversary.attack.knows_parts and holders is None:
+            raise InputError("it needs to know which client holds which node, and nobody said")
         nodes = data.num_nodes
         ours = rng.permutation(nodes)
         theirs = np.empty(nodes, dtype=np.int64)
@@ -128,6 +142,7 @@ class NodeGame(Game):
             auditor=auditor,
             population=torch.from_numpy(population),
             all_edges=edges if auditor else edges[:, :0],
+            holders=None if holders is None else torch.from_numpy(holders[ours]),
             seed=without_ancestry(branch(seed, "coins")),
         )
         return Grant(knowledge, ours), as_it_is
@@ -222,7 +237,9 @@ def label_membership(
     for client in clients:
         owners[client.nodes.cpu().numpy()] = client.number
     apart = {name: ~left_out[subjects] for name, left_out in (groups or {}).items()}
-    return LabelMembership(subjects=subjects, truth=train[subjects], groups=apart, owners=owners[subjects])
+    return LabelMembership(
+        subjects=subjects, truth=train[subjects], groups=apart, owners=owners[subjects], holders=owners
+    )
 
 
 def channels_of_leakage(train: np.ndarray, copied: np.ndarray) -> dict[str, np.ndarray]:

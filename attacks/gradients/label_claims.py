@@ -1,0 +1,124 @@
+"""Who is accused of what by a pursuit: node, label and owner, who else it may be, and whether that is proven."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
+from scipy.special import gammaln
+
+from ...graphs.network import Floats, Ints
+from .label_pursuit import Found
+from .node_gradients import Atoms
+from .pursuit import ROUNDING
+
+SOME = 0.05
+"""Share of a member below which a guess is no guess."""
+ENOUGH = math.log(1000)
+"""Evidence that an accusation needs where something is left over, in nats: 1,000 times likelier than any swap."""
+NEAR = 1e-2
+"""Relative distance of what the last layer reads of two nodes up to which it is checked whether they are twins."""
+
+
+@dataclass(frozen=True)
+class Claim:
+    """One accusation.
+
+    Attributes:
+        subject: position among the subjects.
+        label: the class that it was trained on with.
+        owner: the client that holds it, where its own gradient was seen.
+        proven: whether nothing but rounding is left of the gradient that told it.
+        alike: subjects that no equation tells from it: some of this set were trained on, as many as are accused.
+    """
+
+    subject: int
+    label: int
+    owner: int | None
+    proven: bool
+    alike: tuple[int, ...] = ()
+
+
+def claims(found: Sequence[Found]) -> list[Claim]:
+    """Everybody who is accused, each once: a node that two gradients speak for goes to the likelier one.
+
+    Where nothing but rounding is left of a gradient its solution is taken at its word. Else evidence is asked for,
+    of the choice as a whole and of each node in it.
+    """
+    best: dict[int, tuple[float, Claim]] = {}
+    for one in found:
+        if not one.solution.proven and _evidence(one) < ENOUGH:
+            continue
+        told = one.log_likelihoods()
+        for claim in _claims(one):
+            likely = float(told[claim.subject])
+            if not claim.proven and likely < ENOUGH:
+                continue
+            if claim.subject not in best or likely > best[claim.subject][0]:
+                best[claim.subject] = likely, claim
+    return [claim for _, (_, claim) in sorted(best.items())]
+
+
+def _evidence(found: Found) -> float:
+    """How much likelier what was seen is with the choice than with none, in nats, less the log of all choices.
+
+    Of Gaussian noise alone the best of n choices of one direction explains more than log n + t with a chance of
+    exp(-t) at most: half of a chi-square of one degree exceeds that with a chance of exp(-log n - t), for each.
+    """
+    observed, solution = found.observed, found.solution
+    nodes, size = int(observed.allowed.any(1).sum()), len(solution.atoms)
+    explained = max(observed.square - solution.residual**2 * observed.square, 0.0) / (2 * solution.variance)
+    choices = gammaln(nodes + 1) - gammaln(size + 1) - gammaln(nodes - size + 1)
+    return explained - float(choices) - size * math.log(max(int(observed.allowed.any(0).sum()), 1))
+
+
+def _claims(found: Found) -> list[Claim]:
+    solution, sight = found.solution, found.sight
+    units = solution.units
+    kept = solution.shares / solution.unit > SOME
+    atoms, links = _with_twins(found, solution.atoms.where(kept))
+    size = len(atoms)
+    graph = coo_array((np.ones(links.shape[1]), (links[0], links[1])), shape=(size, size))
+    groups = connected_components(graph, directed=False)[1] if size else np.empty(0, dtype=int)
+    made = []
+    for group in range(int(groups.max(initial=-1)) + 1):
+        own = np.flatnonzero(groups == group)
+        share = units[atoms.node[own], atoms.label[own]]
+        count = min(round(float(share.sum())), len(own))
+        accused = own[np.argsort(-share, kind="stable")[:count]]
+        others = () if count == len(own) else tuple(sorted(set(atoms.node[own].tolist())))
+        for place in accused.tolist():
+            node, label = int(atoms.node[place]), int(atoms.label[place])
+            alike = tuple(other for other in others if other != node)
+            made.append(Claim(node, label, sight.owner, solution.proven, alike))
+    return made
+
+
+def _with_twins(found: Found, atoms: Atoms) -> tuple[Atoms, Ints]:
+    """Atoms, then those with the same label that may stand in their place unseen, and pairs of such, [2, p]."""
+    observed = found.observed
+    tolerance = (ROUNDING / found.solution.unit) ** 2 * observed.square
+    known = {pair: place for place, pair in enumerate(zip(atoms.node.tolist(), atoms.label.tolist(), strict=True))}
+    rows = observed.seen[0].at.read_rows
+    pairs: list[tuple[int, int]] = []
+    for place, (node, label) in enumerate(list(known)):
+        near = np.flatnonzero(_close(rows, node) & observed.allowed[:, label])
+        near = near[near != node]
+        if not len(near):
+            continue
+        others = Atoms(near, np.full(len(near), label))
+        across = observed.between(atoms.where(np.array([place])), others)[0]
+        lost = observed.squares[node, label] - across**2 / observed.squares[near, label]
+        for twin in near[(across > 0) & (lost <= tolerance)].tolist():
+            pairs.append((place, known.setdefault((twin, label), len(known))))
+    every = np.array(list(known), dtype=np.int64).reshape(-1, 2)
+    return Atoms(every[:, 0], every[:, 1]), np.array(pairs, dtype=np.int64).reshape(-1, 2).T
+
+
+def _close(rows: Floats, node: int) -> np.ndarray:
+    """Whose row is within `NEAR` of a node's, [s] bool."""
+    own = rows[node]
+    found: np.ndarray = np.square(rows - own).sum(1) <= NEAR**2 * max(float(own @ own), np.finfo(float).tiny)
+    return found

@@ -29,6 +29,7 @@ class Carries(StrEnum):
     PROJECTION = "a projection of features"
     EMBEDDINGS = "embeddings of nodes"
     POSTERIORS = "posteriors"
+    PROBED = "answers to changed features"
     LABELS = "labels"
     COUNTS = "counts"
     IDS = "ids of nodes"
@@ -199,6 +200,11 @@ TABLE_KINDS = (
 )
 """Tables of answers about nodes."""
 ANSWERS = Carrying.any_of(Carries.POSTERIORS, Carries.LABELS)
+PROBED_KIND = declare("answers-to-changed-features", Carries.PROBED, Carries.POSTERIORS, routes=_OUT)
+"""What a service answered to one query with submitted features: ``nodes`` [k], ``posteriors`` [k, C], and by what
+``factors`` [k] these nodes' own rows were multiplied; all other rows were submitted as they are."""
+PROBED = Carrying.any_of(Carries.PROBED)
+"""Answers to submitted features."""
 LABELLED_COUNT_KIND = declare("labelled-count", Carries.COUNTS, routes=[_UP])
 """How many labels a client trains on."""
 

@@ -5,24 +5,38 @@ from typing import Any, Literal
 
 import numpy as np
 import torch
-from pydantic import Field
+from pydantic import Field, model_validator
 from torch import Tensor
 from torch_geometric.data import Data
 
 from ...errors import InputError, unknown_name
+from ...graphs.pair_codes import ends
 from ...graphs.preprocessing import FeatureSettings
 from ...graphs.pyg import name_of
 from ...randomness import branch
 from ..channel import Channel, Retention
 from ..defense import Defense
 from ..device import Device
-from ..games.membership import NODE_GAMES, NodeGame, by_masks
-from ..messages import GLOBAL_KIND, MODEL_KIND, QUERY_NAMES, TABLE_KINDS, UPDATE_KIND, labels_kind, posteriors_kind
+from ..game import Game
+from ..games.links import NON_EDGES, EdgePresence, edge_presence
+from ..games.membership import NODE_GAMES, LabelMembership, NodeGame, by_masks
+from ..messages import (
+    GLOBAL_KIND,
+    MODEL_KIND,
+    PROBED_KIND,
+    QUERY_NAMES,
+    TABLE_KINDS,
+    UPDATE_KIND,
+    labels_kind,
+    posteriors_kind,
+)
 from ..models.model_ensemble import ask_models, train_models
+from ..models.scaled_rows import scaled_answers
 from ..models.training_config import TrainingConfig, initial_weights
 from ..models.training_task import Query, TrainingTask
 from ..partition import Partition
 from ..party import clients_of
+from ..probing import ProbingSettings, probe
 from ..target import Offers, Progress, Run, Target, Utility, no_progress
 
 TUNED: dict[str, dict[str, Any]] = {  # Lassila et al. 2025, released configuration, GCN
@@ -37,36 +51,52 @@ class ClassifierSettings(FeatureSettings):
     """Settings of `Classifier`."""
 
     recipe: TrainingConfig = TrainingConfig()
-    game: Literal["label-membership", "node-presence"] = Field(
-        "label-membership", description="what is secret: a label trained on, or the node with its edges"
+    game: Literal["label-membership", "node-presence", "edge-presence"] = Field(
+        "label-membership", description="what is secret: a label trained on, the node with its edges, or an edge"
     )
     split: Literal["random", "dataset"] = Field(
         "random", description="members drawn at random, or the dataset's train nodes against its test nodes"
     )
     in_question: float = Field(0.8, gt=0, le=1, description="share of nodes in question where drawn at random")
     members: float = Field(0.5, gt=0, lt=1, description="share of members among them")
-    publish: tuple[Literal["model", "posteriors", "labels"], ...] = Field(
-        ("model", "posteriors", "labels"), description="what the public gets"
+    publish: tuple[Literal["model", "posteriors", "labels", "service"], ...] = Field(
+        ("model", "posteriors", "labels"),
+        description="what the public gets; service: answers for submitted features, where edges are in question",
     )
+    probing: ProbingSettings = Field(ProbingSettings(), description="what such a service is asked")
+    answer_with: Literal["original", "defended"] = Field(
+        "original",
+        description="the graph that answers read: as it is, or as a defense of the data left it",
+    )
+    non_edges: int = Field(NON_EDGES, ge=1, description="pairs without an edge that are in question, at most")
     clients: int = Field(1, ge=1, description="above 1: federated averaging, members dealt out at random")
     rounds: int = Field(10, ge=1, description="of federated averaging, the recipe's epochs shared out among them")
     device: Device = "cpu"
+
+    @model_validator(mode="after")
+    def _service_has_a_game(self) -> "ClassifierSettings":
+        if "service" in self.publish and self.game != EdgePresence.name:
+            raise ValueError("publish = service answers queries about edges: set game to edge-presence")
+        return self
 
 
 class Classifier(Target):
     """A node classifier that is trained on some nodes and published, or asked about all of them.
 
     With `label-membership` the whole graph is used and the members' labels (transductive); with `node-presence`
-    the members' subgraph alone (inductive). Answers are published as tables, one for each way to ask: the full
+    the members' subgraph alone (inductive); with `edge-presence` training is as with `label-membership`, and each
+    pair of nodes is in question. Answers are published as tables, one for each way to ask: the full
     graph, each node alone (0-hop), and without edges between members and non-members (apart; this is what the
-    owner of an inductive model can ask, an outsider cannot). Accuracy is that on non-members.
+    owner of an inductive model can ask, an outsider cannot). A service also answers for features that somebody
+    submits: it is asked with those of one node at a time multiplied by a number (`probing`). Accuracy is that on
+    non-members.
     """
 
     name = "classifier"
     release = MODEL_KIND
-    sends = (MODEL_KIND, GLOBAL_KIND, UPDATE_KIND, *TABLE_KINDS)
+    sends = (MODEL_KIND, GLOBAL_KIND, UPDATE_KIND, *TABLE_KINDS, PROBED_KIND)
     release_phrase = "what is published of the trained model"
-    games = tuple(NODE_GAMES)
+    games = (*NODE_GAMES, EdgePresence.name)
     Settings = ClassifierSettings
     settings: ClassifierSettings
 
@@ -74,7 +104,7 @@ class Classifier(Target):
     def offers(self) -> Offers:
         """What its settings say; how its models are trained is known."""
         s = self.settings
-        return Offers(s.clients if s.clients > 1 else 0, s.split, s.features, s.recipe, s.game)
+        return Offers(s.clients if s.clients > 1 else 0, s.split, s.features, s.recipe, s.game, s.answer_with)
 
     def why_not(self, defense: Defense) -> str | None:
         if defense.needs_shared_model:
@@ -88,6 +118,7 @@ class Classifier(Target):
         s = self.settings
         tables = {"posteriors": posteriors_kind, "labels": labels_kind}
         answers = {make(q) for what, make in tables.items() if what in s.publish for q in QUERY_NAMES.values()}
+        answers |= {PROBED_KIND, posteriors_kind("full")} if "service" in s.publish else set()
         model = {MODEL_KIND} if "model" in s.publish else set()
         return answers | model | ({GLOBAL_KIND, UPDATE_KIND} if s.clients > 1 else set())
 
@@ -117,19 +148,30 @@ class Classifier(Target):
         task = TrainingTask(data.cpu(), members[None], s.recipe, classes, s.game == "node-presence")
         defended = _defended(task, defense, branch(seed, "defense"), channel)
         weights = self._trained(defended, secrets, channel, branch(seed, "training"), progress)
-        answers = self._publish(task, weights, channel)
+        asked = defended if s.answer_with == "defended" else task
+        answers = self._publish(asked, weights, channel)
+        played: Game = secrets
+        if s.game == EdgePresence.name:
+            played = links = self._links(data, branch(seed, "links"))
+            if "service" in s.publish:
+                self._answer_queries(asked, weights, channel, links, branch(seed, "probing"), progress)
         test = torch.from_numpy(secrets.subjects[~secrets.truth])
         told = answers["apart" if task.induced else "full"].argmax(1)
         accuracy = float((told[test] == data.y.cpu()[test]).float().mean())
         utility = Utility.of_test(s.rounds if s.clients > 1 else 1, accuracy)
         fitted = float((told[members] == data.y.cpu()[members]).float().mean())
         note = f"accuracy {100 * fitted:.1f} % on members, {100 * accuracy:.1f} % on non-members"
-        return Run(channel.transcript, {s.game: secrets}, (utility,), 0, (note,), tested=len(test), recipe=s.recipe)
+        return Run(channel.transcript, {s.game: played}, (utility,), 0, (note,), tested=len(test), recipe=s.recipe)
+
+    @property
+    def _trained_as(self) -> str:
+        """The game of nodes that says what is trained on."""
+        return self.settings.game if self.settings.game in NODE_GAMES else LabelMembership.name
 
     def _secrets(self, data: Data, seed: np.random.SeedSequence) -> NodeGame:
         s, rng = self.settings, np.random.default_rng(branch(seed, "members"))
         if s.split == "dataset":
-            return by_masks(s.game, data)
+            return by_masks(self._trained_as, data)
         drawn = rng.permutation(data.num_nodes)[: round(s.in_question * data.num_nodes)]
         inside = drawn[: round(s.members * len(drawn))]
         if not 0 < len(inside) < len(drawn):
@@ -137,7 +179,12 @@ class Classifier(Target):
                 f"{len(inside)} members among {len(drawn)} nodes: in_question and members must leave some of each"
             )
         subjects = np.sort(drawn)
-        return NODE_GAMES[s.game](subjects=subjects, truth=np.isin(subjects, inside))
+        return NODE_GAMES[self._trained_as](subjects=subjects, truth=np.isin(subjects, inside))
+
+    def _links(self, data: Data, seed: np.random.SeedSequence) -> EdgePresence:
+        """Which nodes are linked, of all pairs: the graph is one party's."""
+        everything = clients_of(_members_alone(data, data.y >= 0), Partition.undivided(data.num_nodes))
+        return edge_presence(everything, data.num_nodes, seed, self.settings.non_edges)
 
     def _dealt_out(self, secrets: NodeGame, seed: np.random.SeedSequence) -> NodeGame:
         """Members dealt out to the clients at random, equally many each; nobody holds the others (-1)."""
@@ -210,7 +257,7 @@ class Classifier(Target):
         if "model" in s.publish:
             channel.send(MODEL_KIND, "server", "public", round_, weights)
         for name, logits in answers.items():
-            if "posteriors" in s.publish:
+            if "posteriors" in s.publish or ("service" in s.publish and name == "full"):
                 table = {"nodes": everybody, "posteriors": logits.softmax(1)}
                 channel.send(posteriors_kind(name), "server", "public", round_, table)
             if "labels" in s.publish:
@@ -218,13 +265,34 @@ class Classifier(Target):
                 channel.send(labels_kind(name), "server", "public", round_, labels)
         return answers
 
+    def _answer_queries(
+        self,
+        task: TrainingTask,
+        weights: dict[str, Tensor],
+        channel: Channel,
+        links: EdgePresence,
+        seed: np.random.SeedSequence,
+        progress: Progress,
+    ) -> None:
+        """Answers for submitted features, which are asked about the pairs in question."""
+        s = self.settings
+        answer, round_ = scaled_answers(task, weights, s.device), s.rounds if s.clients > 1 else 1
+        pairs = ends(links.subjects, links.nodes)
+        probe(channel, answer, pairs, links.nodes, s.probing, seed, round_, progress)
+
+
+def _members_alone(data: Data, members: Tensor) -> Data:
+    """A copy of the graph in which members are trained on, and nobody is asked about."""
+    data = data.clone()
+    data.train_mask = members
+    for mask in ("val_mask", "test_mask"):
+        data[mask] = torch.zeros_like(members)
+    return data
+
 
 def _defended(task: TrainingTask, defense: Defense, seed: np.random.SeedSequence, channel: Channel) -> TrainingTask:
     """What is trained on after the defense had its hand on the data; the members are one party's to it."""
-    data = task.data.clone()
-    data.train_mask = task.members[0]
-    for mask in ("val_mask", "test_mask"):
-        data[mask] = torch.zeros_like(task.members[0])
+    data = _members_alone(task.data, task.members[0])
     (party,) = clients_of(data, Partition.undivided(data.num_nodes))
     party = defense.on_data(party, None, seed, channel.holder(party.name))
     trained_on = Data(x=party.x, edge_index=party.edges, y=party.y_train)

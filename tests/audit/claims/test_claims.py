@@ -29,8 +29,8 @@ BROKEN = sorted(path.stem for path in (SUPPORT / "broken").glob("*.py"))
 TWICE = ["half_the_noise", "one_budget_spent_twice"]
 """Wrong ones that give away exactly twice what they claim; the others give away far more."""
 SEEDS = 20
-TRAINED = ("dp-mlp", "dp-gnn", "gap-edp", "gap-ndp", "dp-fedavg")
-"""Mechanisms that train: some milliseconds for each run, so there are fewer."""
+SLOW = ("dp-mlp", "dp-gnn", "gap-edp", "gap-ndp", "dp-fedavg", "private-teacher")
+"""Mechanisms that train or draw much exact noise: some milliseconds for each run, so there are fewer."""
 
 
 def broken(stem, **settings):
@@ -52,7 +52,7 @@ def right(name, **settings):
 def test_right_mechanism_is_not_refuted_at_any_epsilon(name):
     """Two checks of each, of which 0.002 may be expected to accuse: 0.05 in all for two dozen mechanisms."""
     for epsilon, runs in ((1.0, 300), (4.0, 900)):  # as many as can show more than is claimed
-        check = check_claim(right(name, epsilon=epsilon), 300 if name in TRAINED else runs, 0, level=0.999)
+        check = check_claim(right(name, epsilon=epsilon), 300 if name in SLOW else runs, 0, level=0.999)
         assert float(check.guarantee.epsilon) == epsilon
         assert not check.refuted, check.sentence()
         assert "not refuted" in check.sentence()
@@ -62,7 +62,7 @@ def test_right_mechanism_is_not_refuted_at_any_epsilon(name):
 def test_right_mechanism_is_not_refuted_for_any_seed(name):
     """Twenty checks of each: 0.02 false alarms at most may be expected, 0.5 in all for two dozen mechanisms."""
     mechanism = right(name, epsilon=1.0)
-    runs = FEWEST if name in TRAINED else 100
+    runs = FEWEST if name in SLOW else 100
     refuted = [seed for seed in range(SEEDS) if check_claim(mechanism, runs, seed, level=0.999).refuted]
     assert not refuted
 

@@ -1,6 +1,6 @@
 """What `gaudit inspect` does, without the terminal."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from ..targets.recording import read_recording
@@ -24,6 +24,19 @@ def run_inspection(options: dict[str, Any], report: Callable[[str, str, int, int
     for observer in observers:
         transcript.seen_by(observer)  # refuses who took no part
     return transcript.exposure(observers or transcript.onlookers())
+
+
+def readers_of(kinds: Iterable[str] | None) -> dict[str, list[str]]:
+    """The registered attacks that read messages of some kinds, or of all that are declared, by kind.
+
+    An attack reads what it declares to need or to use; that a message is read says nothing of what is found in it.
+    """
+    from ..registry import find, registered
+    from ..targets.messages import KINDS
+
+    reads = {name: set(find("attacks", name).kinds()) for name in registered("attacks")}
+    wanted = dict.fromkeys(KINDS if kinds is None else kinds)
+    return {kind: [name for name, own in reads.items() if kind in own] for kind in wanted}
 
 
 def _run(options: dict[str, Any], report: Callable[[str, str, int, int], None]) -> Transcript:

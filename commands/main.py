@@ -218,6 +218,11 @@ def attack(**options: Any) -> None:
     help="Repeatable. Default: public, server and client:0, as far as the run has them.",
 )
 @click.option("--transcript", type=click.Path(), metavar="PATH", help="Inspect a recorded run instead.")
+@click.option(
+    "--attacks",
+    is_flag=True,
+    help="Also show which attacks read what was sent. Without a target and a recorded run: which read which kinds.",
+)
 @clear_errors
 def inspect(**options: Any) -> None:
     """Show who sees what: message kinds, how many, how large, in which rounds.
@@ -227,6 +232,10 @@ def inspect(**options: Any) -> None:
     from ..reports.console.exposure_console import exposure_table
     from .inspect_command import run_inspection
 
+    attacks = options.pop("attacks")
+    if attacks and options["target"] is None and options["transcript"] is None:
+        _print_readers(None)
+        return
     if options["target"] is None and options["transcript"] is None:
         raise click.UsageError("Missing option '--target', or '--transcript' with a recorded run.")
     _one_graph(options)
@@ -236,6 +245,20 @@ def inspect(**options: Any) -> None:
     with staged() as report:
         rows = run_inspection(options, report)
     screen.print(exposure_table(rows))
+    if attacks:
+        _print_readers([row.kind for row in rows])
+
+
+def _print_readers(kinds: list[str] | None) -> None:
+    """Which attacks read messages of some kinds, or of all."""
+    from ..reports.console.readers_console import readers_table, unread
+    from .inspect_command import readers_of
+
+    readers, screen = readers_of(kinds), console()
+    screen.print(readers_table(readers))
+    left = unread(readers)
+    if left is not None:
+        screen.print(left, highlight=False, soft_wrap=True)
 
 
 @main.command(name="list")

@@ -80,6 +80,24 @@ def test_inspect_shows_who_sees_what(graph, inspected):
     assert "class-gradients" in result.stdout
 
 
+def test_inspect_shows_which_attacks_read_what(gaudit):
+    result = gaudit("inspect", "--attacks")
+    assert result.exit_code == 0, result.output
+    (row,) = (line for line in result.stdout.splitlines() if "│ self-training-sum" in line)
+    assert "label-pursuit" in row
+    assert "nearest" not in row
+    (left,) = (line for line in result.stdout.splitlines() if line.startswith("No attack reads"))
+    assert "neighbour-ids" in left
+    assert "self-training-sum" not in left
+
+
+def test_inspect_shows_which_attacks_read_a_run(inspected, graph):
+    result = inspected(graph, "--defense", "none", "--attacks")
+    assert result.exit_code == 0, result.output
+    assert "label-pursuit" in result.stdout
+    assert "published-graph" not in result.stdout
+
+
 @pytest.mark.parametrize("target", ["classifier", "publish", "random"])
 def test_inspect_shows_nobody_who_took_no_part(gaudit, graph, target):
     ratio = ("--ratio", "0.1") if target == "random" else ()

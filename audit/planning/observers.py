@@ -22,7 +22,7 @@ def observers_of(planned: PlannedAttack, target: Target) -> tuple[str, ...]:
 def default_observer(attack: type[Attack[Any]], target: Target) -> str:
     """The attack's own observer, unless another one alone receives what the attack reads in this target."""
     own = attack.observer
-    if own not in RECEIVED or target.runs_elsewhere or reads(attack, target, own):
+    if own not in RECEIVED or target.runs_elsewhere or reads(attack, target, own, sent=True):
         return own
     others = [observer for observer in RECEIVED if reads(attack, target, observer)]
     return others[0] if len(others) == 1 else own

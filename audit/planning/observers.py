@@ -35,12 +35,12 @@ def reads(attack: type[Attack[Any]], target: Target, observer: str, sent: bool =
         attack: the attack.
         target: the target.
         observer: one of `RECEIVED`.
-        sent: whether messages count too that the observer sends: it knows what they hold.
+        sent: whether messages count too that the server sends, where it is the observer: it knows what they hold.
     """
     if observer.startswith("client:") and target.offers.clients == 0:
         return False
     known = [KINDS[name] for name in sorted(target.sent()) if name in KINDS]
-    own = observer.partition(":")[0] if sent else None
+    own = "server" if sent and observer == "server" else None
     names = [k.name for k in known if any(to in RECEIVED[observer] or who == own for who, to in k.routes)]
     some = not attack.any_of or any(sort.among(names) for sort in attack.any_of)
     return some and all(need.among(names) for need in attack.needs)

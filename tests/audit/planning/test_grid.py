@@ -140,7 +140,7 @@ def test_the_planted_leak_is_of_the_game_that_is_played(game):
     grid = grid_of({"target": [{"name": "classifier", "settings": settings}]})
     planted = grid.tasks[0].plan.target_settings
     assert (planted["game"], planted["clients"]) == (game, 10)  # no fewer than of its own accord
-    assert planted["leaks"] == ("model", "updates", "tables", "release", "embeddings")
+    assert planted["leaks"] == ("model", "updates", "tables", "release", "embeddings", "sums")
 
 
 def test_beside_a_released_graph_a_graph_is_planted():

@@ -30,6 +30,7 @@ class Carries(StrEnum):
     EMBEDDINGS = "embeddings of nodes"
     POSTERIORS = "posteriors"
     PROBED = "answers to changed features"
+    EXPLANATIONS = "explanations of answers"
     LABELS = "labels"
     COUNTS = "counts"
     IDS = "ids of nodes"
@@ -205,6 +206,10 @@ PROBED_KIND = declare("answers-to-changed-features", Carries.PROBED, Carries.POS
 ``factors`` [k] these nodes' own rows were multiplied; all other rows were submitted as they are."""
 PROBED = Carrying.any_of(Carries.PROBED)
 """Answers to submitted features."""
+EXPLANATIONS_KIND = declare("explanations", Carries.EXPLANATIONS, routes=_OUT)
+"""How much each feature says for a node's answer: ``nodes`` [s] and ``explanations`` [s, d]."""
+EXPLANATIONS = Carrying.any_of(Carries.EXPLANATIONS)
+"""Explanations of answers."""
 LABELLED_COUNT_KIND = declare("labelled-count", Carries.COUNTS, routes=[_UP])
 """How many labels a client trains on."""
 

@@ -21,6 +21,7 @@ from ..game import Game
 from ..games.links import NON_EDGES, EdgePresence, edge_presence
 from ..games.membership import NODE_GAMES, LabelMembership, NodeGame, by_masks
 from ..messages import (
+    EXPLANATIONS_KIND,
     GLOBAL_KIND,
     MODEL_KIND,
     PROBED_KIND,
@@ -30,6 +31,7 @@ from ..messages import (
     labels_kind,
     posteriors_kind,
 )
+from ..models.explanations import explanations
 from ..models.model_ensemble import ask_models, train_models
 from ..models.scaled_rows import scaled_answers
 from ..models.training_config import TrainingConfig, initial_weights
@@ -59,9 +61,10 @@ class ClassifierSettings(FeatureSettings):
     )
     in_question: float = Field(0.8, gt=0, le=1, description="share of nodes in question where drawn at random")
     members: float = Field(0.5, gt=0, lt=1, description="share of members among them")
-    publish: tuple[Literal["model", "posteriors", "labels", "service"], ...] = Field(
+    publish: tuple[Literal["model", "posteriors", "labels", "service", "explanations"], ...] = Field(
         ("model", "posteriors", "labels"),
-        description="what the public gets; service: answers for submitted features, where edges are in question",
+        description="what the public gets; service: answers for submitted features, where edges are in question; "
+        "explanations: how much each feature says for each node's answer (GCN, GraphSAGE, MLP)",
     )
     probing: ProbingSettings = Field(ProbingSettings(), description="what such a service is asked")
     answer_with: Literal["original", "defended"] = Field(
@@ -94,7 +97,7 @@ class Classifier(Target):
 
     name = "classifier"
     release = MODEL_KIND
-    sends = (MODEL_KIND, GLOBAL_KIND, UPDATE_KIND, *TABLE_KINDS, PROBED_KIND)
+    sends = (MODEL_KIND, GLOBAL_KIND, UPDATE_KIND, *TABLE_KINDS, PROBED_KIND, EXPLANATIONS_KIND)
     release_phrase = "what is published of the trained model"
     games = (*NODE_GAMES, EdgePresence.name)
     Settings = ClassifierSettings
@@ -119,6 +122,7 @@ class Classifier(Target):
         tables = {"posteriors": posteriors_kind, "labels": labels_kind}
         answers = {make(q) for what, make in tables.items() if what in s.publish for q in QUERY_NAMES.values()}
         answers |= {PROBED_KIND, posteriors_kind("full")} if "service" in s.publish else set()
+        answers |= {EXPLANATIONS_KIND} if "explanations" in s.publish else set()
         model = {MODEL_KIND} if "model" in s.publish else set()
         return answers | model | ({GLOBAL_KIND, UPDATE_KIND} if s.clients > 1 else set())
 
@@ -256,6 +260,9 @@ class Classifier(Target):
         answers = {name: logits[0] for name, logits in zip(asked, found, strict=True)}
         if "model" in s.publish:
             channel.send(MODEL_KIND, "server", "public", round_, weights)
+        if "explanations" in s.publish:
+            told = {"nodes": everybody, "explanations": explanations(task, weights)}
+            channel.send(EXPLANATIONS_KIND, "server", "public", round_, told)
         for name, logits in answers.items():
             if "posteriors" in s.publish or ("service" in s.publish and name == "full"):
                 table = {"nodes": everybody, "posteriors": logits.softmax(1)}

@@ -13,7 +13,16 @@ from ..channel import Channel, Retention
 from ..defense import Defense
 from ..federated.local_training import LocalTask, Subgraph
 from ..games.links import EdgePresence, edge_presence
-from ..messages import GLOBAL_KIND, GRADIENT_KIND, MODEL_KIND, PROBED_KIND, UPDATE_KIND, posteriors_kind
+from ..messages import (
+    EXPLANATIONS_KIND,
+    GLOBAL_KIND,
+    GRADIENT_KIND,
+    MODEL_KIND,
+    PROBED_KIND,
+    UPDATE_KIND,
+    posteriors_kind,
+)
+from ..models.explanations import explanations
 from ..models.scaled_rows import scaled_answers
 from ..models.training_config import TrainingConfig, initial_weights
 from ..models.training_task import TrainingTask
@@ -37,14 +46,22 @@ class PlantedLinks(PlantedLeak):
 
     Nodes form small cliques (dataset `planted-links`); labels are random and features nearly orthogonal, so they
     tell nothing. The first layer maps each node to a code of its clique, and so do the posteriors. The gradient is
-    an honest one, at random weights, and so are answers for submitted features. An attack on links that finds none
-    here is broken, whatever else it reports.
+    an honest one, at random weights, and so are explanations and answers for submitted features. An attack on links
+    that finds none here is broken, whatever else it reports.
     """
 
     name = "planted-links"
     release = MODEL_KIND
     release_phrase = "what was planted"
-    sends = (MODEL_KIND, GLOBAL_KIND, UPDATE_KIND, GRADIENT_KIND, posteriors_kind("full"), PROBED_KIND)
+    sends = (
+        MODEL_KIND,
+        GLOBAL_KIND,
+        UPDATE_KIND,
+        GRADIENT_KIND,
+        posteriors_kind("full"),
+        PROBED_KIND,
+        EXPLANATIONS_KIND,
+    )
     dataset = "planted-links"
     games = (EdgePresence.name,)
     Settings = PlantedLinksSettings
@@ -74,7 +91,10 @@ class PlantedLinks(PlantedLeak):
         channel.send(MODEL_KIND, "server", "public", 1, known)
         channel.send(posteriors_kind("full"), "server", "public", 1, {"nodes": everybody, "posteriors": table})
         secrets = edge_presence([client], data.num_nodes, branch(seed, "links"), self.settings.non_edges)
-        honest = scaled_answers(TrainingTask(data, data.train_mask[None], RECIPE, client.classes), first)
+        honest_task = TrainingTask(data, data.train_mask[None], RECIPE, client.classes)
+        told = {"nodes": everybody, "explanations": explanations(honest_task, first)}
+        channel.send(EXPLANATIONS_KIND, "server", "public", 1, told)
+        honest = scaled_answers(honest_task, first)
         pairs, order = ends(secrets.subjects, secrets.nodes), branch(seed, "probing")
         probe(channel, honest, pairs, secrets.nodes, ProbingSettings(), order, 1, no_progress)
         right = float((table.argmax(1) == data.y)[data.test_mask].float().mean())

@@ -50,7 +50,7 @@ class _OneLayer:
     """SGC: a linear map of features that were propagated ``hops`` times."""
 
     def __init__(self, task: TrainingTask, weights: Mapping[str, Tensor]) -> None:
-        step = _operator(task)
+        step = operator_of(task)
         self.reach = step
         for _ in range(task.recipe.hops - 1):
             self.reach = sp.csc_matrix(self.reach @ step)
@@ -69,7 +69,7 @@ class _TwoLayers:
 
     def __init__(self, task: TrainingTask, weights: Mapping[str, Tensor]) -> None:
         w = {name: weight.numpy() for name, weight in weights.items()}
-        self.step, self.w2, self.r2 = _operator(task), w["w2"], w.get("r2")
+        self.step, self.w2, self.r2 = operator_of(task), w["w2"], w.get("r2")
         self.near = (task.data.x @ weights["w1"]).numpy()
         self.own = (task.data.x @ weights["r1"]).numpy() if "r1" in weights else None
         self.before = self.step @ self.near + w["b1"] + (0 if self.own is None else self.own)
@@ -91,7 +91,7 @@ class _TwoLayers:
         return torch.from_numpy((self.logits[asked] + moved[asked]).astype(np.float32))
 
 
-def _operator(task: TrainingTask) -> sp.csc_matrix:
+def operator_of(task: TrainingTask) -> sp.csc_matrix:
     """What one propagation step multiplies with, [n, n], by columns."""
     edges, nodes = task.data.edge_index, int(task.data.num_nodes or 0)
     if task.recipe.architecture == "mlp":

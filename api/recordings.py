@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -11,7 +10,7 @@ from torch_geometric.data import Data
 from ..audit.planning.recorded_plan import recorded_plan
 from .own_graph import graph_given
 from .result import Result
-from .running import attack_names, plain_recipe, run_plan
+from .running import attack_names, folder_for_what_is_at_hand, plain_recipe, run_plan
 
 
 def recorded(
@@ -54,12 +53,12 @@ def recorded(
     """
     paths = [recordings] if isinstance(recordings, str | Path) else list(recordings)
     name, graph = graph_given(data, members, non_members)
-    with TemporaryDirectory(prefix="gaudit-") as folder:
+    with folder_for_what_is_at_hand() as folder:
         told = {"game": game, "recipe": None if recipe is None else plain_recipe(recipe)}
         plan = recorded_plan(
             [str(path) for path in paths],
             name,
-            None if holders is None else str(_holders_file(holders, Path(folder))),
+            None if holders is None else str(_holders_file(holders, folder)),
             () if attacks == "auto" else attack_names(attacks),
             observer,
             {key: value for key, value in told.items() if value is not None},

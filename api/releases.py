@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -17,7 +16,7 @@ from ..graphs.files.network_file import write_network
 from ..graphs.network import Network
 from .own_graph import graph_given
 from .result import Result
-from .running import attack_names, run_target
+from .running import attack_names, folder_for_what_is_at_hand, run_target
 
 ON_RELEASES = ("nearest", "mia")
 ON_NETWORKS = ("refinement", "hub-fingerprint", "seedless-matching")
@@ -63,8 +62,8 @@ def release(
         >>> gaudit.release("condensed.npz", original=data).auc["nearest"]    # doctest: +SKIP
     """
     name, graph = graph_given(original, members, non_members)
-    with TemporaryDirectory(prefix="gaudit-") as folder:
-        place = file if isinstance(file, str | Path) else _release_file(file, Path(folder))
+    with folder_for_what_is_at_hand() as folder:
+        place = file if isinstance(file, str | Path) else _release_file(file, folder)
         settings = {
             "file": str(place),
             "labels": None if labels is None else str(labels),
@@ -108,11 +107,11 @@ def published(
     Example:
         >>> gaudit.published("after.txt", original="before.txt", same="map.csv").auc    # doctest: +SKIP
     """
-    with TemporaryDirectory(prefix="gaudit-") as folder:
-        before = _network_file(original, Path(folder), "original")
+    with folder_for_what_is_at_hand() as folder:
+        before = _network_file(original, folder, "original")
         target = {
-            "after": _network_file(after, Path(folder), "published"),
-            "same": _map_file(same, Path(folder)) if isinstance(same, Mapping) else _as_text(same),
+            "after": _network_file(after, folder, "published"),
+            "same": _map_file(same, folder) if isinstance(same, Mapping) else _as_text(same),
             "sensitive": sensitive,
         }
         graph = graph_of(before, is_file(before), plain=True)
@@ -141,7 +140,7 @@ def _network_file(given: Any, folder: Path, name: str) -> str:
         (number[one], number[other]) for one, other in {tuple(edge[:2]) for edge in given.edges} if one != other
     ]
     pairs = np.unique(np.sort(np.array(ends, dtype=np.int64).reshape(-1, 2), axis=1), axis=0)
-    place = folder / f"{name}.npz"
+    place = folder / f"{name}-network.npz"
     write_network(Network.from_edges(len(ids), pairs[:, 0], pairs[:, 1]), place, ids)
     return str(place)
 
@@ -149,7 +148,7 @@ def _network_file(given: Any, folder: Path, name: str) -> str:
 def _map_file(same: Mapping[str, str], folder: Path) -> str:
     from ..graphs.files.name_map import write_map
 
-    place = folder / "same.csv"
+    place = folder / "who-is-who.csv"
     write_map(place, [(str(one), str(other)) for one, other in same.items()])
     return str(place)
 

@@ -1,6 +1,8 @@
 """Plans of one target, run at once in this process."""
 
-from collections.abc import Callable, Mapping, Sequence
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -16,6 +18,17 @@ from ..errors import InputError
 from ..registry import registered
 from ..reports.console.progress import staged
 from .result import Result
+
+
+@contextmanager
+def folder_for_what_is_at_hand() -> Iterator[Path]:
+    """A folder for files that are made of a caller's own objects; errors call the objects, not the files."""
+    with TemporaryDirectory(prefix="gaudit-") as folder:
+        try:
+            yield Path(folder)
+        except InputError as error:
+            place = re.compile(rf"{re.escape(folder)}/([\w-]+)\.\w+")
+            raise InputError(place.sub(lambda found: f"the {found[1].replace('-', ' ')}", str(error))) from error
 
 
 def run_target(

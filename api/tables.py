@@ -1,12 +1,11 @@
 """Audits of scores that another tool made."""
 
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 from ..errors import InputError
 from .result import Result
-from .running import run_target
+from .running import folder_for_what_is_at_hand, run_target
 
 
 def score(
@@ -45,8 +44,8 @@ def score(
     """
     from ..targets.external.scores import ScoresSettings, read_scores
 
-    with TemporaryDirectory(prefix="gaudit-") as folder:
-        file = table if isinstance(table, str | Path) else _table_file(table, Path(folder))
+    with folder_for_what_is_at_hand() as folder:
+        file = table if isinstance(table, str | Path) else _table_file(table, folder)
         columns = {"id": id, "member": member, "score": score, "run": run, "blind": blind, "stratum": stratum}
         settings = {"file": str(file), **columns, "game": game}
         runs = len(read_scores(ScoresSettings.checked("target 'scores'", settings)).runs)
@@ -57,7 +56,7 @@ def score(
 def _table_file(table: Any, folder: Path) -> Path:
     import pandas as pd
 
-    place = folder / "scores.csv"
+    place = folder / "table.csv"
     try:
         pd.DataFrame(table).to_csv(place, index=False, float_format="%.17g")
     except (TypeError, ValueError) as error:

@@ -209,3 +209,18 @@ def test_a_recording_of_uploads_is_audited_with_its_holders(tmp_path):
     assert set(result.auc) == {"loss", "graphmi"}
     assert {place.attack.game for place in result.audit.findings()} == {"label-membership", "edge-presence"}
     assert result.audit.sections[0].outcomes[0].defense == "unknown"
+
+
+@pytest.mark.parametrize(
+    ("call", "says"),
+    [
+        (lambda: gaudit.score({"id": [1, 2], "score": [0.1, 0.2]}), "the table: the column 'member' is missing"),
+        (lambda: gaudit.score({"id": [1, 2], "member": [1, 0], "score": ["a", "b"]}), "the table: row 1 holds 'a'"),
+        (lambda: gaudit.release({"z": np.ones((2, 2))}, original=sixty_nodes()), "the release: no part of a"),
+    ],
+)
+def test_what_is_at_hand_is_called_by_what_it_is(call, says):
+    """No error names a file that gaudit made for itself."""
+    with pytest.raises(InputError) as error:
+        call()
+    assert str(error.value).startswith(says)

@@ -90,7 +90,7 @@ class MessageHeader(BaseModel):
     kind: str = Field(max_length=200)
     sender: str = Field(pattern=PARTY)
     receiver: str = Field(pattern=RECEIVER)
-    round: int
+    round: int = Field(ge=-1, le=10**9, strict=True)
     sealed_from: tuple[str, ...] = ()
     tensors: tuple[str, ...]
 

@@ -146,7 +146,8 @@ def added_to(own: Floats, others: Floats) -> float:
 def _centred(posteriors: Floats, least: float) -> Floats:
     """Logits up to a constant of each row, which is taken out, [k, C]."""
     logs: Floats = np.log(np.maximum(posteriors, least))
-    return logs - logs.mean(1, keepdims=True)
+    centred: Floats = logs - logs.mean(1, keepdims=True)
+    return centred
 
 
 def _found(known: Ints, values: Floats, wanted: Ints) -> Floats:

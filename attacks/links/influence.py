@@ -145,7 +145,7 @@ def added_to(own: Floats, others: Floats) -> float:
 
 def _centred(posteriors: Floats, least: float) -> Floats:
     """Logits up to a constant of each row, which is taken out, [k, C]."""
-    logs = np.log(np.maximum(posteriors, least))
+    logs: Floats = np.log(np.maximum(posteriors, least))
     centred: Floats = logs - logs.mean(1, keepdims=True)
     return centred
 

@@ -2,6 +2,7 @@
 
 import torch
 from torch.nn import functional as F
+from torch_geometric import seed_everything
 from torch_geometric.datasets import FakeDataset
 from torch_geometric.nn import GCNConv
 from torch_geometric.transforms import RandomNodeSplit
@@ -30,7 +31,7 @@ def train(data, epochs=60):
     return model.eval()
 
 
-torch.manual_seed(0)
+seed_everything(0)
 dataset = FakeDataset(num_graphs=1, avg_num_nodes=600, avg_degree=6, num_channels=32, num_classes=4)
 data = RandomNodeSplit(num_val=60, num_test=200)(dataset[0])
 model = train(data)

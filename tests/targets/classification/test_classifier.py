@@ -340,7 +340,15 @@ NO_UPLOADS = (
     "it changes uploads that carry gradients or weights after local training, "
     "and these settings send no such message"
 )
-UPLOADS = ("ldp", "gaussian-uploads", "noise-instead", "quantised-uploads", "top-k-uploads")
+UPLOADS = (
+    "sealed-uploads",
+    "sealed-noise",
+    "ldp",
+    "gaussian-uploads",
+    "noise-instead",
+    "quantised-uploads",
+    "top-k-uploads",
+)
 OF_A_GRAPH = ("random-edit", "random-switch", "random-walk", "feature-switch", "spectral-switch", "spectral-edit")
 OF_A_GRAPH += (
     "k-degree",
@@ -358,6 +366,7 @@ REASONS = {
     "ib": "it needs a model that clients trained together before",
     "pseudo-labels": "it needs a model that clients trained together before",
     "adversarial-regularisation": "it adds a term to the loss, and this target's training has no place for one",
+    "private-teacher": "it supplies labels in the place of true ones, and 'classifier' asks no defense for labels",
     "noisy-condensing": "it changes gradients that a condensed graph is fitted to, and 'classifier' fits none",
     **dict.fromkeys(UPLOADS, NO_UPLOADS),
     **dict.fromkeys(OF_A_GRAPH, "it changes a graph that is published, and 'classifier' publishes none"),

@@ -28,7 +28,9 @@ LEAST = 0.75
 READING = [
     name
     for name, point in registered("attacks").items()
-    if point.value.startswith("gaudit.") and find("attacks", name).kinds()
+    if point.value.startswith("gaudit.")
+    and find("attacks", name).kinds()
+    and find("attacks", name).planted == "planted"
 ]
 
 

@@ -35,7 +35,9 @@ seeds = 4
 target = [{ name = "waiting_target:Waiting", settings = { recipe = { epochs = 2 } } }]
 attack = [{ name = "loss" }]
 """
-GAUDIT = (sys.executable, "-c", "from gaudit.commands.main import main; main()")
+HEEDED = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)"
+"""As from a terminal: what a shell starts in the background ignores Ctrl-C, and its children inherit that."""
+GAUDIT = (sys.executable, "-c", f"{HEEDED}; from gaudit.commands.main import main; main()")
 AUDIT = ("audit", "plan.toml", "--ledger", "audit.db")
 ATTACK = ("attack", "--target", "waiting_target:Waiting", "--attack", "loss", "--dataset", "karate", "--seeds", "4")
 KEPT = "2 of 5 trials are in audit.db. Start the same command again to run the rest."

@@ -4,23 +4,24 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ...graphs.pair_codes import codes, ends
 from ..running.trial import Attacked
-from ..statistics.scored_subjects import Ints, ScoredSubjects
+from ..statistics.scored_subjects import ScoredSubjects
 
 Renamed = Callable[[ScoredSubjects], ScoredSubjects]
 
 
 def by_score(by_seed: Mapping[int, Attacked]) -> dict[int, Attacked]:
-    """The same attack over the seeds; whoever scores lowest in the first seed is subject 0, and so on.
+    """The same attack over the seeds, in their order; whoever scores lowest in the first is subject 0, and so on.
 
     Halves and weights that are drawn for subjects then do not depend on their names: the same scores give the same
     numbers to the last digit, whoever exported them. Where subjects are pairs the nodes are numbered so.
     """
     ordered = {index: _ordered(by_seed[index]) for index in sorted(by_seed)}
     runs = [run for a in ordered.values() for run in (a.judged, *a.samples.values())]
-    renamed = _by_appearance(np.concatenate([run.subjects for run in runs]).astype(np.int64), runs[0].nodes)
+    renamed = _by_appearance(np.concatenate([run.subjects for run in runs]), runs[0].nodes)
     return {index: _all(attacked, renamed) for index, attacked in ordered.items()}
 
 
@@ -37,18 +38,23 @@ def _ordered(attacked: Attacked) -> Attacked:
     return _beside(moved, lambda run: run.where(order))
 
 
-def _by_appearance(subjects: Ints, nodes: int | None) -> Renamed:
-    """Numbers subjects, or the nodes whose pairs they are, as they first appear."""
-    listed = subjects if nodes is None else np.stack(ends(subjects, nodes), axis=1).ravel()
-    known, first = np.unique(listed, return_index=True)
+def _by_appearance(subjects: NDArray[np.generic], nodes: int | None) -> Renamed:
+    """Numbers subjects, or the nodes whose pairs they are, as they first appear.
+
+    Of two nodes that first appear as a pair the one comes first whose other pairs do.
+    """
+    listed = subjects if nodes is None else np.concatenate(ends(subjects.astype(np.int64), nodes))
+    row = np.arange(len(listed)) % len(subjects)
+    known, place = np.unique(listed, return_inverse=True)
+    first, later = np.full(len(known), len(listed)), np.bincount(place, row)
+    np.minimum.at(first, place, row)
     number = np.empty(len(known), dtype=np.int64)
-    number[np.argsort(first)] = np.arange(len(known))
+    number[np.lexsort((later, first))] = np.arange(len(known))
 
     def renamed(run: ScoredSubjects) -> ScoredSubjects:
-        ids = run.subjects.astype(np.int64)
         if nodes is None:
-            return replace(run, subjects=number[np.searchsorted(known, ids)])
-        low, high = (number[np.searchsorted(known, end)] for end in ends(ids, nodes))
+            return replace(run, subjects=number[np.searchsorted(known, run.subjects)])
+        low, high = (number[np.searchsorted(known, end)] for end in ends(run.subjects.astype(np.int64), nodes))
         return replace(run, subjects=codes(low, high, nodes))
 
     return renamed

@@ -93,22 +93,30 @@ METRICS: dict[str, Metric] = {
     "samples": samples,
     "within one class": within_one_class,
     "candidates": candidates,
-    "owners named": owners_named,
 }
+"""Metrics to which subjects are only the same or not the same."""
+METRICS_OF_SUBJECTS: dict[str, Metric] = {"owners named": owners_named}
+"""Metrics that read from a subject's id what it is."""
 
 
-def game_findings(attacked: Sequence[Attacked]) -> dict[str, Finding]:
-    """All that a game's metrics tell of one attack over the runs."""
+def game_findings(attacked: Sequence[Attacked], numbered: Sequence[Attacked]) -> dict[str, Finding]:
+    """All that a game's metrics tell of one attack over the runs.
+
+    Args:
+        attacked: with subjects as the game calls them; a plug-in's metrics get these.
+        numbered: the same `by_score`, so that what is drawn for subjects does not depend on their names.
+    """
     found: dict[str, Finding] = {}
     for name in game_of(attacked[0].game).metrics:
-        found |= metric_of(name)(attacked)
+        found |= metric_of(name)(numbered if name in METRICS else attacked)
     return found
 
 
 def metric_of(name: str) -> Metric:
     """One of ours, or a function of a plug-in's as ``module:function``."""
-    if name in METRICS:
-        return METRICS[name]
+    ours = METRICS | METRICS_OF_SUBJECTS
+    if name in ours:
+        return ours[name]
     module, _, function = name.partition(":")
     made: Metric = getattr(import_module(module), function)
     return made

@@ -180,7 +180,8 @@ def _short(value: object) -> str:
 
 def attack_outcome(by_seed: Mapping[int, Attacked], fpr: float = LOW_FPR[0]) -> AttackOutcome:
     """One attack over the seeds of one defense, by the seeds' indices."""
-    named = [a.judged for a in by_seed.values()]
+    as_called = [by_seed[index] for index in sorted(by_seed)]
+    named = [a.judged for a in as_called]
     by_seed = by_score(by_seed)
     attacked = list(by_seed.values())
     first = attacked[0]
@@ -203,7 +204,7 @@ def attack_outcome(by_seed: Mapping[int, Attacked], fpr: float = LOW_FPR[0]) -> 
             "balanced_accuracy": balanced_accuracy_finding(runs),
             "advantage": advantage_finding(runs),
             **_plain(runs),
-            **game_findings(attacked),
+            **game_findings(as_called, attacked),
         },
         {name: _baseline(runs, [a.baselines[name] for a in attacked], fpr) for name in first.baselines},
         {name: _risk(attacked, name) for name in first.attributes},

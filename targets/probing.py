@@ -2,14 +2,14 @@
 
 import numpy as np
 import torch
-from pydantic import Field, field_validator
+from pydantic import Field, model_validator
 
 from ..graphs.network import Ints
 from ..settings import Settings
 from .channel import Channel
 from .messages import PROBED_KIND
 from .models.scaled_rows import ScaledAnswers
-from .target import Progress
+from .target import Progress, no_progress
 
 NOBODY = -1
 """In place of a node where no features are changed."""
@@ -21,15 +21,29 @@ class ProbingSettings(Settings):
     nodes: int | None = Field(
         None, ge=1, description="whose features are changed, one node in each query; drawn at random; null: all"
     )
-    factor: float = Field(2.0, ge=0, description="what the features of that node are multiplied by, not 1")
+    factor: float = Field(
+        2.0, description="what the features of that node are multiplied by, not 1; below 0 where that is admitted"
+    )
     repeats: int = Field(1, ge=1, description="how often each query is sent, against noise")
+    spread: float = Field(
+        0.0,
+        ge=0,
+        lt=1,
+        description="factors of repeats lie evenly within this share of the factor, against noise that is the same "
+        "for the same query",
+    )
 
-    @field_validator("factor")
-    @classmethod
-    def _changes_something(cls, factor: float) -> float:
-        if factor == 1:
-            raise ValueError("factor 1 changes nothing: take another number, as 2")
-        return factor
+    @property
+    def factors(self) -> list[float]:
+        """What features are multiplied by, for each time that a node's are changed."""
+        shares = np.linspace(-self.spread, self.spread, self.repeats) if self.repeats > 1 else np.zeros(1)
+        return [self.factor * (1 + share) for share in shares.tolist()]
+
+    @model_validator(mode="after")
+    def _changes_something(self) -> "ProbingSettings":
+        if 1 in self.factors:
+            raise ValueError("factor 1 changes nothing: take another number, as 2, or another spread")
+        return self
 
 
 def probe(
@@ -62,17 +76,27 @@ def probe(
     order = np.random.default_rng(seed).permutation(nodes)[:budget]
     partners = _partners(pairs, nodes)
     queries = [(NOBODY, np.arange(nodes)), *((node, np.union1d(partners[node], node)) for node in order.tolist())]
+    sent(channel, answer, queries, settings, round_, progress)
+
+
+def sent(
+    channel: Channel,
+    answer: ScaledAnswers,
+    queries: list[tuple[int, Ints]],
+    settings: ProbingSettings,
+    round_: int,
+    progress: Progress = no_progress,
+) -> None:
+    """Sends what is answered to each query: whose features are changed, or `NOBODY`, and who is asked about."""
     for done, (node, asked) in enumerate(queries):
-        factors = np.where(asked == node, settings.factor, 1.0)
-        logits = answer(max(node, 0), 1.0 if node == NOBODY else settings.factor, asked)
-        told = {
-            "nodes": torch.from_numpy(asked),
-            "factors": torch.from_numpy(factors.astype(np.float32)),
-            "posteriors": logits.softmax(1),
-        }
-        for _ in range(settings.repeats):
+        for factor in [1.0] * settings.repeats if node == NOBODY else settings.factors:
+            told = {
+                "nodes": torch.from_numpy(asked),
+                "factors": torch.from_numpy(np.where(asked == node, factor, 1.0).astype(np.float32)),
+                "posteriors": answer(max(node, 0), factor, asked).softmax(1),
+            }
             channel.send(PROBED_KIND, "server", "public", round_, told)
-        progress("asking with changed features", done, budget)
+        progress("asking with changed features", done, len(queries) - 1)
 
 
 def _partners(pairs: tuple[Ints, Ints], nodes: int) -> list[Ints]:

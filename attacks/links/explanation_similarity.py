@@ -18,7 +18,11 @@ class ExplanationSimilaritySettings(Settings):
     """Settings of `ExplanationSimilarity`."""
 
     denoise: bool = Field(
-        False, description="project each explanation on the span of feature rows of its node's class, against noise"
+        False,
+        description="compare which words are named, less how often each is, also with the other node's features",
+    )
+    entries: int = Field(
+        30, ge=1, description="largest entries of an explanation that count as named where it is no row of bits"
     )
 
 
@@ -27,6 +31,12 @@ class ExplanationSimilarity(LinkAttack):
 
     An explanation sums over all nodes that the answer reads, so neighbours have much of it in common. Nothing is
     learned, and no feature is needed but to denoise.
+
+    Denoised (own derivation), an explanation counts as bits, one for each word that it names. Bits that were
+    flipped with one chance are, less each word's mean, proportional to an estimate of what they were that has no
+    bias, and a cosine takes no notice of the factor: the chance need not be known. To the cosine of two such rows
+    come those of each with the other node's features, which neighbours' explanations are made of and which nobody
+    flipped.
     """
 
     name = "explanation-similarity"
@@ -37,9 +47,11 @@ class ExplanationSimilarity(LinkAttack):
 
     def score_part(self, view: View, part: Part, knowledge: LinkKnowledge) -> Tensor:
         told = explanations_of(view, part.nodes, part.x.shape[1]).to(part.x.device)
-        if self.settings.denoise:
-            told = denoised(told, part.x, part.labels)
-        return cosine_of_pairs(told, part.pairs)
+        if not self.settings.denoise:
+            return cosine_of_pairs(told, part.pairs)
+        told = named(told, self.settings.entries)
+        crossed = (cosine_of_pairs(told, pairs, part.x) for pairs in (part.pairs, part.pairs.flip(1)))
+        return cosine_of_pairs(told, part.pairs) + sum(crossed)
 
     def blind_part(self, part: Part, knowledge: LinkKnowledge) -> Tensor:
         """Cosine of features."""
@@ -64,12 +76,12 @@ def explanations_of(view: View, nodes: Tensor, features: int) -> Tensor:
     return rows[where].float()
 
 
-def denoised(told: Tensor, x: Tensor, labels: Tensor) -> Tensor:
-    """Explanations [n, d], each projected on the span of the feature rows [n, d] of nodes of its class."""
-    found = told.clone()
-    for label in labels.unique().tolist():
-        own = labels == label
-        _, sizes, basis = torch.linalg.svd(x[own].double(), full_matrices=False)
-        basis = basis[sizes > 1e-6 * sizes.max()]
-        found[own] = ((told[own].double() @ basis.t()) @ basis).float()
-    return found
+def named(told: Tensor, entries: int) -> Tensor:
+    """Which words each explanation names, less the mean over explanations [n, d].
+
+    Bits stay as they are; otherwise the largest that are above 0 are named, as many as ``entries``.
+    """
+    if not bool(((told == 0) | (told == 1)).all()):
+        places = told.topk(min(entries, told.shape[1]), dim=1).indices
+        told = torch.zeros_like(told).scatter_(1, places, 1.0) * (told > 0)
+    return told - told.mean(0)

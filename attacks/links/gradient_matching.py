@@ -60,6 +60,7 @@ class GradientMatching(LinkAttack):
     """
 
     name = "gradient-matching"
+    dear = "it searches for minutes"
     needs: ClassVar[tuple[Carrying, ...]] = (Carrying.any_of(Carries.CLASSIFIER, to="clients"),)
     any_of: ClassVar[tuple[Carrying, ...]] = (Carrying.any_of(Carries.MEAN_GRADIENT, Carries.UPDATE),)
     uses: ClassVar[tuple[Carrying, ...]] = (Carrying.any_of(Carries.CONTROL),)

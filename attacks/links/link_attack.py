@@ -107,11 +107,21 @@ def _inside(pairs: Tensor, own: Tensor, local: Tensor) -> Tensor:
     return local[pairs[:, own[pairs[0]]]]
 
 
-def cosine_of_pairs(rows: Tensor, pairs: Tensor, at_once: int = 1 << 16) -> Tensor:
-    """Cosine of two rows for each pair [s, 2], a few at a time; 0 where a row is zero."""
-    length = rows.norm(dim=1, keepdim=True)
-    unit = rows / length.clamp_min(torch.finfo(rows.dtype).tiny)
-    return torch.cat([(unit[p[:, 0]] * unit[p[:, 1]]).sum(1) for p in pairs.split(at_once)] or [rows.new_zeros(0)])
+def cosine_of_pairs(rows: Tensor, pairs: Tensor, others: Tensor | None = None, at_once: int = 1 << 16) -> Tensor:
+    """Cosine of two rows for each pair [s, 2], a few at a time; 0 where a row is zero.
+
+    The second of a pair has a row of ``others``, where these are given.
+    """
+    unit = unit_rows(rows)
+    second = unit if others is None else unit_rows(others)
+    found = [(unit[p[:, 0]] * second[p[:, 1]]).sum(1) for p in pairs.split(at_once)]
+    return torch.cat(found or [rows.new_zeros(0)])
+
+
+def unit_rows(rows: Tensor) -> Tensor:
+    """Rows of length 1; those of zeros stay."""
+    unit: Tensor = rows / rows.norm(dim=1, keepdim=True).clamp_min(torch.finfo(rows.dtype).tiny)
+    return unit
 
 
 def of_client(view: View, kind: str, part: Part) -> tuple[Message, ...]:

@@ -8,9 +8,17 @@ from torch import Tensor
 
 from ...settings import Settings
 from ...targets.games.links import LinkKnowledge
-from ...targets.messages import Carries, Carrying
+from ...targets.messages import Carrying
 from ...targets.transcript import View
-from ..ownership.first_layer import COMMON, changes_of, side_by_side
+from ..ownership.first_layer import (
+    COMMON,
+    SUMS,
+    UPLOADS,
+    changes_of,
+    side_by_side,
+    summed_changes,
+    uploads_are_read,
+)
 from ..ownership.row_codes import row_codes
 from .link_attack import LinkAttack, Part, cosine_of_pairs
 
@@ -30,19 +38,23 @@ class UpdateLinks(LinkAttack):
     client's nodes, solves for B (`row_codes`) and compares its rows. Were the rows of Delta uncorrelated and alike
     in length, B B^T would be a multiple of S^2, which mixes one hop with two: its root is one of S. With ``root``
     the entries of the root of the Gram matrix of unit codes are read. Own derivation; nothing is trained.
+
+    Where uploads are sealed, their sum has all clients' rows: codes are solved for all nodes at once.
     """
 
     name = "update-links"
-    any_of: ClassVar[tuple[Carrying, ...]] = (Carrying.any_of(Carries.UPDATE, Carries.GRADIENT, to="server"),)
-    uses: ClassVar[tuple[Carrying, ...]] = (COMMON,)
+    any_of: ClassVar[tuple[Carrying, ...]] = (UPLOADS, SUMS, COMMON)
     first_rounds = 50
     Settings = UpdateLinksSettings
     settings: UpdateLinksSettings
 
     def score_part(self, view: View, part: Part, knowledge: LinkKnowledge) -> Tensor:
         s = self.settings
-        changes = changes_of(view, part.sender, part.x.shape[1])
-        codes = row_codes(part.x, side_by_side(changes), s.ridge)
+        if uploads_are_read(view):
+            codes = row_codes(part.x, side_by_side(changes_of(view, part.sender, part.x.shape[1])), s.ridge)
+        else:
+            told = side_by_side(summed_changes(view, part.x.shape[1]))
+            codes = row_codes(knowledge.x, told, s.ridge)[part.nodes]
         return cosine_of_pairs(rooted(codes) if s.root else codes, part.pairs)
 
     def blind_part(self, part: Part, knowledge: LinkKnowledge) -> Tensor:

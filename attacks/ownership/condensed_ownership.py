@@ -1,6 +1,6 @@
 """Who holds whom, by condensed rows, by what is embedded of them, or by what training on them spans."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
 import torch
@@ -13,7 +13,7 @@ from ...targets.games.ownership import OwnershipKnowledge
 from ...targets.messages import STATISTICS_KIND, Carries, Carrying
 from ...targets.models.propagation import gcn_operator
 from ...targets.transcript import Message, View, observer_members
-from .first_layer import COMMON, CUT, UPDATES, changes_of, side_by_side
+from .first_layer import COMMON, CUT, UPDATES, Change, changes_of, side_by_side, summed_changes, uploads_are_read
 from .ownership_attack import OwnershipAttack, less_others
 from .row_spans import share_within, span_of
 
@@ -32,14 +32,14 @@ class CondensedOwnership(OwnershipAttack):
     [E_t - b] = Z [W_t] for the rows Z by least squares: exactly, once rounds times width reach the number of
     features. A server that sees updates alone reads what they span: of a client that trains on its own condensed
     rows it is just these, whatever is said of not sending any; the score is the share of the aggregated row within.
+    Where updates are sealed the same is read of their sum, which tells whether a node is anywhere, and not where.
 
     Of a client that nobody heard of, nothing is known: its nodes are scored as the average of all.
     """
 
     name = "condensed-ownership"
     observer = "client:0"
-    any_of: ClassVar[tuple[Carrying, ...]] = (*ROWS, EMBEDDINGS, UPDATES)
-    uses: ClassVar[tuple[Carrying, ...]] = (COMMON,)
+    any_of: ClassVar[tuple[Carrying, ...]] = (*ROWS, EMBEDDINGS, UPDATES, COMMON)
     first_rounds = 50
 
     def reads(self) -> tuple[str, ...]:
@@ -54,11 +54,12 @@ class CondensedOwnership(OwnershipAttack):
         aggregated = gcn_operator(knowledge.edges, len(x)) @ x
         if rows:
             heard, scores = list(rows), likeness(aggregated, rows)
-        elif view.carrying(UPDATES):
+        elif uploads_are_read(view):
             heard = [name for name in names if name not in own]
-            scores = torch.stack([_within_updates(view, name, aggregated) for name in heard], 1)
+            changes = [changes_of(view, name, x.shape[1]) for name in heard]
+            scores = torch.stack([_within(aggregated, told) for told in changes], 1)
         else:
-            raise InputError(f"the observer '{view.observer}' is told of no condensed rows but its own")
+            return _within(aggregated, summed_changes(view, x.shape[1]))[knowledge.nodes_and_clients[0]]
         against = less_others(scores)
         every = against.mean().repeat(len(x), len(names))
         every[:, [names.index(name) for name in heard]] = against
@@ -121,6 +122,6 @@ def _less_offset(message: Message, common: Mapping[int, Mapping[str, Tensor]], f
     return rows.double() - weights["b1"].double()
 
 
-def _within_updates(view: View, sender: str, rows: Tensor) -> Tensor:
-    """The share of each row [n, d] that lies in the span of a client's updates, [n]."""
-    return share_within(rows, span_of(side_by_side(changes_of(view, sender, rows.shape[1])), CUT))
+def _within(rows: Tensor, changes: Sequence[Change]) -> Tensor:
+    """The share of each row [n, d] that lies in the span of some updates, [n]."""
+    return share_within(rows, span_of(side_by_side(changes), CUT))

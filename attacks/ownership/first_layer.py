@@ -5,27 +5,34 @@ the loss says of each node through the client's edges. Plain gradient steps add 
 weights: after any number of them the change of W is X^T B again, B their sum (own derivation). A proximal term
 scales B; decay of weights adds a multiple of the weights that the server sent; control variates add what it knows.
 Adam does not keep it so: what it keeps is where the gradient is exactly zero.
+
+Where uploads are sealed, their sum says the same of all clients' rows together: the step of the common weights.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import torch
 from torch import Tensor
 
 from ...errors import InputError
-from ...targets.messages import Carries, Carrying, kind_of
-from ...targets.transcript import Message, View
+from ...targets.messages import KINDS, Carries, Carrying, kind_of
+from ...targets.transcript import Message, View, observer_members
 from .row_spans import span_of
 
 CONTROLS = Carrying.any_of(Carries.CONTROL, to="server")
 UPDATES = Carrying.any_of(Carries.UPDATE, to="server")
 GRADIENTS = Carrying.any_of(Carries.GRADIENT, to="server")
+UPLOADS = Carrying.any_of(Carries.UPDATE, Carries.GRADIENT, to="server")
+SUMS = Carrying.any_of(Carries.TOTAL)
 COMMON = Carrying.any_of(Carries.WEIGHTS, to="clients")
 """The weights that updates began with."""
 COLUMNS, STEPS, SAME, MOST, LEAST = 320, 60, 1e-6, 0.75, 1e-4
 """Of the search for decay: what it looks at, how long, when it ends, the share of dimensions that may lead, and of
 the changes that decay must make up to be looked for."""
+ROUNDING = 1e-6
+"""What moves by less than this share of itself from one common model to the next was rounded, not moved."""
 LEADING, CUT = 1e-3, 1e-5
 """Singular values, as shares of the largest: above the one a dimension is leading, below the other rounding."""
 
@@ -82,6 +89,44 @@ def lost_to_decay(by: Tensor, since: Tensor) -> float:
     return share if after < before else 0.0
 
 
+def uploads_are_read(view: View) -> bool:
+    """Whether the observer can read an upload that it did not send itself."""
+    own = observer_members(view.observer)
+    return any(message.sender not in own for message in view.carrying(UPLOADS))
+
+
+def summed_changes(view: View, features: int) -> list[Change]:
+    """What the sums of all clients' uploads say of the first layer, in order.
+
+    A secure sum of gradients is read as it is. The mean of updates is the next common model, which clients see as
+    well: the step from one to the next is X^T B for the rows X of all clients. What is within rounding is no step.
+
+    Raises:
+        InputError: there are neither sums nor two rounds of common weights, or these are misshapen.
+    """
+    sums = [_gradient(message, features) for message in view.carrying(SUMS)]
+    told = [change for change in sums or _steps(view, features) if change.by.shape[1]]
+    if not told:
+        raise InputError(
+            f"the observer '{view.observer}' reads no uploads of others, no sums of uploads and no two rounds of "
+            f"common weights of a layer that reads {features} features"
+        )
+    return told
+
+
+def _steps(view: View, features: int) -> Iterator[Change]:
+    """How the common weights that updates begin with moved from round to round."""
+    begun = {kind.since for kind in KINDS.values() if kind.since is not None}
+    common = [m for m in view.carrying(COMMON) if m.kind in begun and m.receiver == "clients"]
+    for one, other in pairwise(common):
+        if (one.kind, one.round + 1) != (other.kind, other.round):
+            continue
+        change = _update(other, one, features)
+        assert change.since is not None
+        moved = change.by.abs() > ROUNDING * change.since.abs()
+        yield Change(one.round, change.by * moved, change.since)
+
+
 def changes_of(view: View, sender: str, features: int) -> list[Change]:
     """What one client's uploads say of the first layer, in order.
 
@@ -119,7 +164,7 @@ def _gradient(message: Message, features: int) -> Change:
 
 def _update(message: Message, before: Message | None, features: int) -> Change:
     """What changed since the common weights ``before``, the last ones that went out before the update."""
-    called = f"the update of {message.sender} in round {message.round}"
+    called = f"the '{message.kind}' of {message.sender} in round {message.round}"
     if before is None:
         raise InputError(f"{called} cannot be read: the common weights that it began with are not there")
     names = [name for name, weight in message.tensors.items() if _reads(weight, features)]

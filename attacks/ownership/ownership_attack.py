@@ -8,10 +8,10 @@ import torch
 from torch import Tensor
 
 from ...targets.games.ownership import NodeOwnership, OwnershipKnowledge
-from ...targets.messages import Carries, Carrying
+from ...targets.messages import Carrying
 from ...targets.transcript import View
 from ..attack import Attack
-from .first_layer import COMMON, Change, changes_of
+from .first_layer import COMMON, SUMS, UPLOADS, Change, changes_of, summed_changes, uploads_are_read
 
 
 class OwnershipAttack(Attack[OwnershipKnowledge]):
@@ -33,15 +33,20 @@ class OwnershipAttack(Attack[OwnershipKnowledge]):
 class UploadAttack(OwnershipAttack):
     """Base of attacks on who holds whom that read what uploads say of the first layer. A subclass writes `scorer`.
 
-    Where it is known who holds whom, nodes are scored at their own clients alone.
+    Where it is known who holds whom, nodes are scored at their own clients alone. Where uploads are sealed, their
+    sum is read: it tells whether a node is anywhere, and not where, so that a node's scores are the same at all
+    clients.
     """
 
-    any_of: ClassVar[tuple[Carrying, ...]] = (Carrying.any_of(Carries.UPDATE, Carries.GRADIENT, to="server"),)
-    uses: ClassVar[tuple[Carrying, ...]] = (COMMON,)
+    any_of: ClassVar[tuple[Carrying, ...]] = (UPLOADS, SUMS, COMMON)
     first_rounds = 50
 
     def score(self, view: View, knowledge: OwnershipKnowledge) -> Tensor:
         x, holders, numbers = knowledge.x, knowledge.holders, knowledge.clients.tolist()
+        if not uploads_are_read(view):
+            held = x if holders is None else torch.where((holders >= 0)[:, None], x, 0.0)
+            scores = self.scorer(held, knowledge)(summed_changes(view, x.shape[1]))
+            return scores[knowledge.nodes_and_clients[0]]
         told = [changes_of(view, f"client:{number}", x.shape[1]) for number in numbers]
         if holders is None:
             scorer = self.scorer(x, knowledge)

@@ -246,7 +246,10 @@ class Classifier(Target):
         return common
 
     def _publish(self, task: TrainingTask, weights: dict[str, Tensor], channel: Channel) -> dict[str, Tensor]:
-        """Sends what the settings say; returns the logits of all nodes for each way to ask."""
+        """Sends what the settings say; returns what is answered about all nodes for each way to ask.
+
+        These are posteriors as a defense of answers left them, and logits where none are told.
+        """
         s, everybody = self.settings, torch.arange(task.data.num_nodes)
         round_ = s.rounds if s.clients > 1 else 1
         edges = task.data.edge_index
@@ -266,7 +269,8 @@ class Classifier(Target):
         for name, logits in answers.items():
             if "posteriors" in s.publish or ("service" in s.publish and name == "full"):
                 table = {"nodes": everybody, "posteriors": logits.softmax(1)}
-                channel.send(posteriors_kind(name), "server", "public", round_, table)
+                got = channel.send(posteriors_kind(name), "server", "public", round_, table)
+                answers[name] = got["posteriors"]
             if "labels" in s.publish:
                 labels = {"nodes": everybody, "labels": logits.argmax(1)}
                 channel.send(labels_kind(name), "server", "public", round_, labels)

@@ -8,6 +8,8 @@ from torch import Tensor
 from torch_geometric.data import Data
 
 from ...randomness import branch
+from ..defense import Defense, Exchange
+from ..models.propagation import Neighbourhood
 from ..party import Client
 from ..target import Progress, Utility
 from .condensed import CondensedGraph
@@ -22,6 +24,23 @@ def check_checkpoints(checkpoints: Sequence[int], rounds: int) -> None:
     """
     if any(c < 1 or c > rounds for c in checkpoints) or not checkpoints:
         raise ValueError(f"checkpoints must lie between 1 and {rounds} rounds")
+
+
+def what_asks(
+    defense: Defense, before: Sequence[Client], after: list[Client], near: list[Neighbourhood], exchange: Exchange
+) -> tuple[list[Client], list[Neighbourhood]]:
+    """The clients as they ask releases, and what their models read then: as a rule what was condensed from.
+
+    Args:
+        defense: which may keep edges for asking alone.
+        before: the clients before its hand was on their data.
+        after: the clients that are condensed.
+        near: what is condensed from.
+        exchange: how clients come by what they read.
+    """
+    clients = [defense.asked(b, a) for b, a in zip(before, after, strict=True)]
+    same = all(c is a for c, a in zip(clients, after, strict=True))
+    return clients, near if same else exchange(clients)
 
 
 def utilities(

@@ -114,7 +114,6 @@ class EdgePresence(Game):
         "among",
         "what else tells links",
         "whose ends are of the same classes",
-        server_reads=True,
     )
     metrics = ("precision", "samples", "within one class")
     private_baselines = (PRIVATE,)

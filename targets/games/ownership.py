@@ -170,11 +170,10 @@ class NodeOwnership(_Held):
         "Node ownership: is this node this client's?",
         "Can it be told which party holds this person's record?",
         "the people at the parties that hold them",
-        "a client's nodes from others'",
+        "a client's own nodes from other nodes",
         "person whom the party does not hold",
         "people whom the party does not hold",
-        alike="of the same class at the same party",
-        server_reads=True,
+        public="what the public graph alone tells of who holds whom",
     )
     metrics = ("owners named",)
 
@@ -202,7 +201,8 @@ class Contribution(_Held):
         "nodes that took part from nodes that were left out",
         "person who was left out",
         "people who were left out",
-        server_reads=True,
+        public="what the public graph alone tells of who took part",
+        alike="of the same client and class",
     )
     metrics = ()
 

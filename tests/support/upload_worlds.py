@@ -3,10 +3,13 @@
 from dataclasses import dataclass
 
 import numpy as np
+import pytest
 import torch
 from torch_geometric.data import Data
 
+from gaudit.defenses.uploads.sealed_uploads import sealed
 from gaudit.targets.channel import Channel
+from gaudit.targets.federated.federated_averaging import averaged
 from gaudit.targets.federated.local_training import LocalTask, Subgraph
 from gaudit.targets.games.ownership import OwnershipKnowledge
 from gaudit.targets.messages import GLOBAL_KIND, UPDATE_KIND
@@ -36,15 +39,31 @@ class UploadWorld:
         """A transcript of some rounds of local steps, each from weights drawn anew."""
         channel = Channel()
         for round_ in range(rounds):
-            seed = np.random.SeedSequence(round_)
-            first = initial_weights(recipe, self.data.num_features, CLASSES, seed)
+            first = self.first(round_, recipe)
             channel.send(GLOBAL_KIND, "server", "clients", round_, first)
             for client in clients or self.clients:
-                task = LocalTask.of(client, Subgraph.of(recipe, client.x, client.edges))
-                plain = {"steps": 1, "optimiser": "sgd", "lr": 1.0, "weight_decay": 0.0}
-                own = task.trained(first, **{**plain, **steps})
+                own = trained(client, first, recipe, **steps)
                 channel.send(UPDATE_KIND, client.name, "server", round_, own)
         return channel.transcript
+
+    def averages(self, *, rounds, clients=None, **steps):
+        """A transcript of federated averaging whose uploads are sealed, and the same with uploads in the clear."""
+        clients, weights = clients or self.clients, self.first(0)
+        hidden, clear = Channel(mods=(sealed,)), Channel()
+        for round_ in range(rounds + 1):
+            for channel in (hidden, clear):
+                channel.send(GLOBAL_KIND, "server", "clients", round_, weights)
+            if round_ < rounds:
+                sent = [trained(client, weights, **steps) for client in clients]
+                for channel in (hidden, clear):
+                    for client, own in zip(clients, sent, strict=True):
+                        channel.send(UPDATE_KIND, client.name, "server", round_, own)
+                weights = averaged(sent, [1 / len(sent)] * len(sent))
+        return hidden.transcript, clear.transcript
+
+    def first(self, round_, recipe=RECIPE):
+        """Weights drawn anew."""
+        return initial_weights(recipe, self.data.num_features, CLASSES, np.random.SeedSequence(round_))
 
     def knowledge(self, *, holders=False):
         """Of who asks about every node and client."""
@@ -66,6 +85,18 @@ class UploadWorld:
     def table(self, scores):
         """Scores of all pairs as a table, [N, clients]."""
         return torch.from_numpy(scores.score).view(len(self.owner), len(self.clients))
+
+
+def trained(client, weights, recipe=RECIPE, **steps):
+    """A client's weights after local steps, one plain one where nothing else is said."""
+    task = LocalTask.of(client, Subgraph.of(recipe, client.x, client.edges))
+    return task.trained(weights, **{"steps": 1, "optimiser": "sgd", "lr": 1.0, "weight_decay": 0.0, **steps})
+
+
+@pytest.fixture(scope="module")
+def federation():
+    """The world that tests of one module share, wherever they lie (`conftest.py` names this module)."""
+    return upload_world()
 
 
 def upload_world(seed=0, clients=3, size=20, words=150):

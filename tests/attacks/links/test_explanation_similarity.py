@@ -7,9 +7,10 @@ import pytest
 import torch
 from torch_geometric.data import Data
 
-from gaudit.attacks.links.explanation_similarity import ExplanationSimilarity, denoised
+from gaudit.attacks.links.explanation_similarity import ExplanationSimilarity, named
 from gaudit.audit.games.referee import judge
 from gaudit.audit.statistics.metrics import auc
+from gaudit.defenses.answers.explanation_response import ExplanationResponse
 from gaudit.errors import InputError
 from gaudit.registry import find
 from gaudit.targets.classification.classifier import Classifier
@@ -68,11 +69,39 @@ def test_null_explanations_of_other_nodes_tell_nothing(run):
     assert abs(auc(found.truth, found.score) - 0.5) < 0.15
 
 
-def test_what_lies_outside_of_the_span_of_a_class_is_taken_out():
-    x = torch.tensor([[1.0, 0, 0], [0, 1.0, 0], [0, 0, 1.0]])
-    told = torch.tensor([[1.0, 2, 3], [4, 5, 6], [7, 8, 9]])
-    found = denoised(told, x, torch.tensor([0, 0, 1]))
-    torch.testing.assert_close(found, torch.tensor([[1.0, 2, 0], [4, 5, 0], [0, 0, 9]]))
+def test_the_largest_entries_are_named_and_bits_stay_as_they_are():
+    told = torch.tensor([[0.5, 0.2, 0.0], [0.0, 0.3, 0.1], [0.0, 0.7, 0.0], [0.0, 0.2, 0.9]])
+    bits = torch.tensor([[1.0, 0, 0], [0, 1, 0], [0, 1, 0], [0, 0, 1]])
+    torch.testing.assert_close(named(told, 1), bits - bits.mean(0))
+    torch.testing.assert_close(named(bits, 2), bits - bits.mean(0))
+
+
+def test_flips_of_one_chance_only_scale_what_is_named_on_average():
+    """Told bits are f + (1 - 2 f) of the true ones in expectation: less the mean, a multiple of them."""
+    coins, bits = np.random.default_rng(0), torch.eye(4)[:, [0, 1, 2, 3, 0, 0]]
+    flips = torch.from_numpy(coins.random((4000, *bits.shape)) < 0.2).float()
+    told = torch.stack([named((bits - flip).abs(), 2) for flip in flips]).mean(0)
+    torch.testing.assert_close(told, 0.6 * named(bits, 2), atol=0.03, rtol=0)  # five standard errors and more
+
+
+def test_denoising_finds_more_behind_randomised_response(run):
+    mod = ExplanationResponse(epsilon=30.0, entries=10).on_message(SEED)
+
+    def told(message):
+        return mod(message) if message.kind == EXPLANATIONS_KIND else message
+
+    plain, denoised = (judged(run, told, denoise=denoise) for denoise in (False, True))
+    assert auc(denoised.truth, denoised.score) > auc(plain.truth, plain.score) + 0.05
+
+
+def test_null_denoised_explanations_of_other_nodes_tell_no_more_than_features(run):
+    order = torch.randperm(NODES, generator=torch.Generator().manual_seed(3))
+    found = judged(
+        run,
+        lambda m: replace(m, tensors={**m.tensors, "explanations": m.tensors["explanations"][order]}),
+        denoise=True,
+    )
+    assert abs(auc(found.truth, found.score) - 0.5) < 0.15
 
 
 def test_lacking_nodes_are_refused(run):

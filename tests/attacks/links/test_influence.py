@@ -7,9 +7,10 @@ import pytest
 import torch
 from torch_geometric.data import Data
 
-from gaudit.attacks.links.influence import Influence, influence_scores, probes_of
+from gaudit.attacks.links.influence import Influence, Probe, influence, influence_scores, probes_of, usual_answers
 from gaudit.audit.games.referee import judge
 from gaudit.audit.statistics.metrics import auc
+from gaudit.defenses.answers.noisy_answers import NoisyAnswers
 from gaudit.defenses.uploads.rounded_posteriors import RoundedPosteriors
 from gaudit.errors import InputError
 from gaudit.registry import find
@@ -44,15 +45,15 @@ def ran(recipe=None, defense=None, **probing):
     return made(graph(), defense or find("defenses", "none")(), SEED, lambda message: True)
 
 
-def judged(run, change=lambda knowledge: knowledge):
-    attack, secrets = Influence(), run.secrets["edge-presence"]
+def judged(run, change=lambda knowledge: knowledge, **settings):
+    attack, secrets = Influence(**settings), run.secrets["edge-presence"]
     given, _ = secrets.grant(graph(), Adversary(attack), SEED)
     view = given.renamed(run.transcript.seen_by("public"))
     return judge(attack(view, change(given.knowledge), SEED), given, secrets)
 
 
-def area(run) -> float:
-    found = judged(run)
+def area(run, **settings) -> float:
+    found = judged(run, **settings)
     return auc(found.truth, found.score)
 
 
@@ -152,6 +153,46 @@ def test_repeated_queries_average_noise_out():
     assert often > once + 0.05
 
 
+def test_a_negative_factor_shows_through_labels():
+    labels = RoundedPosteriors(step=1.0)
+    assert area(ran(defense=labels, factor=-10)) > area(ran(defense=labels)) + 0.1
+
+
+def test_who_knows_of_noise_compares_probabilities():
+    """By hand: the answer about 1 moves, and that about 2 has noise on a probability of nearly 0."""
+    usual = np.array([[0.5, 0.5], [0.5, 0.5], [1 - 1e-6, 1e-6]])
+    moved = Probe(0, 2.0, np.arange(3), np.array([[0.6, 0.4], [0.7, 0.3], [1 - 1e-3, 1e-3]]))
+    logs, probabilities = (influence([moved], usual, noise) for noise in ("none", "posteriors"))
+    assert logs[2] > logs[1]
+    assert probabilities[2] < 0.01 * probabilities[1]
+
+
+def test_who_knows_of_noise_compares_with_the_median():
+    probes = [Probe(k - 1, 2.0, np.arange(2), np.full((2, 2), value)) for k, value in enumerate((0.9, 0.5, 0.4))]
+    np.testing.assert_array_equal(usual_answers(probes, 2, "logits"), np.full((2, 2), 0.5))
+    np.testing.assert_array_equal(usual_answers(probes, 2, "none"), np.full((2, 2), 0.9))
+
+
+def test_frozen_noise_is_averaged_by_other_factors_and_not_by_the_same():
+    def told(frozen, repeats, spread=0.0):
+        noisy = NoisyAnswers(scale=0.1, frozen=frozen)
+        return judged(ran(defense=noisy, factor=-10, repeats=repeats, spread=spread), noise="posteriors").score
+
+    once, again = told(True, 1), told(True, 20)
+    np.testing.assert_allclose(again, once)
+    exact = judged(ran(factor=-10, repeats=1), noise="posteriors").score
+    errors = [np.abs(found - exact).mean() for found in (once, told(False, 20), told(True, 20, 0.2))]
+    assert max(errors[1:]) < errors[0] / 2
+
+
+def test_a_mean_over_factors_is_that_of_the_slopes():
+    """By hand: an answer that moves by 0.1 for each one that features are multiplied by more."""
+    usual = np.array([[0.5, 0.5], [0.5, 0.5]])
+    told = [np.array([[0.5, 0.5], [0.5 + step, 0.5 - step]]) for step in (0.1, 0.3)]
+    same = [Probe(0, factor, np.arange(2), table) for factor, table in zip((2.0, 4.0), told, strict=True)]
+    np.testing.assert_allclose(influence(same, usual, "posteriors"), [0, 0.1 * np.sqrt(2)])
+
+
 def test_what_it_cannot_read_is_refused():
     run = ran(nodes=2)
     probes = [m for m in run.transcript.messages if m.kind == PROBED_KIND]
@@ -162,7 +203,9 @@ def test_what_it_cannot_read_is_refused():
     )
     with pytest.raises(InputError, match="one query for each"):
         probes_of((probes[0], both), NODES)
-    other = replace(probes[1], tensors={**probes[1].tensors, "factors": 2 * probes[1].tensors["factors"] - 1})
+    told = probes[1].tensors
+    kept = told["factors"] != 1
+    other = replace(probes[1], tensors={name: part[kept] for name, part in told.items()})
     with pytest.raises(InputError, match="differ"):
         probes_of((probes[0], probes[1], other), NODES)
     bare = replace(probes[1], tensors={"nodes": probes[1].tensors["nodes"]})

@@ -56,3 +56,11 @@ def test_after_adam_little_is_left():
     knowledge, truth = asked(world)
     view = world.uploads(rounds=10, optimiser="adam", lr=0.01, steps=5).seen_by("server")
     assert auc(truth, UpdateLinks()(view, knowledge, SEED).score) < 0.9
+
+
+def test_a_secure_sum_leaves_some():
+    world = upload_world()
+    knowledge, truth = asked(world)
+    hidden, clear = world.averages(rounds=10)
+    summed, each = (auc(truth, UpdateLinks()(t.seen_by("server"), knowledge, SEED).score) for t in (hidden, clear))
+    assert 0.7 < summed < each

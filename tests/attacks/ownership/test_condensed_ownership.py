@@ -14,33 +14,27 @@ from gaudit.targets.messages import (
     GLOBAL_KIND,
     STATISTICS_KIND,
 )
-from support.upload_worlds import upload_world
 
 SEED = np.random.SeedSequence(0)
 
 
-@pytest.fixture(scope="module")
-def world():
-    return upload_world()
-
-
-def condensed(world, client):
+def condensed(federation, client):
     """What stands for a client: the aggregated rows of some of its nodes, and what all rows share."""
     operator = torch.zeros(60, 60)
-    operator[tuple(world.data.edge_index)] = 1
+    operator[tuple(federation.data.edge_index)] = 1
     operator += torch.eye(60)
     scale = operator.sum(1).rsqrt()
-    return 3 + 0.1 * (scale[:, None] * operator * scale @ world.data.x)[world.owner == client]
+    return 3 + 0.1 * (scale[:, None] * operator * scale @ federation.data.x)[federation.owner == client]
 
 
-def rows(world, client):
-    x = condensed(world, client)
+def rows(federation, client):
+    x = condensed(federation, client)
     return {"nodes": torch.arange(len(x)), "x": x, "y": torch.zeros(len(x), dtype=torch.long)}
 
 
-def share_named(world, scores, of):
-    asked = torch.isin(world.owner, torch.tensor(of))
-    return float((world.table(scores).argmax(1) == world.owner)[asked].double().mean())
+def share_named(federation, scores, of):
+    asked = torch.isin(federation.owner, torch.tensor(of))
+    return float((federation.table(scores).argmax(1) == federation.owner)[asked].double().mean())
 
 
 def test_likeness_is_the_largest_cosine_of_centred_rows():
@@ -56,29 +50,29 @@ def test_likeness_is_the_largest_cosine_of_centred_rows():
 
 
 @pytest.mark.parametrize("kind", [CONDENSED_ROWS_KIND, CONDENSED_UPLOAD_KIND])
-def test_a_receiver_names_owners(world, kind):
+def test_a_receiver_names_owners(federation, kind):
     channel, receiver = Channel(), "client:0" if kind == CONDENSED_ROWS_KIND else "server"
     for client in range(3):
         if f"client:{client}" != receiver:
-            channel.send(kind, f"client:{client}", receiver, 0, rows(world, client))
-    scores = CondensedOwnership()(channel.transcript.seen_by(receiver), world.knowledge(), SEED)
-    assert share_named(world, scores, [1, 2]) > 0.9
+            channel.send(kind, f"client:{client}", receiver, 0, rows(federation, client))
+    scores = CondensedOwnership()(channel.transcript.seen_by(receiver), federation.knowledge(), SEED)
+    assert share_named(federation, scores, [1, 2]) > 0.9
 
 
-def test_of_a_client_that_nobody_heard_of_nothing_is_known(world):
+def test_of_a_client_that_nobody_heard_of_nothing_is_known(federation):
     channel = Channel()
-    channel.send(CONDENSED_ROWS_KIND, "client:1", "client:0", 0, rows(world, 1))
-    channel.send(CONDENSED_ROWS_KIND, "client:0", "client:1", 0, rows(world, 0))
-    scores = CondensedOwnership()(channel.transcript.seen_by("client:0"), world.knowledge(), SEED)
-    table = world.table(scores)
+    channel.send(CONDENSED_ROWS_KIND, "client:1", "client:0", 0, rows(federation, 1))
+    channel.send(CONDENSED_ROWS_KIND, "client:0", "client:1", 0, rows(federation, 0))
+    scores = CondensedOwnership()(channel.transcript.seen_by("client:0"), federation.knowledge(), SEED)
+    table = federation.table(scores)
     assert len(table[:, [0, 2]].unique()) == 1
     assert len(table[:, 1].unique()) > 20
 
 
-def embedded(world, rounds):
+def embedded(federation, rounds):
     """Embeddings of a client's condensed rows under other common weights in each round, and the rows."""
     channel, coins = Channel(), torch.Generator().manual_seed(0)
-    true = condensed(world, 1)
+    true = condensed(federation, 1)
     for round_ in range(rounds):
         weights = {"w1": torch.randn(150, 16, generator=coins), "b1": torch.randn(16, generator=coins)}
         channel.send(GLOBAL_KIND, "server", "clients", round_, weights)
@@ -91,31 +85,31 @@ def embedded(world, rounds):
     return channel.transcript, true
 
 
-def test_embeddings_give_rows_away_exactly_once_there_are_enough(world):
-    transcript, true = embedded(world, 11)  # 10 rounds of 16 for most rows, of 150 features
+def test_embeddings_give_rows_away_exactly_once_there_are_enough(federation):
+    transcript, true = embedded(federation, 11)  # 10 rounds of 16 for most rows, of 150 features
     found = solved_rows(transcript.seen_by("client:0"), "client:1", 150)
     torch.testing.assert_close(found, true, atol=1e-2, rtol=1e-2)
-    few, true = embedded(world, 4)
+    few, true = embedded(federation, 4)
     part = solved_rows(few.seen_by("client:0"), "client:1", 150)
     assert float((part - true).norm()) > 0.1 * float(true.norm())
 
 
-def test_embeddings_name_owners_where_no_rows_are_sent(world):
-    transcript, _ = embedded(world, 11)
-    scores = CondensedOwnership()(transcript.seen_by("client:0"), world.knowledge(), SEED)
-    own = world.table(scores)[:, 1]
-    assert float(own[world.owner == 1].mean()) > float(own[world.owner == 2].mean()) + 0.1
+def test_embeddings_name_owners_where_no_rows_are_sent(federation):
+    transcript, _ = embedded(federation, 11)
+    scores = CondensedOwnership()(transcript.seen_by("client:0"), federation.knowledge(), SEED)
+    own = federation.table(scores)[:, 1]
+    assert float(own[federation.owner == 1].mean()) > float(own[federation.owner == 2].mean()) + 0.1
 
 
-def test_a_server_reads_what_updates_span(world):
-    scores = CondensedOwnership()(world.uploads(rounds=6).seen_by("server"), world.knowledge(), SEED)
-    assert share_named(world, scores, [0, 1, 2]) > 0.8
+def test_a_server_reads_what_updates_span(federation):
+    scores = CondensedOwnership()(federation.uploads(rounds=6).seen_by("server"), federation.knowledge(), SEED)
+    assert share_named(federation, scores, [0, 1, 2]) > 0.8
 
 
-def test_misshapen_embeddings_are_refused(world):
+def test_misshapen_embeddings_are_refused(federation):
     channel = Channel()
     channel.send(GLOBAL_KIND, "server", "clients", 0, {"w1": torch.ones(150, 4), "b1": torch.ones(4)})
     content = {"nodes": torch.arange(3), "embeddings": torch.ones(2, 4)}
     channel.send(EMBEDDINGS_KIND, "client:1", "client:0", 0, content)
     with pytest.raises(InputError, match=r"must hold finite embeddings \[3, 4\]"):
-        CondensedOwnership()(channel.transcript.seen_by("client:0"), world.knowledge(), SEED)
+        CondensedOwnership()(channel.transcript.seen_by("client:0"), federation.knowledge(), SEED)

@@ -5,24 +5,18 @@ import pytest
 import torch
 from torch.nn import functional as F
 
-from gaudit.attacks.ownership.first_layer import changes_of, lost_to_decay, side_by_side
+from gaudit.attacks.ownership.first_layer import changes_of, lost_to_decay, side_by_side, summed_changes
 from gaudit.attacks.ownership.row_codes import row_codes
 from gaudit.errors import InputError
 from gaudit.graphs.datasets.loading import load_dataset
 from gaudit.registry import find
 from gaudit.targets.channel import Channel
 from gaudit.targets.defense import Defense
-from gaudit.targets.messages import CLASS_GRADIENTS_KIND, GLOBAL_KIND, UPDATE_KIND
+from gaudit.targets.messages import CLASS_GRADIENTS_KIND, GLOBAL_KIND, GRADIENT_SUM_KIND, UPDATE_KIND
 from gaudit.targets.models.propagation import gcn_operator
 from gaudit.targets.models.training_config import TrainingConfig
-from support.upload_worlds import upload_world
 
 WORDS = 150
-
-
-@pytest.fixture(scope="module")
-def world():
-    return upload_world()
 
 
 def read(transcript, client="client:0", words=WORDS):
@@ -45,18 +39,18 @@ def errors_of(client, first, steps, lr):
 
 
 @pytest.mark.parametrize("steps", [1, 3])
-def test_codes_are_what_the_loss_said_of_each_node(world, steps):
-    transcript = world.uploads(steps=steps, lr=0.5)
-    client, first = world.clients[0], transcript.messages[0].tensors
+def test_codes_are_what_the_loss_said_of_each_node(federation, steps):
+    transcript = federation.uploads(steps=steps, lr=0.5)
+    client, first = federation.clients[0], transcript.messages[0].tensors
     codes = row_codes(client.x, side_by_side(read(transcript)), 1e-9)
     torch.testing.assert_close(codes.float(), -0.5 * errors_of(client, first, steps, 0.5), atol=1e-5, rtol=1e-3)
 
 
-def test_both_weights_of_a_sage_that_read_rows_are_there(world):
+def test_both_weights_of_a_sage_that_read_rows_are_there(federation):
     sage = TrainingConfig(architecture="sage", hidden=8, epochs=1, dropout=0)
-    change = side_by_side(read(world.uploads(recipe=sage)))
+    change = side_by_side(read(federation.uploads(recipe=sage)))
     assert change.shape == (WORDS, 16)
-    left = change - row_fit(world.clients[0].x, change)
+    left = change - row_fit(federation.clients[0].x, change)
     assert float(left.norm()) < 1e-5 * float(change.norm())
 
 
@@ -66,25 +60,25 @@ def row_fit(x, change):
 
 
 @pytest.mark.parametrize("optimiser", ["sgd", "adam"])
-def test_plain_steps_stay_in_the_span_of_rows_and_adams_do_not(world, optimiser):
-    change = side_by_side(read(world.uploads(steps=5, optimiser=optimiser, lr=0.1)))
-    outside = change - row_fit(world.clients[0].x, change)
+def test_plain_steps_stay_in_the_span_of_rows_and_adams_do_not(federation, optimiser):
+    change = side_by_side(read(federation.uploads(steps=5, optimiser=optimiser, lr=0.1)))
+    outside = change - row_fit(federation.clients[0].x, change)
     share = float(outside.norm() / change.norm())
     assert share < 1e-5 if optimiser == "sgd" else share > 0.1
 
 
-def test_decay_is_read_off(world):
-    told = read(world.uploads(rounds=12, steps=4, lr=0.2, weight_decay=1e-2))
+def test_decay_is_read_off(federation):
+    told = read(federation.uploads(rounds=12, steps=4, lr=0.2, weight_decay=1e-2))
     by, since = (torch.cat([getattr(change, name) for change in told], 1) for name in ("by", "since"))
     assert lost_to_decay(by, since) == pytest.approx(1 - (1 - 0.2e-2) ** 4, rel=1e-3)
     without = side_by_side(told)
-    outside = without - row_fit(world.clients[0].x, without)
+    outside = without - row_fit(federation.clients[0].x, without)
     assert float(outside.norm()) < 1e-4 * float(without.norm())
 
 
 @pytest.mark.parametrize("optimiser", ["sgd", "adam"])
-def test_no_decay_is_seen_where_there_is_none(world, optimiser):
-    told = read(world.uploads(rounds=12, steps=4, optimiser=optimiser, lr=0.2))
+def test_no_decay_is_seen_where_there_is_none(federation, optimiser):
+    told = read(federation.uploads(rounds=12, steps=4, optimiser=optimiser, lr=0.2))
     by, since = (torch.cat([getattr(change, name) for change in told], 1) for name in ("by", "since"))
     assert abs(lost_to_decay(by, since)) < 1e-6
 
@@ -129,3 +123,29 @@ def sent(*messages):
 def test_what_cannot_be_read_is_refused(messages, fault):
     with pytest.raises(InputError, match=fault):
         read(sent(*messages), words=5)
+
+
+@pytest.mark.parametrize("observer", ["server", "client:1"])
+def test_the_step_of_common_weights_is_the_mean_of_sealed_changes(federation, observer):
+    hidden, clear = federation.averages(rounds=3, steps=2, optimiser="adam", lr=0.01)
+    found = summed_changes(hidden.seen_by(observer), WORDS)
+    each = [read(clear, f"client:{number}") for number in range(3)]
+    assert len(found) == 3
+    for round_, change in enumerate(found):
+        mean = sum(told[round_].by for told in each) / 3
+        torch.testing.assert_close(change.by, mean, atol=1e-6, rtol=1e-3)
+        still = (torch.stack([told[round_].by for told in each]) == 0).all(0)
+        assert still.any()
+        assert bool((change.by[still] == 0).all())
+
+
+def test_a_secure_sum_of_gradients_is_read_as_it_is():
+    channel = Channel()
+    channel.hold(GRADIENT_SUM_KIND, "server", 0, {"w1": torch.ones(5, 2), "b1": torch.ones(2)})
+    (found,) = summed_changes(channel.transcript.seen_by("server"), 5)
+    assert torch.equal(found.by, torch.ones(5, 2).double())
+
+
+def test_one_common_model_is_no_step():
+    with pytest.raises(InputError, match="no sums of uploads and no two rounds of common weights"):
+        summed_changes(sent((GLOBAL_KIND, torch.ones(5, 2))).seen_by("server"), 5)

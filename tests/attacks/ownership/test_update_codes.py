@@ -7,6 +7,7 @@ import torch
 
 from gaudit.attacks.ownership.row_codes import WhiteRows, row_codes
 from gaudit.attacks.ownership.update_codes import UpdateCodes
+from gaudit.audit.statistics.metrics import auc
 from gaudit.errors import InputError
 from support.upload_worlds import upload_world
 
@@ -47,3 +48,12 @@ def test_owners_are_named_after_honest_steps(rounds):
     scores = UpdateCodes()(world.uploads(rounds=rounds).seen_by("server"), world.knowledge(), SEED)
     named = (world.table(scores).argmax(1) == world.owner).double().mean()
     assert named > (0.95 if rounds == 4 else 0.8)  # by lot a third
+
+
+def test_a_secure_sum_tells_who_is_anywhere_and_not_where():
+    world = upload_world()
+    hidden, _ = world.averages(rounds=4, clients=world.clients[:2])
+    table = world.table(UpdateCodes()(hidden.seen_by("server"), world.knowledge(), SEED))
+    assert bool((table == table[:, :1]).all())
+    anywhere = (world.owner < 2).numpy()
+    assert auc(anywhere, table[:, 0].numpy()) > 0.9

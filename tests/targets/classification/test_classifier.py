@@ -334,12 +334,12 @@ PLACED |= {
     "edge-randomised-response",
     "degree-preserving-response",
     "fewer-edges",
+    "edge-free",
 }
-PLACED |= {"one-bit-features", "piecewise-features", "no-features"}
-NO_UPLOADS = (
-    "it changes uploads that carry gradients or weights after local training, "
-    "and these settings send no such message"
-)
+PLACED |= {"one-bit-features", "piecewise-features", "no-features", "lapgraph", "noisy-answers", "top-answers"}
+UPLOADED = "uploads that carry gradients or weights after local training"
+NO_UPLOADS = f"it changes {UPLOADED}, and these settings send no such message"
+OF_EXPLANATIONS = ("top-explanations", "random-explanations", "explanation-response")
 UPLOADS = (
     "sealed-uploads",
     "sealed-noise",
@@ -369,6 +369,7 @@ REASONS = {
     "private-teacher": "it supplies labels in the place of true ones, and 'classifier' asks no defense for labels",
     "noisy-condensing": "it changes gradients that a condensed graph is fitted to, and 'classifier' fits none",
     **dict.fromkeys(UPLOADS, NO_UPLOADS),
+    **dict.fromkeys(OF_EXPLANATIONS, NO_UPLOADS.replace(UPLOADED, "messages that carry explanations of answers")),
     **dict.fromkeys(OF_A_GRAPH, "it changes a graph that is published, and 'classifier' publishes none"),
 }
 
@@ -399,6 +400,20 @@ def test_a_defense_of_messages_that_these_settings_do_not_send_is_refused(graph,
     assert "and these settings send no such message" in str(target.why_not(defense))
     with pytest.raises(InputError, match="'rounded-posteriors' has no place"):
         defended(graph, defense, publish=publish)
+
+
+def test_defenses_of_explanations_have_a_place_where_these_are_told():
+    told = Classifier(publish=("explanations",))
+    assert [told.why_not(find("defenses", name)()) for name in OF_EXPLANATIONS] == [None] * 3
+
+
+def test_accuracy_is_that_of_the_answers_that_are_told(graph):
+    """With noise that leaves nothing of them, about one in as many as there are classes is right."""
+    exact, noisy = (
+        defended(graph, defense, publish=("posteriors",)).utility.test
+        for defense in (find("defenses", "none")(), find("defenses", "noisy-answers")(scale=100.0))
+    )
+    assert noisy < exact - 0.1
 
 
 def test_a_defense_of_uploads_has_a_place_where_there_are_uploads():

@@ -20,6 +20,26 @@ K = TypeVar("K", bound=Knowledge)
 
 
 @dataclass(frozen=True)
+class Accusation:
+    """One subject of which an attack says outright that it is a member.
+
+    Attributes:
+        subject: its position among the subjects.
+        label: the class that it was trained on with, or None where the attack does not say.
+        owner: the client that holds it, or None.
+        proven: whether what was seen leaves nothing else over but rounding.
+        alike: positions of others that nothing seen tells from it: some of this set are members, as many as are
+            accused.
+    """
+
+    subject: int
+    label: int | None = None
+    owner: int | None = None
+    proven: bool = False
+    alike: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True)
 class Scores:
     """An attack's guesses: the higher the score, the likelier a member."""
 
@@ -27,6 +47,8 @@ class Scores:
     score: np.ndarray
     accuracies: tuple[float, float] | None = None
     """Of the target and of the shadow models on the same nodes, where there are any."""
+    accusations: tuple[Accusation, ...] | None = None
+    """Whom it accuses outright, each once; None where it only ranks."""
 
 
 class Attack(Configured, ABC, Generic[K]):
@@ -47,6 +69,7 @@ class Attack(Configured, ABC, Generic[K]):
         planted: the target whose leak it must find wherever it is used; a control of every audit.
         cheap: messages on which it costs next to nothing: it then runs beside dearer attacks that were asked for,
             since the dearer one is not always the stronger.
+        dear: why it does not run where nobody names an attack (``--attack auto``): what it costs; else empty.
     """
 
     kind = "attack"
@@ -60,6 +83,7 @@ class Attack(Configured, ABC, Generic[K]):
     ranks_as: ClassVar[str | None] = None
     planted: ClassVar[str] = "planted"
     cheap: ClassVar[tuple[Carrying, ...]] = ()
+    dear: ClassVar[str] = ""
     first_rounds: float = math.inf
     knows_links: float = 0.0
     """Share of the edges in question that it must know beforehand, in [0, 1)."""
@@ -67,6 +91,8 @@ class Attack(Configured, ABC, Generic[K]):
     """Whether it must know beforehand which client holds which node."""
     accuracies: tuple[float, float] | None = None
     """Noted by a subclass with shadow models, see `Scores`."""
+    accusations: tuple[Accusation, ...] | None = None
+    """Noted by a subclass that accuses outright, see `Scores`."""
 
     @classmethod
     def preset(cls, preset: str) -> dict[str, Any]:
@@ -108,14 +134,14 @@ class Attack(Configured, ABC, Generic[K]):
         reason = self.why_not(view, knowledge)
         if reason is not None:
             raise InputError(f"the attack '{self.name}' does not apply: {reason}")
-        self.accuracies = None
+        self.accuracies = self.accusations = None
         with seeded(branch(seed, self.name)):
             return self._scores(knowledge, self.score(view, knowledge))
 
     @final
     def blind(self, knowledge: K, seed: np.random.SeedSequence) -> Scores:
         """The blind baseline: what the same attack features reach without the release."""
-        self.accuracies = None
+        self.accuracies = self.accusations = None
         with seeded(branch(seed, self.name, "blind")):
             return self._scores(knowledge, self.blind_score(knowledge))
 
@@ -131,4 +157,4 @@ class Attack(Configured, ABC, Generic[K]):
         if score.shape != knowledge.subjects.shape or not bool(torch.isfinite(score).all()):
             raise RuntimeError(f"the attack '{self.name}' must give one finite score per subject")
         told = score.detach().double().cpu().numpy()
-        return Scores(knowledge.subjects.cpu().numpy(), told, self.accuracies)
+        return Scores(knowledge.subjects.cpu().numpy(), told, self.accuracies, self.accusations)

@@ -20,7 +20,7 @@ import numpy as np
 import torch
 from sklearn.metrics import roc_auc_score
 
-from gaudit.attacks.gradients.label_claims import claims
+from gaudit.attacks.gradients.label_accusations import accusations
 from gaudit.attacks.gradients.label_pursuit import LabelPursuit, pursued
 from gaudit.defenses.training.pseudo_labels import PseudoLabels
 from gaudit.defenses.uploads.gaussian_uploads import GaussianUploads
@@ -93,7 +93,7 @@ def row(dataset: str, seed: int, case: Case, redrawn: bool = False) -> list[str]
     view = grant.renamed(run.transcript.seen_by("server"))
     began = time.process_time()
     found = pursued(view, knowledge, case.rounds)
-    made_claims = claims(found.found)
+    accused = accusations(found.found)
     spent = time.process_time() - began
     ids = grant.subject_ids(knowledge.subjects.numpy())
     place = {node: k for k, node in enumerate(game.subjects.tolist())}
@@ -102,7 +102,7 @@ def row(dataset: str, seed: int, case: Case, redrawn: bool = False) -> list[str]
     if redrawn:
         truth = np.random.default_rng(seed).permutation(truth)
     y = data.y.numpy()[ids]
-    hits = [c for c in made_claims if truth[c.subject]]
+    hits = [c for c in accused if truth[c.subject]]
     owned = [c for c in hits if c.owner is not None and owner is not None and c.owner == owner[c.subject]]
     others = np.sort(found.score[~truth])[::-1]
     return [
@@ -111,12 +111,12 @@ def row(dataset: str, seed: int, case: Case, redrawn: bool = False) -> list[str]
         dataset,
         str(seed),
         f"{len(hits)} of {truth.sum()}",
-        str(len(owned)) if any(c.owner is not None for c in made_claims) else "-",
+        str(len(owned)) if any(c.owner is not None for c in accused) else "-",
         str(sum(c.label == y[c.subject] for c in hits)),
-        str(len(made_claims)),
-        str(len(made_claims) - len(hits)),
-        str(sum(bool(c.alike) for c in made_claims)),
-        str(sum(not c.alike for c in made_claims if not truth[c.subject])),
+        str(len(accused)),
+        str(len(accused) - len(hits)),
+        str(sum(bool(c.alike) for c in accused)),
+        str(sum(not c.alike for c in accused if not truth[c.subject])),
         f"{sum(one.solution.proven for one in found.found)} of {len(found.found)}",
         f"{100 * roc_auc_score(truth, found.score):.1f}",
         f"{100 * (found.score[truth] > others[int(0.01 * len(others))]).mean():.1f}",

@@ -18,6 +18,7 @@ from ...targets.games.membership import LabelMembership, NodeKnowledge
 from ...targets.messages import Carries, Carrying
 from ...targets.transcript import View
 from ..attack import Attack
+from .label_accusations import Found, accusations
 from .node_gradients import NodeGradients, Surroundings, node_gradients
 from .pursuit import ROUNDING, Observed, Seen, Solution, pursue
 from .sights import COMMON, COUNTED, Sight, sights
@@ -25,6 +26,11 @@ from .whole_units import whole_units
 
 LEAST = 2.0
 """Deviations above zero that an atom's slope must have to join."""
+DECOYS = 500
+"""Nodes that are no members, of which it is looked whether what is left over leans towards them."""
+AS_GOOD = 1.5
+"""How much more a choice of whole units may leave over than shares of any size do, as a factor. Where it is more,
+either the choice is not found or the shares only fit since there are many: nobody is accused."""
 
 
 class LabelPursuitSettings(Settings):
@@ -45,6 +51,8 @@ class LabelPursuit(Attack[NodeKnowledge]):
     x >= 0 is had by least squares. One round suffices, for a client's own gradient, for gradients by class, for the
     sum over all clients that a secure aggregation leaves, and for weights after one plain step, whose rate cancels.
     Under noise the k nodes of equal shares that explain all rounds best are searched for from there, if k was told.
+    What is left over need not be noise. How far it leans towards decoys, nodes that are known
+    to be no members, says how much of the evidence to believe.
 
     With hops between clients the model reads the whole graph; without, each client's own edges, for which the
     attack must know who holds what (``parts``). It tries both readings of the graph where it can, and every kind of
@@ -84,31 +92,12 @@ class LabelPursuit(Attack[NodeKnowledge]):
 
     def score(self, view: View, knowledge: NodeKnowledge) -> Tensor:
         found = pursued(view, knowledge, self.settings.rounds)
+        self.accusations = tuple(accusations(found.found))
         return torch.from_numpy(found.score).to(knowledge.x.device)
 
     def blind_score(self, knowledge: NodeKnowledge) -> Tensor:
         """Nothing is claimed of gradients that were not seen."""
         return torch.zeros(len(knowledge.subjects), device=knowledge.x.device)
-
-
-@dataclass(frozen=True, eq=False)
-class Found:
-    """What was found out of one group of labelled nodes.
-
-    Attributes:
-        sight: what was seen of it.
-        observed: the equations.
-        solution: who takes part.
-    """
-
-    sight: Sight
-    observed: Observed
-    solution: Solution
-
-    def log_likelihoods(self) -> Floats:
-        """How much likelier what was seen is with each candidate of its best label than without it, in nats [s]."""
-        found: Floats = self.solution.gains.max(1) / self.solution.variance
-        return found
 
 
 @dataclass(frozen=True, eq=False)
@@ -138,7 +127,7 @@ def pursued(view: View, knowledge: NodeKnowledge, rounds: int) -> Pursued:
     best: Pursued | None = None
     fewest = sorted(read, key=lambda kind: len(read[kind]))
     for (near, allowed), kind in product(_readings(knowledge), fewest):
-        found = _solved(read[kind], near, allowed)
+        found = _solved(read[kind], near, allowed, len(knowledge.subjects))
         if best is None or _unexplained(found) < _unexplained(best.found):
             best = Pursued(kind, found, _score(found))
         if _unexplained(found) <= ROUNDING:
@@ -153,17 +142,25 @@ def _unexplained(found: Sequence[Found]) -> float:
 
 def _score(found: Sequence[Found]) -> Floats:
     """What speaks most for each subject, whoever may hold it and whatever its label."""
-    best: Floats = np.stack([one.log_likelihoods() for one in found]).max(0)
+    best: Floats = np.stack([one.log_likelihoods()[: one.candidates] for one in found]).max(0)
     return np.nan_to_num(best, neginf=float(best[np.isfinite(best)].min(initial=0.0)) - 1)
 
 
 Allowed = dict[int | None, np.ndarray]
-"""Which subjects may be a client's, [s] bool."""
+"""Which subjects and decoys may be a client's, [s + z] bool."""
+
+
+def _decoys(knowledge: NodeKnowledge) -> Ints:
+    """Some nodes that are no members, `DECOYS` at most, [z]."""
+    known = torch.cat([knowledge.shadow, knowledge.population]).cpu().numpy()
+    own: Ints = np.unique(known)
+    return np.random.default_rng(knowledge.seed).permutation(own)[:DECOYS]
 
 
 def _readings(knowledge: NodeKnowledge) -> Iterator[tuple[Surroundings, Allowed]]:
     """What models may have read of the graph: all edges, or those within clients where these are known."""
-    edges, subjects = knowledge.edges.cpu().numpy(), knowledge.subjects.cpu().numpy()
+    edges = knowledge.edges.cpu().numpy()
+    subjects = np.concatenate([knowledge.subjects.cpu().numpy(), _decoys(knowledge)])
     every = np.ones(len(subjects), dtype=bool)
     rows = csr_array(knowledge.x.detach().double().cpu().numpy())
     if knowledge.holders is None:
@@ -186,7 +183,7 @@ def surroundings(rows: csr_array, edges: Ints, subjects: Ints) -> Surroundings:
     return Surroundings(csr_array(operator @ rows), operator[subjects])
 
 
-def _solved(groups: Sequence[Sight], near: Surroundings, allowed: Allowed) -> list[Found]:
+def _solved(groups: Sequence[Sight], near: Surroundings, allowed: Allowed, candidates: int) -> list[Found]:
     """Each group by itself; what single nodes give at some weights is worked out once for all."""
     known: dict[int, NodeGradients] = {}
 
@@ -199,14 +196,14 @@ def _solved(groups: Sequence[Sight], near: Surroundings, allowed: Allowed) -> li
     found = []
     for sight in groups:
         seen = [Seen(at(t.weights), t.gradient, t.weights if t.moved else None) for t in sight.rounds]
-        own = allowed.get(sight.owner, allowed[None])
+        own = allowed.get(sight.owner, allowed[None]) & (np.arange(len(allowed[None])) < candidates)
         classes = seen[0].at.posterior.shape[1]
         labels = np.ones(classes, dtype=bool) if sight.label is None else np.arange(classes) == sight.label
-        found.append(_one(sight, seen, own[:, None] & labels[None]))
+        found.append(_one(sight, seen, own[:, None] & labels[None], candidates))
     return found
 
 
-def _one(sight: Sight, seen: Sequence[Seen], allowed: np.ndarray) -> Found:
+def _one(sight: Sight, seen: Sequence[Seen], allowed: np.ndarray, candidates: int) -> Found:
     observed = Observed(seen, allowed)
     solution = pursue(observed, sight.members, LEAST)
     if not solution.proven and len(seen) > 1:
@@ -214,8 +211,11 @@ def _one(sight: Sight, seen: Sequence[Seen], allowed: np.ndarray) -> Found:
         solution = pursue(observed, sight.members, LEAST)
     possible = sight.members is not None and len(solution.atoms) and sight.members <= allowed.any(1).sum()
     if possible and sight.members is not None and not solution.proven:
-        solution = whole_units(observed, solution, sight.members)
-    return Found(sight, observed, solution)
+        whole = whole_units(observed, solution, sight.members)
+        if whole.residual > AS_GOOD * solution.residual:
+            return Found(sight, observed, solution, candidates, contested=True)
+        solution = whole
+    return Found(sight, observed, solution, candidates)
 
 
 def _whitened(seen: Sequence[Seen], solution: Solution) -> list[Seen]:

@@ -14,6 +14,8 @@ ADDED = 30
 """Atoms that join the working set at once."""
 STEPS, PATIENCE, LITTLE = 60, 5, 1e-4
 """How often it grows at most, and how often in vain: without explaining a share of `LITTLE` more."""
+MORE_STEPS, FALLS = 5, 0.5
+"""How often it grows once more, by atoms however low, while the residual falls to a share of `FALLS` by that."""
 RIDGE = 1e-10
 """On the diagonal of products of unit atoms: exact twins then share alike."""
 ROUNDING = 3e-6
@@ -201,10 +203,22 @@ def pursue(observed: Observed, members: int | None, least: float) -> Solution:
         members: how many take part, where that is known: shares then add up to as many units.
         least: how far an atom's slope must be above zero to join, in deviations of what is left.
     """
-    length = np.sqrt(observed.squares)
-    state, best, vain = _WorkingSet(observed), observed.square, 0
-    rest = Rest(observed.slopes, observed.square, tuple(0.0 for _ in observed.seen))
-    for _ in range(STEPS):
+    state = _WorkingSet(observed)
+    rest = _grown(state, Rest(observed.slopes, observed.square, tuple(0.0 for _ in observed.seen)), least, STEPS)
+    # of atoms that are nearly parallel the right ones may stand out by less: an exact solution is still found
+    while rest.square > (ROUNDING / 10) ** 2 * observed.square:
+        before, kept = rest, (state.atoms, state.shares, state.products)
+        rest = _grown(state, rest, 0.0, MORE_STEPS)
+        if rest.square > FALLS**2 * before.square:
+            rest, (state.atoms, state.shares, state.products) = before, kept
+            break
+    return _solved(observed, state.atoms, state.shares, rest, members)
+
+
+def _grown(state: "_WorkingSet", rest: Rest, least: float, steps: int) -> Rest:
+    """Grows a working set by atoms above a floor, and says what is left over."""
+    observed, length, best, vain = state.observed, np.sqrt(state.observed.squares), rest.square, 0
+    for _ in range(steps):
         height = np.where(observed.allowed, rest.slopes / length, -np.inf)
         height[state.atoms.node, state.atoms.label] = -np.inf
         floor = max(least * np.sqrt(rest.square / observed.numbers), 1e-9 * np.sqrt(observed.square))
@@ -219,7 +233,7 @@ def pursue(observed: Observed, members: int | None, least: float) -> Solution:
         best = min(best, rest.square)
         if vain >= PATIENCE:
             break
-    return _solved(observed, state.atoms, state.shares, rest, members)
+    return rest
 
 
 def highest(height: Floats, floor: float) -> Atoms:

@@ -3,10 +3,12 @@
 from collections.abc import Iterable
 
 import numpy as np
+from torch_geometric.data import Data
 
 from ...attacks.attack import Scores
 from ...targets.game import Game, Grant
 from ...targets.transcript import View, observer_members
+from ..statistics.accused import UNSAID, Accused
 from ..statistics.scored_subjects import ScoredSubjects
 
 HEARD = "nodes of clients that it heard from"
@@ -24,6 +26,43 @@ def judge(scores: Scores, grant: Grant, game: Game) -> ScoredSubjects:
         raise ValueError("the scores are for other subjects than those of the game")
     truth = game.truth[np.argsort(game.subjects)]
     return ScoredSubjects(ids[order], scores.score[order], truth, game.pairs_of, game.sampling_weight)
+
+
+def accused(scores: Scores, grant: Grant, game: Game, data: Data, asked: np.ndarray) -> Accused | None:
+    """Whom an attack accuses outright among those asked, with the truth; None where it accuses nobody by nature.
+
+    Args:
+        scores: of an attack.
+        grant: what it was granted.
+        game: the truth.
+        data: the graph; a label that is named is that of a node.
+        asked: of which subjects, in ascending order of id, [s] bool.
+    """
+    if scores.accusations is None:
+        return None
+    ids = np.sort(game.subjects)
+    truth, owners = game.in_order(game.truth), None if game.owners is None else game.in_order(game.owners)
+    named = grant.subject_ids(scores.subjects[[said.subject for said in scores.accusations]])
+    place = np.searchsorted(ids, named)
+    order = [k for k in np.argsort(named) if asked[place[k]]]
+    said, place = [scores.accusations[k] for k in order], place[order]
+
+    labels = data.y.cpu().numpy()[ids[place]] if any(one.label is not None for one in said) else None
+
+    def told(values: list[int | None], known: np.ndarray | None) -> np.ndarray:
+        """1 where a value is the known one, 0 where it is another."""
+        found = [UNSAID if v is None else int(known is not None and v == known[k]) for k, v in enumerate(values)]
+        return np.array(found, dtype=np.int8)
+
+    return Accused(
+        ids[place],
+        truth[place],
+        told([one.label for one in said], labels),
+        told([one.owner for one in said], None if owners is None else owners[place]),
+        np.array([one.proven for one in said], dtype=bool),
+        np.array([len(one.alike) for one in said], dtype=np.int64),
+        int(truth[asked].sum()),
+    )
 
 
 def in_question(game: Game, observer: str) -> np.ndarray:

@@ -9,8 +9,9 @@ from typing import Any
 
 from ... import __version__
 from ...errors import InputError
+from ..planning.automatic import Choice, automatic
 from ..planning.grid import laid_out
-from ..planning.request import AttackRequest, plan_of, recording
+from ..planning.request import AttackRequest, picks, plan_of, recording
 from ..running.ledger import Ledger
 from ..running.runner import run_audit
 from ..statistics.vulnerability import as_csv
@@ -33,6 +34,7 @@ class AttackAudit:
         release_phrase: how a sentence calls what an outsider holds.
         outcomes: the undefended control first.
         controls: checks of the audit itself: permuted truth, planted leaks, shadow models.
+        choice: which attacks were chosen and which left out, where nobody named any.
     """
 
     request: AttackRequest
@@ -41,6 +43,7 @@ class AttackAudit:
     release_phrase: str
     outcomes: tuple[DefenseOutcome, ...]
     controls: tuple[AuditControl, ...]
+    choice: Choice | None = None
 
     @property
     def valid(self) -> bool:
@@ -120,7 +123,8 @@ def run_attack(request: AttackRequest, report: Report) -> AttackAudit:
         audit = assemble(ledger.content())
     outcomes = _outcomes(audit, {task.title for task in grid.tasks if task.cell >= 0})
     settings = target.settings.model_dump(mode="json")
-    return AttackAudit(request, data.name, settings, target.release_phrase, outcomes, audit.controls)
+    choice = automatic(target, request.observer) if picks(request) else None
+    return AttackAudit(request, data.name, settings, target.release_phrase, outcomes, audit.controls, choice)
 
 
 def _outcomes(audit: Audit, trials: set[str]) -> tuple[DefenseOutcome, ...]:

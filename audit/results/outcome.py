@@ -7,6 +7,7 @@ from ...mechanisms.guarantee import Guarantee
 from ...targets.games.named import game_of
 from ...targets.transcript import Exposure
 from ..planning.trial_plan import AttackPlan
+from ..statistics.accused import Accusations
 from ..statistics.finding import Finding
 from ..statistics.rates import Roc
 from ..statistics.top_ranks import TOP_LEVEL, TopRanks
@@ -65,6 +66,7 @@ class AttackOutcome:
         variant: settings that tell it from another attack of the same name, observer and way to ask.
         clustered_by: the known grouping that membership follows, by which intervals are counted, or nothing.
         top: members among the first of its ranking.
+        accusations: how many whom it accuses outright are members, where it does more than rank.
     """
 
     plan: AttackPlan
@@ -88,6 +90,7 @@ class AttackOutcome:
     variant: str = ""
     clustered_by: str = ""
     top: TopRanks | None = None
+    accusations: Accusations | None = None
 
     @property
     def valid(self) -> bool:
@@ -175,6 +178,7 @@ class AttackOutcome:
             "risk": {by: {v: f.as_dict() for v, f in part.items()} for by, part in self.risk.items()},
             "clustered_by": self.clustered_by,
             "roc": None if self.roc is None else _curve(self.roc),
+            "accusations": None if self.accusations is None else self.accusations.as_dict(),
         }
 
 

@@ -11,6 +11,7 @@ import numpy as np
 from ...targets.games.named import game_of
 from ..planning.trial_plan import AttackPlan
 from ..running.trial import Attacked, TrialResult
+from ..statistics.accused import accusations
 from ..statistics.balanced_accuracy import advantage_finding, balanced_accuracy_finding
 from ..statistics.finding import Finding
 from ..statistics.metrics import (
@@ -181,7 +182,7 @@ def _short(value: object) -> str:
 def attack_outcome(by_seed: Mapping[int, Attacked], fpr: float = LOW_FPR[0]) -> AttackOutcome:
     """One attack over the seeds of one defense, by the seeds' indices."""
     as_called = [by_seed[index] for index in sorted(by_seed)]
-    named = [a.judged for a in as_called]
+    named, accused = [a.judged for a in as_called], [a.accused for a in as_called if a.accused is not None]
     by_seed = by_score(by_seed)
     attacked = list(by_seed.values())
     first = attacked[0]
@@ -215,6 +216,7 @@ def attack_outcome(by_seed: Mapping[int, Attacked], fpr: float = LOW_FPR[0]) -> 
         _accuracies(attacked),
         clustered_by=next((a.clustered_by for a in attacked if a.clustered_by), ""),
         top=None if runs[0].clusters is not None else top_ranks(runs, blind, fpr),
+        accusations=accusations(accused) if accused else None,
     )
 
 

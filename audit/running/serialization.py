@@ -25,6 +25,7 @@ from ..planning.facts import AttackFacts, DefenseFacts
 from ..planning.grid import Cell, Grid, PlannedTrial, versions
 from ..planning.plan import Plan
 from ..planning.trial_plan import AttackPlan, TrialPlan
+from ..statistics.accused import Accused
 from ..statistics.scored_subjects import ScoredSubjects
 from .trial import Attacked, TrialResult
 
@@ -34,6 +35,8 @@ ARRAYS = ("subjects", "score", "truth")
 """Parts of guesses that are arrays."""
 LABELS = ("strata", "clusters")
 """Parts that are arrays where there are any."""
+ACCUSED = ("subjects", "right", "label", "owner", "proven", "alike")
+"""Parts of accusations, all arrays."""
 DAMAGED = (KeyError, TypeError, ValueError, IndexError, AttributeError, OverflowError, RecursionError)
 """What reading something else may raise."""
 
@@ -156,7 +159,12 @@ def _attacked(found: Attacked, arrays: dict[str, np.ndarray]) -> dict[str, Any]:
         "accuracies": found.accuracies,
         "samples": {name: kept(judged) for name, judged in found.samples.items()},
         "clustered_by": found.clustered_by,
+        "accused": None if found.accused is None else _kept_accused(found.accused, arrays),
     }
+
+
+def _kept_accused(accused: Accused, arrays: dict[str, np.ndarray]) -> dict[str, Any]:
+    return {name: _kept(getattr(accused, name), arrays) for name in ACCUSED} | {"members": accused.members}
 
 
 def _kept(array: np.ndarray, arrays: dict[str, np.ndarray]) -> str:
@@ -218,7 +226,7 @@ def _read_attacked(content: dict[str, Any], arrays: dict[str, np.ndarray], trust
             sampling_weight=float(content.get("sampling_weight", 1.0)),
         )
 
-    accuracies = content["accuracies"]
+    accuracies, accused = content["accuracies"], content.get("accused")
     return Attacked(
         _read_attack_plan(content["plan"], trust_code),
         int(content["round"]),
@@ -232,7 +240,12 @@ def _read_attacked(content: dict[str, Any], arrays: dict[str, np.ndarray], trust
         None if accuracies is None else (float(accuracies[0]), float(accuracies[1])),
         {name: judged(kept) for name, kept in content.get("samples", {}).items()},
         content.get("clustered_by", ""),
+        None if accused is None else _read_accused(accused, arrays),
     )
+
+
+def _read_accused(content: dict[str, Any], arrays: dict[str, np.ndarray]) -> Accused:
+    return Accused(**{name: arrays[content[name]] for name in ACCUSED}, members=int(content["members"]))
 
 
 @cache

@@ -19,8 +19,9 @@ from ...targets.recording import About
 from ...targets.target import Progress, Run, Target, Utility, no_progress
 from ...targets.transcript import Exposure
 from ..games.knowledge_cache import KnowledgeCache
-from ..games.referee import in_question, judge, reported_groups
+from ..games.referee import accused, in_question, judge, reported_groups
 from ..planning.trial_plan import AttackPlan, TrialPlan
+from ..statistics.accused import Accused
 from ..statistics.scored_subjects import ScoredSubjects
 
 NO_RECIPE = (
@@ -47,6 +48,7 @@ class Attacked:
         accuracies: of the target and of the shadow models on the same nodes, where there are any.
         samples: the same guesses about other selections of subjects.
         clustered_by: the known grouping that membership follows, or nothing.
+        accused: whom it accuses outright, where it does more than rank.
     """
 
     plan: AttackPlan
@@ -61,6 +63,7 @@ class Attacked:
     accuracies: tuple[float, float] | None = None
     samples: dict[str, ScoredSubjects] = field(default_factory=dict)
     clustered_by: str = ""
+    accused: Accused | None = None
 
 
 @dataclass(frozen=True)
@@ -229,6 +232,7 @@ def _attacked(attack: Attack[Any], plan: AttackPlan, run: Run, round_: int, cach
         scores.accuracies,
         {name: replace(every.put_into(judged).where(mask), sampling_weight=1.0) for name, mask in samples.items()},
         about.clustered_by,
+        accused(scores, given, game, cache.data, asked),
     )
 
 

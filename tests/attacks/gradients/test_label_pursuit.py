@@ -5,9 +5,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
+from scipy.sparse import csr_array
 
-from gaudit.attacks.gradients.label_claims import claims
-from gaudit.attacks.gradients.label_pursuit import LabelPursuit, pursued
+from gaudit.attacks.gradients.label_pursuit import LabelPursuit, pursued, surroundings
+from gaudit.attacks.gradients.node_gradients import Atoms, node_gradients
 from gaudit.graphs.datasets.loading import load_dataset
 from gaudit.randomness import branch
 from gaudit.registry import find
@@ -18,6 +19,7 @@ from gaudit.targets.messages import (
     CLASS_GRADIENTS_KIND,
     LABELLED_COUNT_KIND,
     SELF_TRAINING_GRADIENTS_KIND,
+    SELF_TRAINING_MODEL_KIND,
 )
 from support.sixty_nodes import sixty_nodes
 
@@ -56,12 +58,12 @@ class Account:
         if self.reason is not None:
             return
         self.found = pursued(view, grant.knowledge, attack.settings.rounds)
-        self.score = attack(view, grant.knowledge, SEED).score
+        scores = attack(view, grant.knowledge, SEED)
+        self.score, self.claims = scores.score, scores.accusations
         ids = grant.subject_ids(grant.knowledge.subjects.numpy())
         place = {node: k for k, node in enumerate(game.subjects.tolist())}
         order = [place[node] for node in ids.tolist()]
         self.truth, self.owner, self.y = game.truth[order], game.owners[order], data.y.numpy()[ids]
-        self.claims = claims(self.found.found)
 
     @property
     def accused(self):
@@ -177,7 +179,71 @@ def test_several_noisy_rounds_tell_more_than_one(self_trained):
 def test_noise_alone_names_nobody(self_trained):
     """Noise explained by some choice so well that it counts as evidence: once in 1,000 clients; there are 8."""
     found = [Account(self_trained, change=noisy(NOISE, kept=0.0, seed=seed)).claims for seed in range(2)]
-    assert found == [[], []]
+    assert found == [(), ()]
+
+
+def of_outsiders(run, seed):
+    """Uploads made of 20 nodes each that nobody asks about, at the weights that the clients got."""
+    subjects, draw = run.secrets[LabelMembership.name].subjects, np.random.default_rng(seed)
+    others = np.setdiff1d(np.arange(PLANTED.num_nodes), subjects)
+    near = surroundings(csr_array(PLANTED.x.double().numpy()), PLANTED.edge_index.numpy(), others)
+
+    def change(view):
+        made = []
+        for m in without(CLASS_GRADIENTS_KIND)(view).messages:
+            if m.kind == SELF_TRAINING_GRADIENTS_KIND:
+                at = next(w for w in view.messages if w.kind == SELF_TRAINING_MODEL_KIND and w.round == m.round)
+                gradients = node_gradients(near, {n: t.double().numpy() for n, t in at.tensors.items()})
+                some = draw.choice(len(others), 20, replace=False)
+                atoms = Atoms(some, PLANTED.y.numpy()[others[some]])
+                sent = gradients.of(gradients.summed_errors(atoms, np.full(20, 1 / 20)))
+                m = replace(m, tensors={n: torch.from_numpy(v).float() for n, v in sent.items()})  # noqa: PLW2901
+            made.append(m)
+        return replace(view, messages=tuple(made))
+
+    return change
+
+
+def test_what_others_explain_accuses_next_to_nobody(self_trained):
+    """What is left over is no noise then, and was taken for evidence against some ninety people."""
+    found = [Account(self_trained, change=of_outsiders(self_trained, seed)).claims for seed in range(3)]
+    assert not any(claim.proven for claims in found for claim in claims)
+    assert sum(map(len, found)) <= 6
+
+
+def test_without_decoys_people_are_ranked_and_nobody_is_accused(self_trained, monkeypatch):
+    monkeypatch.setattr("gaudit.attacks.gradients.label_pursuit.DECOYS", 0)
+    account = Account(self_trained, change=noisy(NOISE))
+    assert account.claims == ()
+    above = account.score[account.truth][:, None] > account.score[~account.truth][None]
+    assert above.double().mean() > 0.7
+
+
+def test_heavy_tails_are_no_evidence(self_trained):
+    draw = np.random.default_rng(0)
+
+    def heavy(message):
+        if message.kind != SELF_TRAINING_GRADIENTS_KIND:
+            return message
+        sent = {
+            n: torch.from_numpy(1e-4 * draw.standard_cauchy(t.shape)).float() for n, t in message.tensors.items()
+        }
+        return replace(message, tensors=sent)
+
+    def change(view):
+        return replace(view, messages=tuple(map(heavy, without(CLASS_GRADIENTS_KIND)(view).messages)))
+
+    assert len(Account(self_trained, change=change).claims) <= 2
+
+
+def test_people_whose_gradients_are_nearly_parallel_are_told_apart():
+    """With tiny features all gradients of a class look alike; the equations still have one solution."""
+    data = PLANTED.clone()
+    data.x = data.x * 0.01
+    run = ran("fedgc", {**SHORT, "test": TEST, "self_training_rounds": 1}, "pseudo-labels", data)
+    account = Account(run, data, change=without(CLASS_GRADIENTS_KIND))
+    assert all(one.solution.proven for one in account.found.found)
+    assert account.members <= {c.subject for c in account.claims} | {a for c in account.claims for a in c.alike}
 
 
 def test_nothing_to_read_is_said(self_trained):

@@ -12,8 +12,9 @@ from safetensors.numpy import load, save
 from gaudit.audit.planning.grid import laid_out, versions
 from gaudit.audit.planning.plan import Plan
 from gaudit.audit.planning.trial_plan import AttackPlan, TrialPlan
-from gaudit.audit.running.serialization import HEADER, _digest, dumps, dumps_plan, loads, loads_plan
+from gaudit.audit.running.serialization import ACCUSED, HEADER, _digest, dumps, dumps_plan, loads, loads_plan
 from gaudit.audit.running.trial import Attacked, TrialResult, run_trial
+from gaudit.audit.statistics.accused import UNSAID, Accused
 from gaudit.audit.statistics.scored_subjects import ScoredSubjects
 from gaudit.errors import InputError, visible
 from gaudit.targets.target import Utility
@@ -51,6 +52,12 @@ def same_judged(one: ScoredSubjects, two: ScoredSubjects) -> bool:
     return all(a is b is None or same_array(a, b) for a, b in pairs)
 
 
+def same_accused(one: Accused | None, two: Accused | None) -> bool:
+    if one is None or two is None:
+        return one is two
+    return one.members == two.members and all(same_array(getattr(one, p), getattr(two, p)) for p in ACCUSED)
+
+
 def same_attacked(one: Attacked, two: Attacked) -> bool:
     assert one.plan.identity == two.plan.identity
     assert (one.round, one.knowledge, one.game, one.accuracies) == (
@@ -59,7 +66,8 @@ def same_attacked(one: Attacked, two: Attacked) -> bool:
     for name in ("groups", "attributes", "baselines"):
         assert set(getattr(one, name)) == set(getattr(two, name))
     return (
-        same_judged(one.judged, two.judged)
+        same_accused(one.accused, two.accused)
+        and same_judged(one.judged, two.judged)
         and same_judged(one.blind, two.blind)
         and all(same_array(mask, two.groups[name]) for name, mask in one.groups.items())
         and all(same_array(labels, two.attributes[name]) for name, labels in one.attributes.items())
@@ -148,6 +156,24 @@ def attacks(draw):
         draw(st.dictionaries(TEXTS, judgements(size), max_size=2)),
         draw(st.dictionaries(TEXTS, labels.map(np.array), max_size=2)),
         draw(st.none() | st.tuples(st.floats(0, 1), st.floats(0, 1))),
+        accused=draw(st.none() | accusations(size)),
+    )
+
+
+@st.composite
+def accusations(draw, size):
+    def of(kind, dtype):
+        return np.array(draw(st.lists(kind, min_size=size, max_size=size)), dtype=dtype)
+
+    right, told = of(st.booleans(), bool), st.integers(UNSAID, 1)
+    return Accused(
+        np.arange(size) * 3,
+        right,
+        of(told, np.int8),
+        of(told, np.int8),
+        of(st.booleans(), bool),
+        of(st.integers(0, 4), np.int64),
+        int(right.sum()) + draw(st.integers(0, 3)),
     )
 
 

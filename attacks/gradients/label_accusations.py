@@ -3,6 +3,7 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from scipy.sparse import coo_array
@@ -10,9 +11,10 @@ from scipy.sparse.csgraph import connected_components
 from scipy.special import gammaln
 
 from ...graphs.network import Floats, Ints
-from .label_pursuit import Found
+from ..attack import Accusation
 from .node_gradients import Atoms
-from .pursuit import ROUNDING
+from .pursuit import ROUNDING, Observed, Solution
+from .sights import Sight
 
 SOME = 0.05
 """Share of a member below which a guess is no guess."""
@@ -22,43 +24,79 @@ NEAR = 1e-2
 """Relative distance of what the last layer reads of two nodes up to which it is checked whether they are twins."""
 
 
-@dataclass(frozen=True)
-class Claim:
-    """One accusation.
+@dataclass(frozen=True, eq=False)
+class Found:
+    """What was found out of one group of labelled nodes.
 
     Attributes:
-        subject: position among the subjects.
-        label: the class that it was trained on with.
-        owner: the client that holds it, where its own gradient was seen.
-        proven: whether nothing but rounding is left of the gradient that told it.
-        alike: subjects that no equation tells from it: some of this set were trained on, as many as are accused.
+        sight: what was seen of it.
+        observed: the equations.
+        solution: who takes part.
+        candidates: how many subjects there are; nodes behind these are decoys.
+        contested: whether no choice of as many as there are explains what was seen as well as the solution does.
     """
 
-    subject: int
-    label: int
-    owner: int | None
-    proven: bool
-    alike: tuple[int, ...] = ()
+    sight: Sight
+    observed: Observed
+    solution: Solution
+    candidates: int
+    contested: bool = False
+
+    def log_likelihoods(self) -> Floats:
+        """How much likelier what was seen is with each node of its best label than without it, in nats [s + z]."""
+        found: Floats = self.solution.gains.max(1) / (self.solution.variance * self.leaning)
+        return found
+
+    @cached_property
+    def leaning(self) -> float:
+        """How much more what is left over leans towards decoys than noise would, 1 at least.
+
+        The squared product of white noise with a unit atom has its variance for a mean. What is left over of people
+        whom the model does not know, or of another model, is no white noise and leans towards whoever is alike: all
+        evidence is divided by as much (genomic control does the same, Devlin and Roeder 1999).
+        """
+        if self.solution.proven:
+            return 1.0
+        leant = self._decoys[0] ** 2 / self._decoys[1]
+        return max(float(leant.mean()) / self.solution.variance, 1.0) if leant.size else 1.0
+
+    @cached_property
+    def enough(self) -> float:
+        """Evidence that an accusation needs, in nats: `ENOUGH`, and more than speaks for any decoy.
+
+        Without decoys nothing tells what is left over from noise: people are ranked, and nobody is accused.
+        """
+        slopes, squares = self._decoys
+        if not slopes.size:
+            return math.inf
+        gains = self.solution.unit * slopes - self.solution.unit**2 * squares / 2
+        return max(ENOUGH, float(gains.max(initial=0.0)) / (self.solution.variance * self.leaning))
+
+    @cached_property
+    def _decoys(self) -> tuple[Floats, Floats]:
+        """Products of decoys with what is left over, and their squared lengths, [z, C]."""
+        rest = self.observed.rest(self.solution.atoms, self.solution.shares)
+        return rest.slopes[self.candidates :], self.observed.squares[self.candidates :]
 
 
-def claims(found: Sequence[Found]) -> list[Claim]:
+def accusations(found: Sequence[Found]) -> list[Accusation]:
     """Everybody who is accused, each once: a node that two gradients speak for goes to the likelier one.
 
     Where nothing but rounding is left of a gradient its solution is taken at its word. Else evidence is asked for,
-    of the choice as a whole and of each node in it.
+    of the choice as a whole and of each node in it, more than what speaks for any decoy.
     """
-    best: dict[int, tuple[float, Claim]] = {}
+    best: dict[int, tuple[float, Accusation]] = {}
     for one in found:
-        if not one.solution.proven and _evidence(one) < ENOUGH:
+        if not one.solution.proven and (one.contested or _evidence(one) < ENOUGH):
             continue
         told = one.log_likelihoods()
-        for claim in _claims(one):
-            likely = float(told[claim.subject])
-            if not claim.proven and likely < ENOUGH:
+        for said in _accusations(one):
+            likely = float(told[said.subject])
+            if not said.proven and likely < one.enough:
                 continue
-            if claim.subject not in best or likely > best[claim.subject][0]:
-                best[claim.subject] = likely, claim
-    return [claim for _, (_, claim) in sorted(best.items())]
+            if said.subject not in best or likely > best[said.subject][0]:
+                best[said.subject] = likely, said
+    return [said for _, (_, said) in sorted(best.items())]
 
 
 def _evidence(found: Found) -> float:
@@ -69,12 +107,14 @@ def _evidence(found: Found) -> float:
     """
     observed, solution = found.observed, found.solution
     nodes, size = int(observed.allowed.any(1).sum()), len(solution.atoms)
-    explained = max(observed.square - solution.residual**2 * observed.square, 0.0) / (2 * solution.variance)
+    explained = max(observed.square - solution.residual**2 * observed.square, 0.0) / (
+        2 * solution.variance * found.leaning
+    )
     choices = gammaln(nodes + 1) - gammaln(size + 1) - gammaln(nodes - size + 1)
     return explained - float(choices) - size * math.log(max(int(observed.allowed.any(0).sum()), 1))
 
 
-def _claims(found: Found) -> list[Claim]:
+def _accusations(found: Found) -> list[Accusation]:
     solution, sight = found.solution, found.sight
     units = solution.units
     kept = solution.shares / solution.unit > SOME
@@ -92,7 +132,7 @@ def _claims(found: Found) -> list[Claim]:
         for place in accused.tolist():
             node, label = int(atoms.node[place]), int(atoms.label[place])
             alike = tuple(other for other in others if other != node)
-            made.append(Claim(node, label, sight.owner, solution.proven, alike))
+            made.append(Accusation(node, label, sight.owner, solution.proven, alike))
     return made
 
 

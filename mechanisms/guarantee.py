@@ -47,7 +47,7 @@ class Guarantee:
             in what the unit is. Where the number of units is public, or says who is drawn for training, one unit
             less would be seen, or move others: its place stays blank then (zero-out; Ponomareva et al. 2023).
         model: whether noise is added by one who holds all data, or by each holder of its own.
-        epsilon: above 0; kept as an exact fraction (`public_inputs.exact_epsilon`).
+        epsilon: kept as an exact fraction (`public_inputs.exact_epsilon`); 0 where the unit is not read at all.
         delta: from 0 to below 1.
         accountant: what the two numbers follow from.
         public: what the release takes as known to everybody and does not protect.
@@ -55,7 +55,7 @@ class Guarantee:
         covers: what is released under it, where that is not all there is.
 
     Raises:
-        InputError: an unknown unit, adjacency or model, an epsilon not above 0, a delta out of range.
+        InputError: an unknown unit, adjacency or model, an epsilon below 0, a delta out of range.
     """
 
     unit: Unit
@@ -72,7 +72,7 @@ class Guarantee:
         for name, kinds in (("unit", Unit), ("adjacency", Adjacency), ("model", Model)):
             if getattr(self, name) not in get_args(kinds):
                 raise InputError(f"{name} is {getattr(self, name)!r}: expected one of {', '.join(get_args(kinds))}")
-        object.__setattr__(self, "epsilon", exact_epsilon(self.epsilon))
+        object.__setattr__(self, "epsilon", exact_epsilon(self.epsilon) if self.epsilon else Fraction(0))
         if not 0 <= self.delta < 1:
             raise InputError(f"delta is {self.delta}: expected a number from 0 to below 1, such as 1e-6")
 
@@ -81,6 +81,7 @@ class Guarantee:
         delta = f", up to a probability of {float(self.delta):.3g}" if self.delta else ""
         known = f" Taken as public: {', '.join(self.public)}." if self.public else ""
         who = "who holds all data adds the noise" if self.model == "central" else "each holder adds noise"
+        who = who if self.epsilon else "no noise is needed"
         return (
             f"Between two inputs that {NEIGHBOURS[self.unit, self.adjacency]}, {self.covers} changes in"
             f" probability by a factor of at most e^{float(self.epsilon):.6g}{delta}; {who} ({self.unit}-level"
@@ -98,7 +99,7 @@ class Guarantee:
             InputError: fewer than one time, or deltas that add up to 1 or more.
         """
         times = whole("the number of releases", times, 1)
-        return replace(self, epsilon=exact_epsilon(self.epsilon) * times, delta=self.delta * times)
+        return replace(self, epsilon=Fraction(self.epsilon) * times, delta=self.delta * times)
 
     def beside(self, other: "Guarantee") -> "Guarantee":
         """What both releases on the same data promise together: basic composition.
@@ -113,7 +114,7 @@ class Guarantee:
                 raise InputError(f"guarantees for {name} {one} and {name} {two} do not add up: state each alone")
         return replace(
             self,
-            epsilon=exact_epsilon(self.epsilon) + exact_epsilon(other.epsilon),
+            epsilon=Fraction(self.epsilon) + Fraction(other.epsilon),
             delta=self.delta + other.delta,
             accountant="; ".join(dict.fromkeys((self.accountant, other.accountant))),
             public=tuple(dict.fromkeys(self.public + other.public)),

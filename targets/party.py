@@ -68,13 +68,17 @@ class Client:
         return Client(**moved)
 
 
-def clients_of(data: Data, partition: Partition, only: Sequence[int] | None = None) -> list[Client]:
+def clients_of(
+    data: Data, partition: Partition, only: Sequence[int] | None = None, labelled: bool = True
+) -> list[Client]:
     """Hands each client its part of the graph.
 
     Args:
         data: the whole graph.
         partition: who holds which node.
         only: the clients to make, of whom none need hold a labelled node: of a run that took place already.
+        labelled: whether each must hold a labelled node. A target that asks a defense for labels looks afterwards
+            (`all_labelled`): whether a client holds one must not show where a defense hides that.
 
     Raises:
         InputError: a client would hold no labelled node.
@@ -87,11 +91,6 @@ def clients_of(data: Data, partition: Partition, only: Sequence[int] | None = No
     for number in range(partition.clients) if only is None else only:
         nodes = (partition.owner == number).nonzero().flatten()
         local[nodes] = torch.arange(len(nodes))
-        if only is None and not bool(data.train_mask[nodes].any()):
-            raise InputError(
-                f"client:{number} holds no labelled node ({len(nodes)} nodes of {data.num_nodes}): "
-                "use fewer clients, another partition or seed, or label more nodes"
-            )
         inside = (own_row == number) & (own_col == number)
         leaving = (own_row == number) & (own_col != number)
         parts.append(
@@ -110,4 +109,20 @@ def clients_of(data: Data, partition: Partition, only: Sequence[int] | None = No
                 classes=classes,
             )
         )
-    return parts
+    return all_labelled(parts) if only is None and labelled else parts
+
+
+def all_labelled(clients: list[Client]) -> list[Client]:
+    """The same clients.
+
+    Raises:
+        InputError: one of them holds no node that it could train on.
+    """
+    for client in clients:
+        if not bool(client.train.any()):
+            nodes = sum(len(c.nodes) for c in clients)
+            raise InputError(
+                f"{client.name} holds no labelled node ({len(client.nodes)} nodes of {nodes}): "
+                "use fewer clients, another partition or seed, or label more nodes"
+            )
+    return clients

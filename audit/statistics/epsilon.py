@@ -250,7 +250,8 @@ def _lower_bound(
     hits, false = inside.mean() * sizes[0], outside.mean() * sizes[1]
     bound = float(epsilon_of_counts(hits, sizes[0], false, sizes[1], delta=delta, level=level))
     ceiling = float(epsilon_of_counts(sizes[0], sizes[0], 0, sizes[1], delta=delta, level=level))
-    note = _note(validity, f"{sizes[0]} + {sizes[1]} trials measured; so many show at most {ceiling:.2f}")
+    most = f"with so many the test cannot show more than {ceiling:.2f}"
+    note = _note(validity, f"{sizes[0]} + {sizes[1]} trials measured; {most}")
     method = f"Clopper-Pearson for both rates, threshold {chosen}"
     return Finding(METRIC, bound, bound, None, level, method, validity, note, *sizes, runs)
 

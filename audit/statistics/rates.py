@@ -84,8 +84,8 @@ def rate_finding(runs: Sequence[ScoredSubjects], fpr: float, level: float = 0.95
     """TPR@FPR as `tpr_at_fpr_finding` has it, or at random where ties leave no threshold near the FPR.
 
     With few different scores the largest FPR that can be had may be far below the one in question, or 0, and
-    nobody flagged. That is no small leak: an adversary may flag some of those with equal scores by lot, which gives
-    every FPR. Here equal scores of all runs are put in one random order (the note says so).
+    nobody flagged. That does not mean that the leak is small: an adversary may flag some of those with equal scores
+    by lot, which gives every FPR. Here equal scores of all runs are put in one random order (the note says so).
     """
     found = tpr_at_fpr_finding(runs, fpr, level, resamples)
     if TIED not in found.note:

@@ -21,12 +21,12 @@ from ..games.membership import LabelMembership, channels_of_leakage, label_membe
 from ..messages import CONDENSED_KIND
 from ..models.propagation import Neighbourhood
 from ..partition import Partition
-from ..party import Client, clients_of
+from ..party import Client, all_labelled, clients_of
 from ..target import Offers, Progress, Run, Target, no_progress
 from .condensed import CondensedGraph
 from .evaluation import EvaluationSettings, UtilityEvaluator
 from .gradient_distance import RatioOf, allocate_labels, condensed_size
-from .released import transferred, utilities
+from .released import transferred, utilities, what_asks
 
 EVALUATED_WITH = "gcn"
 PUBLISHED_RATIO = {"cora": 0.026, "citeseer": 0.018, "pubmed": 0.0015}
@@ -115,13 +115,15 @@ class CentralCondensation(Target):
             for round_, release in self.releases(graph, branch(seed, "condense")):
                 sent = channel.send(CONDENSED_KIND, graph.owner.name, "public", round_, release.tensors())
                 released.append((round_, CondensedGraph.from_tensors(sent)))
-        bench = UtilityEvaluator([graph.owner], [graph.near], EVALUATED_WITH, s.test)
+        bench = UtilityEvaluator([graph.asking], [graph.near], [graph.asked], EVALUATED_WITH, s.test)
         worth, chosen = utilities(bench, released, branch(seed, "evaluate"), progress)
         best = released[chosen][1]
         told = (
-            transferred(best, data, [graph.owner], s.test, branch(seed, "transfer"), progress) if s.transfer else {}
+            transferred(best, data, [graph.asking], s.test, branch(seed, "transfer"), progress)
+            if s.transfer
+            else {}
         )
-        notes = (f"{len(best.y)} condensed nodes, density {best.density():.2f}", *graph.notes)
+        notes = (f"{len(best.y)} condensed nodes, density {best.density():.2f}", *graph.notes, *bench.remarks())
         secrets = {LabelMembership.name: label_membership(data, [graph.owner], graph.groups(data))}
         return Run(channel.transcript, secrets, worth, chosen, notes, told)
 
@@ -132,6 +134,8 @@ class OwnGraph:
     Attributes:
         owner: holds all nodes.
         near: what a model reads for them.
+        asking: the owner as it asks a release.
+        asked: what a model reads then; as a rule ``near``.
         term: what a defense adds to the loss, or None.
         change: what a defense makes of gradients that are matched, or None.
         size: n', number of condensed nodes asked for.
@@ -143,12 +147,15 @@ class OwnGraph:
         self,
         owner: Client,
         near: Neighbourhood,
+        asking: Client,
+        asked: Neighbourhood,
         term: LossTerm | None,
         change: GradientChange | None,
         size: int,
         progress: Progress,
     ) -> None:
         self.owner, self.near, self.size, self.progress = owner, near, size, progress
+        self.asking, self.asked = asking, asked
         self.term, self.change = term, change
         self.notes: list[str] = []
         self.copied: Tensor | None = None
@@ -165,19 +172,20 @@ class OwnGraph:
     ) -> "OwnGraph":
         nodes = int(data.num_nodes or 0)
         whole = Partition.undivided(nodes)
-        alone = [client.to(settings.device) for client in clients_of(data, whole)]
+        alone = [client.to(settings.device) for client in clients_of(data, whole, labelled=False)]
 
         def read(clients: list[Client]) -> list[Neighbourhood]:
             return exchange(clients, 0, nodes, channel, False)
 
-        (client,) = defense.on_labels(alone, read, channel, branch(seed, "labels"))
+        (client,) = all_labelled(defense.on_labels(alone, read, channel, branch(seed, "labels")))
         owner = defense.on_data(client, None, branch(seed, "defense", 0), channel.holder(client.name))
         (near,) = read([owner])
+        (asking,), (asked,) = what_asks(defense, [client], [owner], [near], read)
         size = condensed_size(settings.ratio, settings.ratio_of, nodes, client.labelled)
         allocate_labels(owner.class_counts().cpu(), size)  # or say that a class would be empty
         term = defense.on_training(owner, branch(seed, "term", 0))
         change = defense.on_gradients(owner, branch(seed, "gradients", 0))
-        return cls(owner, near, term, change, size, progress)
+        return cls(owner, near, asking, asked, term, change, size, progress)
 
     def groups(self, data: Data) -> dict[str, np.ndarray]:
         """Which nodes each group of members leaves out, where rows were copied at first.

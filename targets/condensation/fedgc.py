@@ -36,13 +36,13 @@ from ..messages import (
 from ..models.backbone import BACKBONES, Weights
 from ..models.propagation import Neighbourhood
 from ..partition import partition
-from ..party import Client, clients_of
+from ..party import Client, all_labelled, clients_of
 from ..target import Offers, Progress, Run, Target, no_progress
 from .condensed import CondensedGraph
 from .evaluation import EvaluationSettings, UtilityEvaluator
 from .gradient_distance import condensed_size
 from .matching import ClassCells, MatchingServer, MatchingSettings, as_received
-from .released import check_checkpoints, transferred, utilities
+from .released import check_checkpoints, transferred, utilities, what_asks
 
 PUBLISHED_RATIO = {"cora": 0.026, "citeseer": 0.018}
 
@@ -161,8 +161,9 @@ class _FedGCRun:
         mod = defense.on_message(branch(seed, "messages"))
         self.channel = Channel(retain=retain, mods=() if mod is None else (mod,))
         parts = partition(data, settings.partition, settings.clients, branch(seed, "partition"), beta=settings.beta)
-        clients = [c.to(settings.device) for c in clients_of(data, parts)]
-        self.clients = defense.on_labels(clients, self._exchange, self.channel, branch(seed, "labels"))
+        clients = [c.to(settings.device) for c in clients_of(data, parts, labelled=False)]
+        told = defense.on_labels(clients, self._exchange, self.channel, branch(seed, "labels"))
+        self.clients = all_labelled(told)
         self.labelled = sum(client.labelled for client in self.clients)
         self.shared: SharedModel | None = None
         self.copied = np.zeros(int(data.num_nodes), dtype=bool)
@@ -171,11 +172,12 @@ class _FedGCRun:
     def run(self) -> Run:
         if self.defense.needs_shared_model:
             self.shared = self._self_train()
-        self.clients = self._defended()
+        before, self.clients = self.clients, self._defended()
         near = self._exchange(self.clients)
-        bench = UtilityEvaluator(self.clients, near, self.settings.backbone, self.settings.test)
         with self.channel.keeping():
             releases = self._condense(near)
+        asking, asked = what_asks(self.defense, before, self.clients, near, self._exchange)
+        bench = UtilityEvaluator(asking, near, asked, self.settings.backbone, self.settings.test)
         worth, chosen = utilities(bench, releases, branch(self.seed, "evaluate"), self.progress)
         return Run(
             self.channel.transcript,
@@ -186,15 +188,15 @@ class _FedGCRun:
             },
             worth,
             chosen,
-            tuple(self.notes),
-            self._transfer(releases[chosen][1]) if self.settings.transfer else {},
+            (*self.notes, *bench.remarks()),
+            self._transfer(releases[chosen][1], asking) if self.settings.transfer else {},
         )
 
-    def _transfer(self, release: CondensedGraph) -> dict[str, float]:
+    def _transfer(self, release: CondensedGraph, asking: list[Client]) -> dict[str, float]:
         """Other architectures on the whole graph; with 0 hops on the clients' own edges only."""
         s = self.settings
         seed = branch(self.seed, "transfer")
-        return transferred(release, self.data, self.clients, s.test, seed, self.progress, across=s.hops > 0)
+        return transferred(release, self.data, asking, s.test, seed, self.progress, across=s.hops > 0)
 
     def _exchange(self, clients: list[Client]) -> list[Neighbourhood]:
         s = self.settings

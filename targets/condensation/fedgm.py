@@ -26,7 +26,7 @@ from ..messages import CLASS_GRADIENTS_KIND, CONDENSED_KIND, CONDENSED_UPLOAD_KI
 from ..models.backbone import BACKBONES, Weights
 from ..models.propagation import Neighbourhood
 from ..partition import partition
-from ..party import Client, clients_of
+from ..party import Client, all_labelled, clients_of
 from ..splits import SPLIT, SplitName, divided
 from ..target import Offers, Progress, Run, Target, no_progress
 from .condensed import CondensedGraph, joined
@@ -34,7 +34,7 @@ from .evaluation import EvaluationSettings, UtilityEvaluator
 from .gradient_distance import RatioOf, condensed_size
 from .local import condensed_alone
 from .matching import ClassCells, MatchingServer, MatchingSettings, as_received
-from .released import transferred, utilities
+from .released import transferred, utilities, what_asks
 
 HARDER = ("actor", "tolokers")
 """Graphs of which OpenFGL, on which FedGM's code is built, trains on a half."""
@@ -182,8 +182,9 @@ class _FedGMRun:
         self.data = divided(data, parts.owner, s.split, branch(seed, "split"))
         mod = defense.on_message(branch(seed, "messages"))
         self.channel = Channel(retain=retain, mods=() if mod is None else (mod,))
-        clients = [c.to(s.device) for c in clients_of(self.data, parts)]
-        self.original = defense.on_labels(clients, self._exchange, self.channel, branch(seed, "labels"))
+        clients = [c.to(s.device) for c in clients_of(self.data, parts, labelled=False)]
+        told = defense.on_labels(clients, self._exchange, self.channel, branch(seed, "labels"))
+        self.original = all_labelled(told)
         self.clients = [
             defense.on_data(c, None, branch(seed, "defense", c.number), self.channel.holder(c.name))
             for c in self.original
@@ -203,7 +204,8 @@ class _FedGMRun:
             releases = [(0, self._released(joined(uploads), 0))]
             if s.refinements:
                 releases.append((s.refinements, self._released(self._refined(uploads, cells), s.refinements)))
-        bench = UtilityEvaluator(self.clients, near, s.backbone, s.test)
+        asking, asked = what_asks(self.defense, self.original, self.clients, near, self._exchange)
+        bench = UtilityEvaluator(asking, near, asked, s.backbone, s.test)
         worth, _ = utilities(bench, releases, branch(self.seed, "evaluate"), self.progress)
         best = releases[-1][1]  # whether there is a second stage is a setting, not chosen by its result
         groups = channels_of_leakage(self.data.train_mask.cpu().numpy(), self.copied) if s.init == "real" else {}
@@ -217,9 +219,10 @@ class _FedGMRun:
         seed = branch(self.seed, "transfer")
         told = {}
         if s.transfer:
-            told = transferred(best, self.data, self.clients, s.test, seed, self.progress, across=False)
+            told = transferred(best, self.data, asking, s.test, seed, self.progress, across=False)
         note = f"{len(best.y)} condensed nodes of {s.clients} clients, density {best.density():.3f}"
-        return Run(self.channel.transcript, secrets, worth, len(releases) - 1, (note,), told)
+        notes = (note, *bench.remarks())
+        return Run(self.channel.transcript, secrets, worth, len(releases) - 1, notes, told)
 
     def _exchange(self, clients: list[Client]) -> list[Neighbourhood]:
         return exchange(clients, 0, self.data.num_nodes, self.channel, encrypted=False)

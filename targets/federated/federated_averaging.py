@@ -32,7 +32,7 @@ from ..messages import (
 from ..models.propagation import Neighbourhood
 from ..models.training_config import TrainingConfig, initial_weights
 from ..partition import partition
-from ..party import Client, clients_of
+from ..party import Client, all_labelled, clients_of
 from ..splits import SPLIT, SplitName, divided
 from ..target import Offers, Progress, Run, Target, Utility, no_progress
 from .label_statistic import STATISTIC_KINDS
@@ -149,8 +149,9 @@ class FederatedRun:
         s = settings
         parts = partition(data, s.partition, s.clients, branch(seed, "partition"), beta=s.beta)
         self.data = divided(data, parts.owner, s.split, branch(seed, "split"))
-        clients = [c.to(s.device) for c in clients_of(self.data, parts)]
-        self.original = defense.on_labels(clients, self._exchange, self.channel, branch(seed, "labels"))
+        clients = [c.to(s.device) for c in clients_of(self.data, parts, labelled=False)]
+        told = defense.on_labels(clients, self._exchange, self.channel, branch(seed, "labels"))
+        self.original = all_labelled(told)
         self.clients = [self._defended(c) for c in self.original]
         self.recipe = s.recipe()
         self.notes = [self._partition_note(int(parts.cut_edges.shape[1]))]

@@ -22,7 +22,8 @@ def exchange(
 ) -> list[Neighbourhood]:
     """What each client's two-layer model reads, for all its own nodes in their order.
 
-    With 0 hops nothing is sent: each client uses its own edges alone. With 1 hop the first aggregation is
+    With 0 hops nothing is sent: each client uses its own edges alone. Nothing is sent either where no client has an
+    edge to another, since there is nothing to be told. With 1 hop the first aggregation is
     exact and the second lacks other clients' nodes. With 2 hops both are exact: side by side the clients
     compute what the undivided graph would give.
 
@@ -34,7 +35,7 @@ def exchange(
         encrypted: homomorphic encryption, modelled: the server adds and relays what it cannot read.
         round_: the round that is recorded.
     """
-    if hops == 0:
+    if hops == 0 or not any(client.cut.shape[1] for client in clients):
         return [_alone(client) for client in clients]
     sealed = ("server",) if encrypted else ()
     received = []

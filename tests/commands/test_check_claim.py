@@ -95,7 +95,7 @@ REQUESTS = {
     "epsilon below 0": (["ldp", "--set", "epsilon=-1"], ["epsilon", "-1"]),
     "epsilon that is no number": (["ldp", "--epsilon", "nan"], ["epsilon", "nan"]),
     "epsilon beyond all noise": (["gaussian-uploads", "--epsilon", "1e13"], ["epsilon", "1e+13"]),
-    "claim of 0": (["ldp", "--claimed", "0"], ["epsilon is 0.0"]),
+    "claim below 0": (["ldp", "--claimed", "-1"], ["epsilon is -1.0"]),
     "delta of 0": (["gaussian-uploads", "--set", "delta=0"], ["delta", "greater than 0"]),
     "delta of 1": (["gaussian-uploads", "--set", "delta=1"], ["delta", "less than 1"]),
     "level": (["gaussian-uploads", "--level", "99"], ["confidence", "99"]),

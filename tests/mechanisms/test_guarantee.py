@@ -14,10 +14,20 @@ from gaudit.mechanisms.public_inputs import drawable_epsilon, exact_epsilon, lap
 EDGE = Guarantee("edge", "add/remove", "central", 0.1, 1e-6, "Gaussian noise", ("the number of nodes",))
 
 
-@pytest.mark.parametrize("epsilon", [0, -1, 0.0, float("nan"), float("inf"), Fraction(-1, 3), Fraction(0)])
-def test_epsilon_is_a_positive_number(epsilon):
+@pytest.mark.parametrize("epsilon", [-1, float("nan"), float("inf"), Fraction(-1, 3)])
+def test_epsilon_is_no_negative_number(epsilon):
     with pytest.raises(InputError, match=r"^epsilon is .*expected a finite number above 0.*[^\n]$"):
         replace(EDGE, epsilon=epsilon)
+
+
+@pytest.mark.parametrize("epsilon", [0, 0.0, Fraction(0)])
+def test_epsilon_of_what_is_not_read_is_0(epsilon):
+    free = replace(EDGE, epsilon=epsilon, delta=0.0)
+    assert (free.epsilon, free.repeated(3).epsilon, free.beside(EDGE).epsilon) == (0, 0, Fraction(1, 10))
+    assert "no noise is needed" in free.sentence()
+    assert "adds the noise" not in free.sentence()
+    with pytest.raises(InputError, match="expected a finite number above 0"):
+        exact_epsilon(epsilon)  # noise is drawn for none
 
 
 @pytest.mark.parametrize("delta", [-1e-9, 1, 2.0, float("nan")])

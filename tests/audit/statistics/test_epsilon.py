@@ -40,7 +40,7 @@ def test_ceiling_of_a_perfect_attack(trials, ceiling):
     assert epsilon_lower_bound(*separate, threshold=0.5).low == pytest.approx(ceiling, abs=5e-3)
     halved = epsilon_lower_bound(*separate)
     assert halved.low == pytest.approx(float(epsilon_of_counts(trials // 2, trials // 2, 0, trials // 2)))
-    assert f"show at most {halved.low:.2f}" in halved.note
+    assert f"cannot show more than {halved.low:.2f}" in halved.note
 
 
 def test_bound_is_that_of_clopper_and_pearson():

@@ -15,6 +15,7 @@ from gaudit.defenses.training import private_teacher
 from gaudit.defenses.training.private_teacher import PrivateTeacher
 from gaudit.defenses.training.teacher import Statistic, teacher_of
 from gaudit.errors import InputError
+from gaudit.randomness import branch
 from gaudit.registry import find
 from gaudit.targets.channel import Channel
 from gaudit.targets.federated.label_statistic import Summing, common_basis
@@ -25,6 +26,7 @@ from gaudit.targets.messages import (
     LABELLED_COUNT_KIND,
     SELF_TRAINING_GRADIENTS_KIND,
 )
+from gaudit.targets.partition import partition
 from support.sixty_nodes import sixty_nodes
 
 ASKING = [name for name in ours("targets") if find("targets", name).asks_for_labels]
@@ -83,6 +85,22 @@ def test_guarantee_nothing_but_the_statistic_reads_a_label(target, monkeypatch):
             after, statistic = told(made(target, **settings), other, PrivateTeacher(), fixed, monkeypatch)
             assert after == before
             assert not torch.equal(statistic, fixed)  # the label did enter there
+
+
+@pytest.mark.parametrize("target", ["fedgc", "fedgm", "fedc4", "fedavg", "sos"])
+def test_a_client_whose_only_label_is_gone_sends_the_same(target, monkeypatch):
+    """A run that stopped for want of that label would tell it."""
+    data = sixty_nodes()
+    owner = partition(data, "metis", 2, branch(SEED, "partition"), beta=1.0).owner
+    one, none = data.clone(), data.clone()
+    none.train_mask = data.train_mask & (owner != 0)
+    one.train_mask = none.train_mask.clone()
+    one.train_mask[(data.train_mask & (owner == 0)).nonzero()[0]] = True
+    before, fixed = told(made(target), one, PrivateTeacher(), None, monkeypatch)
+    after, _ = told(made(target), none, PrivateTeacher(), fixed, monkeypatch)
+    assert after == before
+    with pytest.raises(InputError, match="client:0 holds no labelled node"):
+        told(made(target), none, find("defenses", "none")(), None, monkeypatch)
 
 
 def test_the_guarantees_test_can_fail(monkeypatch):

@@ -15,7 +15,7 @@ if TYPE_CHECKING:  # for editors and type checkers; while running, `__getattr__`
     from .api.releases import published, release
     from .api.result import Result
     from .api.tables import score
-    from .attacks.attack import Attack, Scores
+    from .attacks.attack import Accusation, Attack, Scores
     from .audit.checks.check_files import check_files
     from .audit.planning.plan import Plan
     from .audit.results.assemble import read_audit
@@ -51,6 +51,7 @@ if TYPE_CHECKING:  # for editors and type checkers; while running, `__getattr__`
 __version__ = "0.1.0"
 
 __all__ = [
+    "Accusation",
     "Adversary",
     "Attack",
     "Audit",
@@ -124,6 +125,7 @@ __all__ = [
 ]
 
 _PLACES = {
+    "Accusation": "attacks.attack",
     "Adversary": "targets.game",
     "Attack": "attacks.attack",
     "Audit": "audit.results.audit_result",

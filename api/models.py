@@ -87,26 +87,8 @@ def audit(
         >>> result.auc["lira"], result.report("report.html")          # doctest: +SKIP
     """
     graph = own_graph(data, members, non_members)
-    if (fit is None) != (predict is None):
-        raise InputError("fit and predict belong together: give both")
-    for name, function in (("fit", fit), ("predict", predict)):
-        if function is not None and not callable(function):
-            raise InputError(f"{name} must be a function, not {type(function).__name__}")
-    queries = (queries,) if isinstance(queries, str) else queries
-    if queries is not None and not queries:
-        raise InputError(f"no query is named: the model can be asked with {', '.join(ASKED_AS)}")
-    if (fit is not None) + (answers is not None) + (url is not None) != 1:
-        raise InputError("give one of: fit and predict, answers, url and budget")
-    if fit is not None and predict is not None:
-        settings = _by_training(fit, predict, recipe, queries)
-    elif url is not None:
-        settings = _by_asking(url, budget, recipe, queries, seeds)
-    else:
-        settings = _by_answers(graph, answers, recipe, queries, seeds)
+    settings = _settings(graph, fit, predict, answers, url, budget, recipe, queries, seeds)
     asked = settings.get("queries") or tuple(settings["answers"])
-    unknown = [name for name in asked if name not in ASKED_AS]
-    if unknown:
-        raise InputError(f"the query '{unknown[0]}' is none: the model can be asked with {', '.join(ASKED_AS)}")
     alike = WITHOUT if fit is None and recipe is None else WITH_TRAINING
     planned = [
         {
@@ -119,6 +101,42 @@ def audit(
     ]
     target, settings = "own" if url is None else "service", {**settings, "game": game}
     return run_target(target, settings, planned, seeds, seed, {OWN_GRAPH: graph}, workers, ledger, progress)
+
+
+def _settings(
+    graph: Data,
+    fit: "Fit | None",
+    predict: "Predict | None",
+    answers: Any,
+    url: str | None,
+    budget: int | None,
+    recipe: Mapping[str, Any] | None,
+    queries: str | Sequence[str] | None,
+    seeds: int,
+) -> dict[str, Any]:
+    """Those of the target for the one way in that was taken."""
+    if (fit is None) != (predict is None):
+        raise InputError("fit and predict belong together: give both")
+    for name, function in (("fit", fit), ("predict", predict)):
+        if function is not None and not callable(function):
+            raise InputError(f"{name} must be a function, not {type(function).__name__}")
+    if (fit is not None) + (answers is not None) + (url is not None) != 1:
+        raise InputError("give one of: fit and predict, answers, url and budget")
+    queries = _checked((queries,) if isinstance(queries, str) else queries)
+    if fit is not None and predict is not None:
+        return _by_training(fit, predict, recipe, queries)
+    if url is not None:
+        return _by_asking(url, budget, recipe, queries, seeds)
+    return _by_answers(graph, answers, recipe, queries, seeds)
+
+
+def _checked(queries: Sequence[str] | None) -> Sequence[str] | None:
+    if queries is not None and not queries:
+        raise InputError(f"no query is named: the model can be asked with {', '.join(ASKED_AS)}")
+    unknown = [name for name in queries or () if name not in ASKED_AS]
+    if unknown:
+        raise InputError(f"the query '{unknown[0]}' is none: the model can be asked with {', '.join(ASKED_AS)}")
+    return queries
 
 
 def _by_training(
@@ -144,7 +162,9 @@ def _by_answers(
 ) -> dict[str, Any]:
     if seeds != 1:
         raise InputError(f"seeds = {seeds}: answers are of one run: give 1, or fit and predict")
-    return {"answers": _attached(graph, answers, queries), **_declared(recipe)}
+    attached = _attached(graph, answers, queries)
+    _checked(tuple(attached))
+    return {"answers": attached, **_declared(recipe)}
 
 
 def _declared(recipe: Mapping[str, Any] | Any | None) -> dict[str, Any]:

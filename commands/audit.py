@@ -10,7 +10,7 @@ from ..errors import InputError, one_line
 from ..output_files import check_apart
 from ..registry import telling_of_code
 from ..reports.console.progress import counted
-from .terminal import clear_errors, console
+from .terminal import clear_errors, console, verbose_option
 
 if TYPE_CHECKING:
     from ..audit.planning.grid import Grid
@@ -46,8 +46,9 @@ if TYPE_CHECKING:
     help="Give a trial up that takes longer; it is noted as failed. Default: trials may take as long as they do.",
 )
 @click.option("--yes", is_flag=True, help="Do not ask before a very large plan.")
+@verbose_option
 @clear_errors
-def audit_command(plan_file: Path, ledger_file: Path, dry_run: bool, yes: bool, **how: Any) -> None:
+def audit_command(plan_file: Path, ledger_file: Path, dry_run: bool, yes: bool, verbose: bool, **how: Any) -> None:
     """Run a plan: targets, graphs, defenses with strengths, attacks, observers and seeds.
 
     Exit codes: 0 all done; 1 a trial failed; 2 something in the plan or ledger is wrong; 4 a control of the audit
@@ -66,10 +67,10 @@ def audit_command(plan_file: Path, ledger_file: Path, dry_run: bool, yes: bool, 
     trials = plan.count()
     if trials > MANY and not yes:
         raise InputError(f"plan {plan_file} has {trials:,} trials: make it smaller, or give --yes to run them")
-    run_plan(plan, ledger_file, dry_run, how)
+    run_plan(plan, ledger_file, dry_run, how, verbose)
 
 
-def run_plan(plan: "Plan", ledger_file: Path, dry_run: bool, how: dict[str, Any]) -> None:
+def run_plan(plan: "Plan", ledger_file: Path, dry_run: bool, how: dict[str, Any], verbose: bool = False) -> None:
     """Runs what a ledger does not hold of a plan yet, and says what came out.
 
     Args:
@@ -77,6 +78,7 @@ def run_plan(plan: "Plan", ledger_file: Path, dry_run: bool, how: dict[str, Any]
         ledger_file: where every trial is kept.
         dry_run: run one trial of each kind to estimate the time, and say nothing of what came out.
         how: arguments of `run_audit`.
+        verbose: print every number, not the answers alone.
 
     Raises:
         InputError: graphs, settings or the ledger are unusable.
@@ -89,7 +91,7 @@ def run_plan(plan: "Plan", ledger_file: Path, dry_run: bool, how: dict[str, Any]
         try:
             _run(plan, grid, ledger, dry_run, how)
             if not dry_run:
-                _close(ledger, ledger_file)
+                _close(ledger, ledger_file, verbose)
         except KeyboardInterrupt as stop:
             raise type(stop)(_left(grid, ledger, ledger_file)) from stop
 
@@ -129,13 +131,13 @@ def _first_of_each(grid: "Grid") -> set[str]:
     return {task.key for task in {task.cell: task for task in reversed(grid.tasks)}.values()}
 
 
-def _close(ledger: "Ledger", file: Path) -> None:
+def _close(ledger: "Ledger", file: Path, verbose: bool) -> None:
     from ..audit.results.applied import nothing_attacked
     from ..audit.results.assemble import assemble
     from ..reports.console.audit_console import in_words, print_audit
 
     audit = assemble(ledger.content())
-    print_audit(console(), audit)
+    print_audit(console(), audit, verbose)
     click.echo(f"CPU time of all trials: {in_words(audit.seconds)}.", err=True)
     click.echo(f"All of it is in {file}: gaudit report {file} -o report.html", err=True)
     if not audit.valid:

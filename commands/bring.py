@@ -10,7 +10,7 @@ import click
 
 from ..errors import InputError
 from ..output_files import check_apart, check_outputs
-from .terminal import clear_errors, console
+from .terminal import clear_errors, console, verbose_option
 
 if TYPE_CHECKING:
     from ..api.result import Result
@@ -40,6 +40,7 @@ def kept(command: Callable[..., None]) -> Callable[..., None]:
         click.option(
             "--seed", type=click.IntRange(0), default=0, show_default=True, help="Root of all randomness."
         ),
+        verbose_option,
     )
     for option in reversed(options):
         command = option(command)
@@ -70,8 +71,7 @@ def score_command(table: str, id_: str, **options: Any) -> None:
 
     CSV, TSV, Parquet or npz. Without a score, columns label, p0, p1, ... are scored by the probability of the
     label; with id and id2 the rows are pairs. Exit codes: 0 done; 1 over a limit; 2 something in the table or the
-    command is wrong; 4 a control of the audit failed, or
-    no attack applied.
+    command is wrong; 4 a control of the audit failed, or no attack applied.
 
     Example: gaudit score scores.csv --report report.html --below tpr_at_1=0.05
     """
@@ -137,8 +137,7 @@ def published_command(after: str, **options: Any) -> None:
 
     Edge lists (.txt, .tsv, .csv, .edges, each also .gz), .npz and .graphml. In the table of who is who a row
     without an original names a node that stands for nobody. Exit codes: 0 done; 1 over a limit; 2 something in
-    the files or the command is wrong; 4 a control of the audit failed, or
-    no attack applied.
+    the files or the command is wrong; 4 a control of the audit failed, or no attack applied.
 
     Example: gaudit published after.txt --original before.txt --same map.csv
     """
@@ -149,7 +148,7 @@ def published_command(after: str, **options: Any) -> None:
 
 
 def _without_outputs(options: dict[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in options.items() if name not in ("report", "below")}
+    return {name: value for name, value in options.items() if name not in ("report", "below", "verbose")}
 
 
 def _limits(below: tuple[str, ...]) -> dict[str, Any]:
@@ -172,12 +171,15 @@ def _limits(below: tuple[str, ...]) -> dict[str, Any]:
 def _end(options: dict[str, Any], inputs: list[Path], way: str, what: str, given: dict[str, Any]) -> None:
     """Audits, prints, writes what is asked for, and leaves with what the limits say."""
     from ..audit.results.applied import nothing_attacked
+    from ..reports.console.brief_console import Shown, print_results
 
     report, limits = options["report"], _limits(options["below"])
     check_apart(filter(None, [report, options["ledger"]]), inputs)
     check_outputs([report], inputs)
     result = _audited(way, what, given)
-    _show(result)
+    (section,) = result.audit.sections
+    seen = Shown(section.title, section.outcomes, section.release_phrase, result.audit.controls)
+    print_results(console(), seen, options["verbose"])
     if report is not None:
         result.report(report)
         click.echo(f"Report written to {report}", err=True)
@@ -202,11 +204,3 @@ def _audited(way: str, what: str, given: dict[str, Any]) -> "Result":
 
     ways: dict[str, Callable[..., Result]] = {"score": score, "release": release, "published": published}
     return ways[way](what, **given)
-
-
-def _show(result: "Result") -> None:
-    from ..reports.console.outcome_console import print_outcomes
-
-    screen = console()
-    (section,) = result.audit.sections
-    print_outcomes(screen, section.outcomes, section.release_phrase, result.audit.controls)

@@ -22,7 +22,7 @@ from .lint_claim import lint_claim_command
 from .plugin import plugin_group
 from .record import record_command
 from .report import report_command
-from .terminal import GuardedGroup, clear_errors, console
+from .terminal import GuardedGroup, clear_errors, console, verbose_option
 from .written_settings import read_defense, read_pairs
 
 DATASET = "citations"
@@ -120,7 +120,8 @@ _pipeline = _options(
     "attacks",
     multiple=True,
     metavar="NAME",
-    help="Attack, repeatable, or 'all'. Attacks that cost next to nothing run beside it.",
+    help="Attack, repeatable, or 'all', or 'auto': all that read something and do not cost much. By default auto. "
+    "Attacks that cost next to nothing run beside those that are named.",
 )
 @click.option("--only", is_flag=True, help="Run the named attacks alone.")
 @click.option("--observer", metavar="WHO", help="public, server, client:3, or several joined by +.")
@@ -156,6 +157,7 @@ _pipeline = _options(
     help="Write how exposed each member is, by position in the graph (CSV; itself sensitive).",
 )
 @click.option("--json", "json_file", type=click.Path(path_type=Path), metavar="FILE", help="Write all results.")
+@verbose_option
 @clear_errors
 def attack(**options: Any) -> None:
     """Run a pipeline with and without defenses, attack what it lets out, and say what that means.
@@ -172,33 +174,31 @@ def attack(**options: Any) -> None:
     options["settings"] = _asked_of_service(options, read_pairs(options["settings"]))
     _one_graph(options)
     options["beside"] = not options.pop("only")
-    json_file, per_node = options.pop("json_file"), options.pop("per_node")
+    json_file, per_node, verbose = options.pop("json_file"), options.pop("per_node"), options.pop("verbose")
     options["attack_settings"] = read_pairs(options["attack_settings"])
     options["defenses"] = tuple(map(read_defense, options["defenses"]))
     folder = options["save_transcripts"]
     check_apart(filter(None, [json_file, per_node, folder and Path(folder)]))
     check_outputs([json_file, per_node], [Path(options[key]) for key in ("graph", "transcript") if options[key]])
-    screen = console()
     request: AttackRequest = AttackRequest(**options)
     with staged() as report:
         audit = run_attack(request, report)
-    from ..reports.console.outcome_console import print_outcomes
+    from ..reports.console.brief_console import Shown, print_results
     from ..reports.text.sentences import conclusion
 
     if json_file is not None:
         write(json_file, audit.to_json(conclusion(audit.outcomes, audit.release_phrase, audit.valid)))
     if per_node is not None:
         write(per_node, audit.per_node(), private=True)
-    screen.print(audit.headline(), highlight=False, soft_wrap=True, markup=False)
     names = dict.fromkeys(a.plan.name for o in audit.outcomes for a in o.attacks)
     added = [name for name in names if not {name, "all"} & set(request.attacks)]
-    if added and request.attacks:
-        told = f"Attacks that cost next to nothing ran too: {', '.join(added)}. Use --only to leave them out."
-        screen.print(told, highlight=False, soft_wrap=True)
+    remarks = [] if audit.choice is None else audit.choice.sentences()
+    if added and audit.choice is None:
+        remarks.append(f"Attacks that cost next to nothing ran too: {', '.join(added)}. --only leaves them out.")
     mounted = [(request.target, a.plan) for o in audit.outcomes for a in o.attacks if request.observer is None]
-    for line in chosen(mounted):
-        screen.print(line, highlight=False, soft_wrap=True, markup=False)
-    print_outcomes(screen, audit.outcomes, audit.release_phrase, audit.controls)
+    remarks += chosen(mounted)
+    shown = Shown(audit.headline(), audit.outcomes, audit.release_phrase, audit.controls, tuple(remarks))
+    print_results(console(), shown, verbose)
     if json_file is not None:
         click.echo(f"Results written to {json_file}", err=True)
     if per_node is not None:

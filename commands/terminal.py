@@ -37,6 +37,9 @@ UNFORESEEN = 70
 """Exit code of such an error (EX_SOFTWARE of sysexits.h): no finding, and no fault of who gave the command."""
 
 
+verbose_option = click.option(
+    "--verbose", "-v", is_flag=True, help="Print every table and remark, not the answer alone."
+)
 trust_code_option = click.option(
     "--trust-code",
     is_flag=True,
@@ -70,9 +73,13 @@ class GuardedGroup(click.Group):
 def console() -> "Console":
     """For results; files and pipes have no width of their own, and tables must not be squeezed there.
 
-    Text is shown as it is: names from files are no markup.
+    Text is shown as it is: names from files are no markup. Where there is no terminal tables have no lines.
     """
     from rich.console import Console
 
     screen = Console(markup=False)
-    return screen if screen.is_terminal else Console(width=140, markup=False)
+    if screen.is_terminal:
+        return screen
+    from ..reports.console.plain_console import PlainConsole
+
+    return PlainConsole(width=140, markup=False)

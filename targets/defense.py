@@ -134,6 +134,14 @@ class Defense(Configured):
         """Changes what a client feeds into the pipeline. ``hold(kind, tensors)`` notes what it keeps."""
         return client
 
+    def asked(self, before: "Client", after: "Client") -> "Client":
+        """What a client asks a condensed release about, for accuracy: ``after``, what `on_data` made of it.
+
+        One that keeps edges for this alone gives back those of the client ``before``. No hook: targets of other
+        kinds have a setting for what they answer with.
+        """
+        return after
+
     def on_training(self, client: "Client", seed: np.random.SeedSequence) -> "LossTerm | None":
         """An extra term of the client's loss, or None."""
         return None
@@ -194,6 +202,9 @@ class Watched(Defense):
         after = self._defense.on_data(client, shared, seed, hold)
         self.graphs_changed |= after.x is not client.x or after.edges is not client.edges
         return after
+
+    def asked(self, before: "Client", after: "Client") -> "Client":
+        return self._defense.asked(before, after)
 
     def on_training(self, client: "Client", seed: np.random.SeedSequence) -> "LossTerm | None":
         self.called.add("on_training")

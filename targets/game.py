@@ -48,7 +48,6 @@ class Words:
         public: what is told without the release, and by what.
         alike: with whom members are compared where something public is set aside (`Game.compared_within`).
         asks: whether its attacks put questions about nodes, with more or fewer edges.
-        server_reads: whether a server attacks by what clients send it, and not by what it releases.
     """
 
     game: str
@@ -62,7 +61,6 @@ class Words:
     public: str = "what the public graph alone tells of membership"
     alike: str = "of the same class"
     asks: bool = False
-    server_reads: bool = False
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

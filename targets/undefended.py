@@ -1,9 +1,12 @@
 """What a run lets out past a defense, in sentences: whatever the defense promises is not about that."""
 
 from .defense import Defense
-from .messages import ANSWERS
+from .messages import Carries, Carrying
 from .splits import OF_CLIENT_AND_CLASS
 from .transcript import Transcript
+
+READ_OFF_GRAPHS = Carrying.any_of(Carries.POSTERIORS, Carries.LABELS, Carries.EXPLANATIONS)
+"""What is computed on a graph and published."""
 
 
 def untouched(defense: Defense, transcript: Transcript) -> str | None:
@@ -27,7 +30,7 @@ def _sent_by_clients(transcript: Transcript) -> list[str]:
 def undefended_answers(defense: Defense, transcript: Transcript, graphs_changed: bool) -> str | None:
     """What is published of the graphs past a defense of data, or of uploads: answers that read them as they are."""
     public = (t.kind for t in transcript.tallies.values() if t.receiver == "public")
-    told = dict.fromkeys(kind for kind in public if ANSWERS.covers(kind))
+    told = dict.fromkeys(kind for kind in public if READ_OFF_GRAPHS.covers(kind))
     answers = [kind for kind in told if not defense.changes(kind)]
     uploads = any(defense.changes(kind) for kind in _sent_by_clients(transcript))
     if not answers or not (graphs_changed or uploads):

@@ -11,6 +11,8 @@ from hypothesis import settings
 
 torch.set_num_threads(1)
 
+pytest_plugins = ["support.upload_worlds"]  # fixtures that tests of several rooms share
+
 # the same examples every time, no files left behind, no time limit for a first call that imports torch
 settings.register_profile("gaudit", derandomize=True, database=None, deadline=None)
 settings.load_profile("gaudit")

@@ -47,6 +47,7 @@ SIBLINGS = {
     "attacks/identity": {"attacks"},
     "defenses/uploads": set(),
     "defenses/local_privacy": set(),
+    "defenses/answers": {"defenses/local_privacy"},
     "defenses/anonymity": set(),
     "defenses/training": {"defenses/uploads", "defenses/local_privacy"},
     "defenses/randomisation": set(),

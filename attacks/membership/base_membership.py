@@ -51,6 +51,7 @@ class OfflineBASE(BASE):
     """The same with models that never saw the node alone; alpha makes up for the half that is missing."""
 
     name = "base-offline"
+    dear = ""
     offline = True
     Settings = OfflineBASESettings
 

@@ -64,6 +64,7 @@ class ShadowModelAttack(QueryAttack):
     """Base of attacks that compare the target with shadow models, trained on the nodes in question."""
 
     auditor = True
+    dear = "other questions to the shadow models of base-offline"
     Settings = ShadowModelAttackSettings
     settings: ShadowModelAttackSettings
 

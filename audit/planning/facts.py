@@ -66,6 +66,7 @@ class AttackFacts(Facts):
         about: the first line of its documentation.
         auditor: whether it needs an auditor's knowledge.
         knows_links: the share of the edges in question that it must know beforehand.
+        observer: the weakest that can mount it; a server then reads what clients send it.
     """
 
     group = "attacks"
@@ -74,6 +75,7 @@ class AttackFacts(Facts):
     about: str
     auditor: bool = False
     knows_links: float = 0.0
+    observer: str = "public"
 
     @classmethod
     def of(cls, made: Attack[Any]) -> Self:
@@ -83,6 +85,7 @@ class AttackFacts(Facts):
             about=summary(type(made)),
             auditor=made.auditor,
             knows_links=float(made.knows_links),
+            observer=made.observer,
         )
 
 

@@ -1,6 +1,6 @@
 """What `gaudit attack` and `gaudit inspect` are asked for, as a plan like any other."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -16,6 +16,7 @@ from ...targets.messages import kinds_of
 from ...targets.recording import ABOUT
 from ...targets.target import Target
 from ...targets.transcript import observer_members
+from .automatic import AUTO, automatic
 from .grid import Grid
 from .plan import Plan, PlannedAttack, PlannedDefense, PlannedTarget
 from .resolve import graph_of, target_of
@@ -71,15 +72,17 @@ def plan_of(request: AttackRequest) -> tuple[Plan, Data, Target]:
     Raises:
         InputError: something in the request does not exist or does not fit.
     """
-    attacks = tuple(_attacks(request))
+    attacks = tuple(_attacks(request, registered("attacks")))  # refuses what is misspelt before a graph is read
     data = asked_graph(request)
     target = asked_target(request, data)
-    if request.beside:
+    if picks(request):
+        attacks = tuple(_attacks(request, automatic(target, request.observer).chosen))
+    elif request.beside:
         attacks += tuple(_cheap_beside(request, target))
     if not attacks:
         raise InputError(
-            f"no attack that costs next to nothing fits the target '{request.target}': name one, for example "
-            "--attack mia ('gaudit list attacks' lists them)"
+            f"no attack reads what the target '{request.target}' lets out: name one, for example --attack mia "
+            "('gaudit list attacks' lists them)"
         )
     _check_observers(attacks, target)
     if target.runs_elsewhere:
@@ -181,8 +184,16 @@ def _check_strength(names: tuple[str, ...]) -> None:
         )
 
 
-def _attacks(request: AttackRequest) -> Iterator[PlannedAttack]:
-    names = tuple(registered("attacks")) if "all" in request.attacks else tuple(dict.fromkeys(request.attacks))
+def picks(request: AttackRequest) -> bool:
+    """Whether attacks are chosen for the target, where nobody names any."""
+    return not request.attacks or AUTO in request.attacks
+
+
+def _attacks(request: AttackRequest, known_names: Iterable[str]) -> Iterator[PlannedAttack]:
+    """Those that are named; of ``all`` and ``auto`` each of some names."""
+    named = [name for name in request.attacks if name not in (AUTO, "all")]
+    several = picks(request) or "all" in request.attacks
+    names = tuple(dict.fromkeys([*named, *(known_names if several else ())]))
     if request.observer is not None:
         observer_members(request.observer)
     asked: tuple[Neighbours, ...] = (

@@ -8,10 +8,12 @@ from rich.console import Console
 from rich.table import Table
 
 from ...audit.planning.grid import Grid
-from ...audit.results.audit_result import AttackFinding, Audit
+from ...audit.results.audit_result import AttackFinding, Audit, Section
 from ...audit.statistics.severity import Scale
 from ...registry import installed, is_installed
 from ..text.answers import rate_at
+from ..text.short_answer import short_answer
+from .brief_console import findings_table, held, notes
 
 
 def plan_table(grid: Grid, done: set[str]) -> Table:
@@ -67,15 +69,39 @@ def in_words(seconds: float) -> str:
     return f"{seconds / 60:.0f} min" if seconds < 6000 else f"{seconds / 3600:.1f} h"
 
 
-def print_audit(console: Console, audit: Audit) -> None:
-    """Whether the audit holds, then its findings."""
+def print_audit(console: Console, audit: Audit, verbose: bool = False) -> None:
+    """Whether the audit holds, the answers, then its findings; all numbers and what levels mean if ``verbose``."""
+
+    def say(text: str, style: str = "") -> None:
+        console.print(text, style=style, highlight=False, soft_wrap=True, markup=False)
+
     for line in _state(audit):
-        console.print(line, style="bold red", highlight=False, soft_wrap=True, markup=False)
-    for line in dict.fromkeys(_refused(audit)):
-        console.print(line, style="yellow", highlight=False, soft_wrap=True, markup=False)
+        say(line, "bold red")
     if audit.valid and audit.findings():
-        console.print(_findings(audit))
-        console.print(_legend(audit.plan.severity), highlight=False, soft_wrap=True, markup=False)
+        for section in audit.sections:
+            for line in _answers(section, audit):
+                say(line, "bold")
+        for section in audit.sections:
+            say("")
+            say(f"{section.title}, {len(section.seeds)} seed{'s' if len(section.seeds) != 1 else ''}")
+            console.print(findings_table(section.outcomes, audit.plan.severity))
+            for line in notes(section.outcomes):
+                say(line, "yellow")
+        say(held(audit.controls))
+        if verbose:
+            console.print(_findings(audit))
+            say(_legend(audit.plan.severity))
+    if verbose:
+        for line in dict.fromkeys(_refused(audit)):
+            say(line, "yellow")
+
+
+def _answers(section: Section, audit: Audit) -> list[str]:
+    if not any(a.plan.facts.reads for o in section.outcomes for a in o.attacks):
+        return []
+    found = short_answer(section.outcomes, section.release_phrase, audit.plan.severity)
+    start = f"{section.title}: " if len(audit.sections) > 1 else ""
+    return [f"{start}{found[0]}", *found[1:]]
 
 
 def _legend(scale: Scale) -> str:

@@ -14,7 +14,7 @@ from ..text.explanations import APART
 from ..text.sentences import asks_with, blind_warning, clustered, conclusion
 from ..text.words import gain, words
 
-MAY_BE_EMPTY = ("asks with", "plain AUC", "epsilon (indicative)")
+MAY_BE_EMPTY = ("game", "asks with", "plain AUC", "epsilon (indicative)")
 """Columns that are left out where no attack fills them."""
 
 
@@ -23,8 +23,8 @@ def print_outcomes(
 ) -> None:
     """Tables of an audit, warnings, and the plain last lines; of an invalid one why it is that."""
     console.print(_main_table(outcomes))
-    if any(a.baselines for o in outcomes for a in o.attacks):
-        console.print(_baseline_table(outcomes))
+    for game in dict.fromkeys(a.game for o in outcomes for a in o.attacks if a.baselines):
+        console.print(_baseline_table(outcomes, game))
     if any(a.groups for o in outcomes for a in o.attacks):
         console.print(_group_table(outcomes))
     if any("precision" in a.more for o in outcomes for a in o.attacks):
@@ -52,28 +52,24 @@ def _main_table(outcomes: Sequence[DefenseOutcome]) -> Table:
     table = Table(title=" ".join(games) or None, title_justify="left")
     table.add_column("defense")
     table.add_column(f"{gain(outcomes[0].accuracy)} %")
-    table.add_column("attack")
-    table.add_column("observer")
-    table.add_column("asks with")
-    table.add_column("AUC")
-    table.add_column("plain AUC")
-    table.add_column("blind AUC")
-    table.add_column("TPR at 1 % FPR")
+    for column in ("attack", "game", "observer", "asks with", "AUC", "plain AUC", "blind AUC", "TPR at 1 % FPR"):
+        table.add_column(column)
     table.add_column("epsilon (indicative)")
     for outcome in outcomes:
         head = (outcome.called, outcome.accuracy.text(1, percent=True))
         for i, attack in enumerate(outcome.attacks):
-            table.add_row(*(head if i == 0 else ("", "")), *_cells(attack))
+            table.add_row(*(head if i == 0 else ("", "")), *_cells(attack, len(games) > 1))
         if not outcome.attacks:
-            table.add_row(*head, *[""] * 8)
+            table.add_row(*head, *[""] * 9)
         table.add_section()
     table.columns = [c for c in table.columns if c.header not in MAY_BE_EMPTY or any(map(str, c.cells))]
     return table
 
 
-def _cells(attack: AttackOutcome) -> tuple[str, ...]:
+def _cells(attack: AttackOutcome, several_games: bool) -> tuple[str, ...]:
     return (
         attack.plan.name,
+        words(attack.game).game.partition(":")[0] if several_games else "",
         attack.plan.observer,
         asks_with(attack),
         attack.auc.text(3),
@@ -88,15 +84,15 @@ def _bound(epsilon: Finding | None) -> str:
     return "" if epsilon is None or epsilon.low is None else f"{epsilon.low:.2f}"
 
 
-def _baseline_table(outcomes: Sequence[DefenseOutcome]) -> Table:
-    """The public graph is the same for all attacks and defenses: one row for each baseline."""
-    first = next(a for o in outcomes for a in o.attacks if a.baselines)
+def _baseline_table(outcomes: Sequence[DefenseOutcome], game: str) -> Table:
+    """The public graph is the same for all attacks of a game and all defenses: one row for each baseline."""
+    first = next(a for o in outcomes for a in o.attacks if a.baselines and a.game == game)
     table = Table(title=f"Without any release: {words(first.game).public}", title_justify="left")
     table.add_column("by")
     table.add_column("AUC")
     table.add_column("attacks not shown to tell more")
     for name, baseline in first.baselines.items():
-        beside = [(o, a) for o in outcomes for a in o.attacks if name in a.baselines]
+        beside = [(o, a) for o in outcomes for a in o.attacks if a.game == game and name in a.baselines]
         behind = [f"{a.plan.name} ({o.called})" for o, a in beside if not a.baselines[name].beyond.above_zero]
         table.add_row(name, baseline.auc.text(3), _listed(behind, len(beside)))
     return table

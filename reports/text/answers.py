@@ -8,6 +8,7 @@ from ...audit.results.audit_result import AttackFinding, Audit
 from ...audit.results.outcome import AttackOutcome
 from ...audit.statistics.finding import Finding
 from ...audit.statistics.severity import Level, Scale
+from .accusations import accusing
 from .sentences import actor
 from .words import words
 
@@ -80,7 +81,7 @@ def answer(place: AttackFinding, scale: Scale, of: int = 1) -> str:
         text += (
             " But the public graph alone tells most of that: this is no evidence that the release gives it away."
         )
-    return text + strongest
+    return " ".join(filter(None, (text + strongest, accusing(attack))))
 
 
 def _above_chance(attack: AttackOutcome) -> bool:

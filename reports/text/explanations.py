@@ -50,7 +50,8 @@ GLOSSARY = (
 """At most eight."""
 
 LIMITS = (
-    "No finding is not anonymity. It says that these attackers, with this knowledge, failed on these data.",
+    "Finding nothing does not prove anonymity. It says that these attackers, with this knowledge, failed on these "
+    "data.",
     "A stronger attack may exist: with more knowledge, more computing, better models of the pipeline, or an idea "
     "that nobody has published yet. What is measured is a lower bound on what is given away.",
     "Numbers are averages over people. Single people can be far more exposed than the average; see risk by group.",

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from ...audit.results.outcome import PLAIN_AUC, AttackOutcome, DefenseOutcome
 from ...audit.statistics.finding import Finding
 from ...audit.statistics.identity_metrics import NAMED
+from .accusations import accusing, also_accusing
 from .words import gain, words
 
 ASKED_WITH = {
@@ -14,6 +15,7 @@ ASKED_WITH = {
     "apart": "edges kept apart",
 }
 """Games in which an adversary asks a model about nodes, with edges or without."""
+OWNERS = "owners named"
 WHO = {"public": "An outsider", "server": "The server"}
 
 
@@ -31,7 +33,7 @@ def actor(attack: AttackOutcome, release: str) -> str:
     if not attack.plan.facts.reads:
         return "Someone who sees no message at all"
     observer, knows = attack.plan.observer, beforehand(attack)
-    if observer == "server" and words(attack.game).server_reads:
+    if observer == "server" and attack.plan.facts.observer != "public":
         return f"{who(observer)} that reads what clients send it{knows}"
     if "+" in observer:
         return f"{who(observer)}{knows}"
@@ -77,29 +79,30 @@ def last_line(outcomes: Sequence[DefenseOutcome], release: str) -> str:
     base = control or others[0]
     strongest = sorted(base.attacks, key=lambda a: -(a.auc.turned.estimate or 0.0))
     lines = [_about(attack, base, others if control else others[1:], release) for attack in strongest]
-    asked = {a.plan.name for a in base.attacks}
-    for other in others:
-        only_here = [a for a in other.attacks if a.plan.name not in asked]
+    asked = {(a.plan.name, a.game) for a in base.attacks}
+    for other in others:  # one that a defense alone allows, or that plays another game there
+        only_here = [a for a in other.attacks if (a.plan.name, a.game) not in asked]
         lines += [_about(attack, other, [], release) for attack in only_here]
     return "\n".join(lines)
 
 
 def _about(attack: AttackOutcome, base: DefenseOutcome, others: Sequence[DefenseOutcome], release: str) -> str:
-    start = "" if base.defense == "none" else f"{_capital(base.phrase)}, "
+    start = "" if base.defense == "none" else f"{capital(base.phrase)}, "
     somebody = actor(attack, release)
     somebody = somebody if not start else somebody[0].lower() + somebody[1:]
     text = f"{start}{somebody} {_tells(attack)}{_but(attack)}"
     several = len({o.defense for o in others}) < len(others)
     for other in others:
-        same = next((a for a in other.attacks if a.plan == attack.plan), None)
+        same = next((a for a in other.attacks if a.plan == attack.plan and a.game == attack.game), None)
         if same is not None:
-            phrase = f"{other.phrase}{_strength(other) if several else ''}"
-            text += f"; {phrase} {_measured(same)}{cost_phrase(other.cost)}"
+            phrase = f"{other.phrase}{strength_of(other) if several else ''}"
+            text += f"; {phrase} {_measured(same)}{also_accusing(same)}{cost_phrase(other.cost)}"
     asked = "" if attack.plan.neighbours == "true" else f", asked with {ASKED_WITH[attack.plan.neighbours]}"
-    return f"{text} ({attack.plan.name}{asked})."
+    alone = "Without a defense" if base.defense == "none" and others else ""
+    return " ".join(filter(None, (f"{text} ({attack.plan.name}{asked}).", accusing(attack, alone))))
 
 
-def _strength(outcome: DefenseOutcome) -> str:
+def strength_of(outcome: DefenseOutcome) -> str:
     """What tells a defense from itself at another strength."""
     return "" if outcome.strength is None else f" ({outcome.knob} {outcome.strength:g})"
 
@@ -107,6 +110,8 @@ def _strength(outcome: DefenseOutcome) -> str:
 def _tells(attack: AttackOutcome) -> str:
     auc, told = attack.auc, words(attack.game).told
     named = f", and names {_measured(attack)} of the persons" if NAMED in attack.more else ""
+    if OWNERS in attack.more:
+        named = f", and names who holds {attack.more[OWNERS].text(1, percent=True)} of the nodes"
     alike = f" {words(attack.game).alike}" if PLAIN_AUC in attack.more else ""
     if auc.low is not None and auc.low > 0.5:
         mixed = f" ({_mixed(attack)})" if alike else ""
@@ -171,7 +176,8 @@ def cost_phrase(cost: Finding | None) -> str:
     return f", at a cost of {points:.1f}{interval} points of {what}"
 
 
-def _capital(text: str) -> str:
+def capital(text: str) -> str:
+    """With a capital at the start."""
     return text[:1].upper() + text[1:]
 
 

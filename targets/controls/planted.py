@@ -109,7 +109,7 @@ class Planted(PlantedLeak):
         accuracy = float((logits.argmax(1) == data.y)[data.test_mask].float().mean())
         progress("planting", 1, 1)
         recipe = None if s.leaks == ("release",) else HEART
-        utility = Utility(1, float("nan"), accuracy, accuracy)
+        utility = Utility.of_test(1, accuracy)
         return Run(channel.transcript, {s.game: secrets}, (utility,), 0, recipe=recipe)
 
     def _send(self, task: TrainingTask, weights: dict[str, Tensor], channel: Channel) -> None:

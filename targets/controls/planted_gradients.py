@@ -74,7 +74,7 @@ class PlantedGradients(PlantedLeak):
             channel.send(CLASS_GRADIENTS_KIND, client.name, "server", 0, gradients)
         progress("planting", 1, 1)
         secrets = lone_nodes(clients)
-        nothing = Utility(1, float("nan"), 0.0, 0.0)
+        nothing = Utility.of_test(1, 0.0)
         return Run(channel.transcript, {secrets.name: secrets}, (nothing,), 0, recipe=RECIPE)
 
 

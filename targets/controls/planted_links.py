@@ -102,7 +102,7 @@ class PlantedLinks(PlantedLeak):
         return Run(
             channel.transcript,
             {secrets.name: secrets},
-            (Utility(1, float("nan"), right, right),),
+            (Utility.of_test(1, right),),
             0,
             recipe=RECIPE,
         )

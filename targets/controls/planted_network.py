@@ -76,5 +76,5 @@ class PlantedNetwork(PlantedLeak):
         progress("planting", 1, 1)
         original = Original(joined, ACCOUNTS, published)
         secrets = (replace(who, original=original), replace(links, image=new[: network.nodes]))
-        nothing = Utility(1, float("nan"), 1.0, 1.0)
+        nothing = Utility.of_test(1, 1.0)
         return Run(channel.transcript, {s.name: s for s in secrets}, (nothing,), 0, tested=0)

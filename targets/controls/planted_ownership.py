@@ -82,7 +82,7 @@ class PlantedOwnership(PlantedLeak):
         progress("planting", 1, 1)
         found = ownership_secrets(clients, nodes, branch(seed, "ownership"), taking)
         secrets: dict[str, Game] = {s.game: found[s.game]}
-        nothing = Utility(0, float("nan"), 0.0, 0.0)
+        nothing = Utility.of_test(0, 0.0)
         return Run(channel.transcript, secrets, (nothing,), 0, recipe=RECIPE)
 
 

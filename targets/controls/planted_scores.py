@@ -40,5 +40,5 @@ class PlantedScores(PlantedLeak):
         channel = Channel(retain=retain)
         score = torch.from_numpy(game.truth + noise)
         channel.send(SCORES_KIND, "server", "public", 1, {"subjects": torch.from_numpy(subjects), "score": score})
-        nothing = Utility(1, float("nan"), 1.0, 1.0)
+        nothing = Utility.of_test(1, 1.0)
         return Run(channel.transcript, {game.name: game}, (nothing,), 0, tested=0)

@@ -34,10 +34,9 @@ def test_attack_writes_results_with_intervals_groups_and_null(graph, attacked, t
     groups = content["outcomes"][1]["attacks"][0]["groups"]
     assert sum(g["non_members"] for g in groups.values()) == 40
     assert content["outcomes"][1]["accuracy_cost"] is not None
-    last = result.stdout.rstrip().splitlines()[-1]
-    assert last.endswith(".")
-    assert f"AUC {content['outcomes'][0]['attacks'][1]['auc']['estimate']:.2f}" in last
-    assert content["summary"].splitlines()[-1] == last
+    strongest = max(a["auc"]["estimate"] for a in content["outcomes"][0]["attacks"])
+    assert f"in {100 * strongest:.0f} of 100 cases" in result.stdout.splitlines()[0]
+    assert f"AUC {strongest:.2f}" in content["summary"].splitlines()[0]
     assert list(tmp_path.iterdir()) == [path]
 
 
@@ -61,7 +60,7 @@ def test_timeline_attacks_every_release(graph, attacked, tmp_path):
 def test_an_attack_that_does_not_apply_is_said_to(graph, attacked):
     result = attacked(graph, "--workers", 1, "--defense", "none", attacks=("nearest", "mia-adaptive"))
     assert result.exit_code == 0, result.output
-    assert "mia-adaptive not applicable" in result.stdout
+    assert "mia-adaptive does not apply" in result.stdout
 
 
 def test_attacks_none_of_which_apply_are_no_crash(graph, attacked):
@@ -83,7 +82,7 @@ def test_inspect_shows_who_sees_what(graph, inspected):
 def test_inspect_shows_which_attacks_read_what(gaudit):
     result = gaudit("inspect", "--attacks")
     assert result.exit_code == 0, result.output
-    (row,) = (line for line in result.stdout.splitlines() if "│ self-training-sum" in line)
+    (row,) = (line for line in result.stdout.splitlines() if line.startswith("self-training-sum"))
     assert "label-pursuit" in row
     assert "nearest" not in row
     (left,) = (line for line in result.stdout.splitlines() if line.startswith("No attack reads"))
@@ -105,15 +104,15 @@ def test_inspect_shows_nobody_who_took_no_part(gaudit, graph, target):
     assert result.exit_code == 0, result.output
     assert "public" in result.stdout
     assert "client:0" not in result.stdout
-    assert "│ server" not in result.stdout
+    assert not [line for line in result.stdout.splitlines() if line.startswith("server")]
 
 
 def test_an_attack_that_a_network_has_nothing_for_is_left_out_and_the_other_runs(gaudit):
     names = ("--attack", "active-walk", "--attack", "refinement")
     result = gaudit("attack", "--target", "publish", "--dataset", "karate", "--workers", 1, *names)
     assert result.exit_code == 0, result.output
-    assert "active-walk not applicable: the attack 'active-walk' needs accounts of its own" in result.stdout
-    assert "Identity: which published node is this person?" in result.stdout
+    assert "active-walk does not apply: the attack 'active-walk' needs accounts of its own" in result.stdout
+    assert "names" in result.stdout.splitlines()[0]
 
 
 @pytest.mark.parametrize("defense", ["none", "unknown"])

@@ -95,7 +95,7 @@ def test_an_attack_without_data_of_its_own_is_left_out_and_the_other_runs(attack
     np.savez(tmp_path / "full.npz", **arrays | masks)
     both = attacked(tmp_path / "full.npz", "--workers", 1, attacks=("mia", "nearest"))
     assert both.exit_code == 0
-    assert "mia not applicable: only 5 nodes" in both.output
+    assert "mia does not apply: only 5 nodes" in both.output
     refused(
         attacked(tmp_path / "full.npz", "--only", "--workers", 1, attacks=("mia",)),
         "no attack applies",

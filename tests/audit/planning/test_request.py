@@ -79,13 +79,6 @@ def test_attacks_that_cost_next_to_nothing_run_beside_dearer_ones(target, asked,
     assert [attack.name for attack in plan_of(alone)[0].attack] == [asked]
 
 
-def test_who_names_no_attack_gets_the_cheap_ones_or_is_told_to_name_one():
-    cheap = AttackRequest(target="fedgc", attacks=(), dataset="citations", seeds=1, beside=True)
-    assert [attack.name for attack in plan_of(cheap)[0].attack] == ["nearest"]
-    with pytest.raises(InputError, match="name one"):
-        plan_of(AttackRequest(target="gap-edp", attacks=(), dataset="karate", seeds=1))
-
-
 def test_a_target_without_a_device_is_not_asked_for_one():
     """Nobody named a device: the default of the command line is no setting of a target that computes nothing."""
     assert "device" not in find("targets", "planted").Settings.model_fields

@@ -14,7 +14,7 @@ from support import audits
 
 def printed(audit) -> str:
     text = StringIO()
-    print_audit(Console(file=text, width=250), audit)
+    print_audit(Console(file=text, width=250), audit, verbose=True)
     return text.getvalue()
 
 

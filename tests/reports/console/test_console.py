@@ -46,3 +46,20 @@ def printed(*ahead):
 def test_who_tells_no_more_than_the_public_graph_is_named_with_its_strength(ahead, said):
     (row,) = [line for line in printed(*ahead).splitlines() if line.startswith("│ degree")]
     assert said in row
+
+
+def test_games_are_named_apart_each_with_what_the_public_graph_tells_of_it():
+    owner = replace(attacked(True), game="node-ownership", more={"owners named": finding(0.981, 0.97, 0.99)})
+    label, accuracy = attacked(False), finding(0.8, 0.7, 0.9)
+    plain = DefenseOutcome("none", "", None, {}, accuracy, accuracy, None, (owner, label), (), {}, {}, (), (), {})
+    text = StringIO()
+    print_outcomes(Console(file=text, width=250), [plain], "it", ())
+    rows = [line for line in text.getvalue().splitlines() if "mia" in line and "server" not in line]
+    assert "Node ownership" in rows[0]
+    assert "Node ownership" not in rows[1]
+    said = " ".join(text.getvalue().split())
+    assert "Without any release: what the public graph alone tells of who holds whom" in said
+    assert "and names who holds 98.1 % [97.0 %, 99.0 %] of the nodes" in said
+    behind = [line for line in text.getvalue().splitlines() if line.startswith("│ degree")]
+    assert ["mia" in line for line in behind] == [False, True]
+    assert "names who holds" not in printed(True)

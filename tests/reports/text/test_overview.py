@@ -42,6 +42,54 @@ def test_each_question_has_one_verdict_and_it_is_the_worst(audit):
         )
 
 
+NOISE = ("label-noise", 1.0)
+
+
+@pytest.mark.parametrize(
+    ("leaks", "sizes", "decision", "after"),
+    [
+        ({("none", None): (3.0, 0.8)}, {}, "Do not release it as it is.", "No defense was tried."),
+        (
+            {("none", None): (3.0, 0.8), NOISE: (0.0, 0.7)},
+            {"members": 1000, "others": 4000},
+            "Do not release it as it is.",
+            "With label-noise the level is not found, at a cost of",
+        ),
+        (
+            {("none", None): (3.0, 0.8), NOISE: (3.0, 0.7)},
+            {},
+            "Do not release it as it is.",
+            "No defense that was tried is shown to help.",
+        ),
+        (
+            {("none", None): (0.0, 0.8)},
+            {"members": 1000, "others": 4000},
+            "The attacks that were tried found nothing that speaks against a release.",
+            "",
+        ),
+    ],
+)
+def test_the_top_says_what_to_do_and_what_helps(leaks, sizes, decision, after):
+    made = simulated(leaks, listed=("label-noise",) if NOISE in leaks else (), **sizes)
+    (line,) = overall(made)
+    assert line.decision == decision
+    assert line.after.startswith(after)
+    assert bool(line.after) == bool(after)
+    for text in (as_html(made), as_markdown(made)):
+        assert decision in text
+
+
+def test_what_is_left_is_told_of_the_strongest_attack_on_the_defense():
+    """A defense that stops the strongest attack of all may leave another one."""
+    leaks = {("none", None): (3.0, 0.8), NOISE: (0.0, 0.7)}
+    made = simulated(leaks, attacks=("loss", "mia"), listed=("label-noise",), members=1000, others=4000)
+    (section,) = made.sections
+    first, second = section.verdicts[1]
+    other = replace(section, verdicts=(section.verdicts[0], (replace(first, level=Level.HIGH), second)))
+    (line,) = overall(replace(made, sections=(other,)))
+    assert line.after.startswith("With label-noise the level is high (loss by public), at a cost of")
+
+
 def test_an_invalid_audit_has_no_verdict_at_the_top(audit):
     broken = replace(audit, controls=(*audit.controls, AuditControl("null", "loss", False, "AUC 0.9")))
     assert overall(broken) == []

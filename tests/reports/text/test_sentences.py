@@ -53,6 +53,19 @@ def test_an_attack_that_only_a_defense_allows_has_its_own_line():
     assert said.startswith("With a lid, client 0 who holds it and what it is sent tells")
 
 
+def test_another_game_of_the_same_attack_is_no_measure_of_a_defense():
+    """Where a defense drops people an attack may ask who took part: that is no rest of who holds whom."""
+    mine, other = (
+        replace(attacked(finding(auc, auc - 0.05, auc + 0.05), "unmoved-words", observer="server"), game=game)
+        for auc, game in ((0.8, "node-ownership"), (0.95, "contribution"))
+    )
+    control = replace(CONTROL, attacks=(mine,))
+    first, second = last_line([control, defended("ib", "with a lid", (other,))], "it").split("\n")
+    assert "a client's own nodes from other nodes with AUC 0.80" in first
+    assert "lid" not in first
+    assert second.startswith("With a lid, the server that reads what clients send it tells nodes that took part")
+
+
 def test_who_sees_nothing_is_not_said_to_hold_the_release():
     control = replace(CONTROL, attacks=(attacked(finding(0.7, 0.6, 0.8), "blind"),))
     assert last_line([control], "the graph").startswith("Someone who sees no message at all tells")
@@ -80,7 +93,12 @@ def test_who_sees_nothing_is_not_said_to_hold_the_release():
         (
             AttackPlan("link-noisy-or", {"known": 0.25}, "server"),
             "edge-presence",
-            "The server that reads what clients send it and knows 25 % of the links",
+            "The server who holds it and knows 25 % of the links",
+        ),
+        (
+            AttackPlan("label-pursuit", observer="server"),
+            "label-membership",
+            "The server that reads what clients send it",
         ),
         (AttackPlan("graphmi", observer="server"), "edge-presence", "The server that reads what clients send it"),
     ],

@@ -1,0 +1,17 @@
+"""A console for files, pipes and build logs: tables without lines."""
+
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+
+class PlainConsole(Console):
+    """Prints tables as columns alone, which other programs can read."""
+
+    def print(self, *objects: Any, **how: Any) -> None:
+        """As every console does, with tables stripped of their lines."""
+        for shown in objects:
+            if isinstance(shown, Table):
+                shown.box, shown.pad_edge = None, False
+        super().print(*objects, **how)

@@ -1,0 +1,23 @@
+"""The site holds every page, and its reference every public name."""
+
+import re
+from pathlib import Path
+
+import gaudit
+
+ROOT = Path(__file__).parents[2]
+NAV = (ROOT / "mkdocs.yml").read_text(encoding="utf-8").partition("\nnav:\n")[2]
+
+
+def test_every_page_is_in_the_navigation_once():
+    listed = re.findall(r": ([\w-]+\.md)$", NAV, re.MULTILINE)
+    assert sorted(listed) == sorted(page.name for page in (ROOT / "docs").glob("*.md"))
+
+
+def test_every_public_name_is_in_the_reference():
+    page = (ROOT / "docs" / "reference.md").read_text(encoding="utf-8")
+    told = {place.rpartition(".")[2] for place in re.findall(r"^::: (gaudit[\w.]+)$", page, re.MULTILINE)}
+    renamed = {"declare": "declare_message"}
+    modules = {"flower", "lightning"}
+    assert {renamed.get(name, name) for name in told} == set(gaudit.__all__) - modules
+    assert all(f"`{name}`" in page for name in modules)

@@ -1,6 +1,9 @@
 """Scores of others: their null, their planted leak, and the numbers that gaudit's own attacks give."""
 
+from itertools import combinations
+
 import numpy as np
+import pytest
 import torch
 from torch_geometric.data import Data
 
@@ -44,6 +47,7 @@ def test_scores_of_a_built_in_attack_give_its_numbers_to_the_last_digit(tmp_path
     own = gaudit.audit(data, **functions, attacks="lira", ledger=tmp_path / "own.db", progress=False)
     with Ledger(tmp_path / "own.db") as book:
         results = [r for r in book.content(trust_code=True).results.values() if r.plan.target == "own"]
+        results.sort(key=lambda result: result.plan.index)  # a ledger lists them by their keys
         rows = [one_run(attacked, run) for run, result in enumerate(results) for attacked in result.attacked]
     told = {name: np.concatenate([row[name] for row in rows]) for name in rows[0]}
     assert len(set(told["stratum"])) > 1
@@ -52,6 +56,28 @@ def test_scores_of_a_built_in_attack_give_its_numbers_to_the_last_digit(tmp_path
     (ours,), (theirs,) = ([place.attack for place in found.audit.findings()] for found in (own, given))
     for name in ("auc", "blind", "beyond_blind", "plain_auc", "tpr", "more", "risk", "decisive"):
         assert numbers(getattr(ours, name)) == numbers(getattr(theirs, name)), name
+
+
+@pytest.mark.parametrize("pairs", [False, True])
+def test_neither_names_nor_the_order_of_rows_move_a_number_where_scores_are_equal(pairs):
+    """In each run hundreds share one of ten scores, and only the other run tells them apart."""
+    rng = np.random.default_rng(5)
+    names = combinations(range(33), 2) if pairs else [(node,) for node in range(500)]
+    who, run = np.array(list(names)[:500] * 2), np.repeat([0, 1], 500)
+    member, lasting = np.tile(rng.random(500) < 0.3, 2), np.tile(rng.normal(size=500), 2)
+    score = np.round(2 * lasting + rng.normal(size=1000) / 2 + 2 * member)
+    rename, order = rng.permutation(500), rng.permutation(1000)
+    told = [
+        gaudit.score({**ids(people[rows]), "member": member[rows], "score": score[rows], "run": run[rows]})
+        for people, rows in ((who, np.arange(1000)), (rename[who], order))
+    ]
+    one, other = (found.audit.findings()[0].attack for found in told)
+    for name in ("auc", "tpr", "risk"):
+        assert numbers(getattr(one, name)) == numbers(getattr(other, name)), name
+
+
+def ids(who):
+    return {"id": who[:, 0]} if who.shape[1] == 1 else {"id": who[:, 0], "id2": who[:, 1]}
 
 
 def uneven(nodes):

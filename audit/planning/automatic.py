@@ -1,6 +1,6 @@
 """Which attacks run where nobody names any: all that read something of a target, but for those that cost much."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -32,17 +32,18 @@ class Choice:
         ]
 
 
-def automatic(target: Target, observer: str | None = None) -> Choice:
+def automatic(target: Target, observer: str | None = None, named: Collection[str] = ()) -> Choice:
     """Attacks on a target that play its game and whose observer receives what they read.
 
     Args:
         target: with its settings.
         observer: who mounts them; by default the weakest who can, for each.
+        named: those that run anyway, whatever they cost: they are not left out.
     """
     chosen: list[str] = []
     left_out: dict[str, list[str]] = {}
     for name, kind in _reading(target, observer):
-        if kind.dear:
+        if kind.dear and name not in named:
             left_out.setdefault(kind.dear, []).append(name)
         else:
             chosen.append(name)

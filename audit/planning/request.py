@@ -76,7 +76,7 @@ def plan_of(request: AttackRequest) -> tuple[Plan, Data, Target]:
     data = asked_graph(request)
     target = asked_target(request, data)
     if picks(request):
-        attacks = tuple(_attacks(request, automatic(target, request.observer).chosen))
+        attacks = tuple(_attacks(request, automatic(target, request.observer, request.attacks).chosen))
     elif request.beside:
         attacks += tuple(_cheap_beside(request, target))
     if not attacks:

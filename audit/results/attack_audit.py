@@ -123,7 +123,7 @@ def run_attack(request: AttackRequest, report: Report) -> AttackAudit:
         audit = assemble(ledger.content())
     outcomes = _outcomes(audit, {task.title for task in grid.tasks if task.cell >= 0})
     settings = target.settings.model_dump(mode="json")
-    choice = automatic(target, request.observer) if picks(request) else None
+    choice = automatic(target, request.observer, request.attacks) if picks(request) else None
     return AttackAudit(request, data.name, settings, target.release_phrase, outcomes, audit.controls, choice)
 
 

@@ -33,6 +33,8 @@ def test_rows_of_real_nodes_are_looked_for_without_being_asked():
 def test_what_is_named_beside_auto_runs_too_and_is_spelt():
     plan, _, target = plan_of(AttackRequest("gcond", ("auto", "lira")))
     assert {a.name for a in plan.attack} == {*automatic(target).chosen, "lira"}
+    left = automatic(target, named=("auto", "lira")).left_out
+    assert "lira" not in {attack for names in left.values() for attack in names}
     with pytest.raises(InputError, match="lirra"):
         plan_of(AttackRequest("gcond", ("auto", "lirra")))
 

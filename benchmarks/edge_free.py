@@ -5,11 +5,11 @@
     python benchmarks/edge_free.py noise --dataset Cora --seeds 3
     python benchmarks/edge_free.py show
 
-`condense` measures a release that is condensed with all edges, with none (`edge-free`, asked with edges), and of
-the graph without edges, which is the same release asked without. `links` puts attacks on links to all that FedC4
-sends and publishes; its answers read what was condensed from. `noise` has private trainings over epsilon; at 1000
-noise is next to none. Trials are recorded, one line each, and are not run again. Condensations run with the preset
-`quick`, trainings with defaults.
+`condense` measures a release that is condensed with all edges; with none of them (`edge-free`, asked with edges),
+where links between nodes of similar features stand in their place, or nothing; and of the graph without edges, which
+is the same release asked without. `links` puts attacks on links to all that FedC4 sends and publishes; its answers
+read what was condensed from. `noise` has private trainings over epsilon; at 1000 noise is next to none. Trials are
+recorded, one line each, and are not run again. Condensations run with the preset `quick`, trainings with defaults.
 """
 
 import time
@@ -25,7 +25,12 @@ from gaudit.registry import find
 from gaudit.targets.defense import Defense
 
 EPSILONS = (0.5, 1.0, 2.0, 4.0, 8.0, 1000.0)
-ARMS = {"edges everywhere": "none", "edge-free": "edge-free", "edges nowhere": "none"}
+ARMS: dict[str, tuple[str, dict[str, Any]]] = {
+    "edges everywhere": ("none", {}),
+    "edge-free": ("edge-free", {}),
+    "nothing in their place": ("edge-free", {"similar": 0}),
+    "edges nowhere": ("none", {}),
+}
 PRIVATE = ("gap-edp", "noisy-votes", "gap-ndp", "dp-mlp")
 PROMISES = {"gap-ndp": "node", "dp-mlp": "node"}
 LINK_ATTACKS = {"update-links": "server", "graphmi": "server", "link-posterior": "public"}
@@ -67,7 +72,8 @@ def _condensed(dataset: str, target: str, split: str, arm: str, index: int) -> d
         data = _divided(data, split, seed)
     if arm == "edges nowhere":
         data.edge_index = data.edge_index[:, :0]
-    run = kind(**settings)(data, find("defenses", ARMS[arm])(), seed, lambda message: False)
+    defense, how = ARMS[arm]
+    run = kind(**settings)(data, find("defenses", defense)(**how), seed, lambda message: False)
     warned = any("ask them without edges" in note for note in run.notes)
     return {"accuracy": run.utility.test, "warned": warned, "seconds": time.process_time() - began}
 
@@ -157,7 +163,7 @@ def _seeds(records: TrialRecords, name: str) -> list[dict[str, Any]]:
 
 
 def _show_releases(names: list[str], records: TrialRecords) -> None:
-    click.echo(f"| graph | target | split | seeds | {' | '.join(ARMS)} | warned |" + "\n" + "|---" * 8 + "|")
+    click.echo(f"| graph | target | split | seeds | {' | '.join(ARMS)} | warned |" + "\n" + "|---" * 9 + "|")
     for head in dict.fromkeys(name.rsplit(": ", 1)[0] for name in names):
         arms = {arm: _seeds(records, f"{head}: {arm}") for arm in ARMS}
         cells = [percent([r["accuracy"] for r in rows]) if rows else "" for rows in arms.values()]

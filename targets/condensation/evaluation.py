@@ -126,8 +126,8 @@ class UtilityEvaluator:
             return ()
         return (
             f"asked with edges the releases are right at {100 * with_edges / without:.0f} % as many validation "
-            "nodes as asked without: ask them without edges (this sentence was made with edges and is for their "
-            "owner alone)",
+            "nodes as asked with what they were condensed from: ask them without edges (this sentence was made "
+            "with edges and is for their owner alone)",
         )
 
     def _one(self, release: CondensedGraph, seed: np.random.SeedSequence) -> tuple[int, int, int]:

@@ -12,7 +12,7 @@ from gaudit.audit.conformance.named import ours
 from gaudit.audit.planning.trial_plan import AttackPlan, TrialPlan
 from gaudit.audit.running.trial import run_trial
 from gaudit.audit.statistics.metrics import auc
-from gaudit.defenses.training.edge_free import EdgeFree
+from gaudit.defenses.training.edge_free import EdgeFree, similar_pairs
 from gaudit.registry import find
 from gaudit.targets.messages import ANSWERS, Carries, Carrying
 from support.sixty_nodes import sixty_nodes
@@ -77,9 +77,10 @@ def test_guarantee_no_message_knows_an_edge(target):
     data, *others = graphs()
     for start in starts(target):
         own = made(target, answer_with="defended", **start)
-        before = sent(own, data, EdgeFree())
-        assert before
-        assert all(sent(own, other, EdgeFree()) == before for other in others)
+        for similar in (0, 5) if target == "gcond" else (5,):
+            before = sent(own, data, EdgeFree(similar=similar))
+            assert before
+            assert all(sent(own, other, EdgeFree(similar=similar)) == before for other in others)
 
 
 @pytest.mark.parametrize("target", CONDENSING)
@@ -89,6 +90,28 @@ def test_the_guarantees_test_can_fail(target):
     own = made(target, answer_with="defended")
     before = sent(own, data, find("defenses", "none")())
     assert any(sent(own, other, find("defenses", "none")()) != before for other in others)
+
+
+def test_links_that_stand_in_for_edges_are_those_of_a_double_loop():
+    """By the cosine of words that weigh the more the fewer rows have them; who shares no word is not linked."""
+    rng = np.random.default_rng(3)
+    x = (rng.random((12, 20)) < 0.3).astype(float)
+    x[4] = 0.0
+    weighted = x * (np.log(13 / (1 + (x > 0).sum(0))) + 1)
+    found = set()
+    for v in range(12):
+        norms = np.linalg.norm(weighted[v]) * np.linalg.norm(weighted, axis=1)
+        alike = np.divide(weighted @ weighted[v], norms, out=np.zeros(12), where=norms > 0)
+        others = sorted((u for u in range(12) if u != v and alike[u] > 0), key=lambda u, alike=alike: -alike[u])
+        found |= {(v, u) for u in others[:3]} | {(u, v) for u in others[:3]}
+    assert {(v, u) for v, u in similar_pairs(torch.from_numpy(x), 3).t().tolist()} == found
+    assert found
+    assert not any(4 in pair for pair in found)
+
+
+@pytest.mark.parametrize(("rows", "neighbours", "links"), [(1, 5, 0), (3, 5, 6), (3, 0, 0)])
+def test_fewer_rows_than_neighbours(rows, neighbours, links):
+    assert similar_pairs(torch.ones(rows, 2), neighbours).shape == (2, links)
 
 
 def test_answers_with_edges_are_outside_of_the_promise_and_that_is_said():
@@ -132,9 +155,9 @@ def test_asked_with_edges_that_help_and_with_edges_that_mislead(match):
     """Neighbours of the own class mend what features leave open; those of any class ruin it, and a note warns."""
     target = find("targets", "random")(ratio=0.2, test={"hidden": 16, "epochs": 60, "models": 2})
     data = neighbours_tell(match)
-    run = target(data, EdgeFree(), SEED, lambda message: True)
+    run = target(data, EdgeFree(similar=0), SEED, lambda message: True)
     data.edge_index = data.edge_index[:, :0]
-    without = target(data, EdgeFree(), SEED, lambda message: True)
+    without = target(data, EdgeFree(similar=0), SEED, lambda message: True)
     difference = run.utility.test - without.utility.test
     warned = any("ask them without edges" in note for note in run.notes)
     assert (difference > 0.05, warned) == (match, not match)

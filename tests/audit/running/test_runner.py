@@ -33,7 +33,7 @@ SMALL = {
     "attack": [{"name": "loss"}, {"name": "lira", "settings": {"shadows": 4}}],
 }
 TRIALS = 25  # 4 seeds x (control, 2 strengths, 3 shares of labels) and the planted leak
-KILLS = 30
+KILLS = 12
 
 OWN = '''
 import os, signal, time
@@ -117,7 +117,7 @@ def test_the_audit_is_whole_and_valid(undisturbed):
     assert labels[:3] == ["none", "label-noise, epsilon 1", "label-noise, epsilon 4"]
 
 
-def test_killed_thirty_times_it_comes_to_the_same(undisturbed, tmp_path):
+def test_killed_again_and_again_it_comes_to_the_same(undisturbed, tmp_path):
     plan, ledger = tmp_path / "plan.toml", tmp_path / "audit.db"
     plan.write_text(_toml(SMALL))
     script = SUPPORT / "crash.py"
@@ -143,9 +143,8 @@ def test_nothing_runs_twice(undisturbed):
     assert run(undisturbed, workers=1) == []
 
 
-@pytest.mark.parametrize("workers", [2, 4])
-def test_any_number_of_workers_comes_to_the_same(undisturbed, tmp_path, workers):
-    run(tmp_path / "audit.db", workers=workers)
+def test_several_workers_come_to_the_same(undisturbed, tmp_path):
+    run(tmp_path / "audit.db", workers=3)
     assert rows(tmp_path / "audit.db") == rows(undisturbed)
 
 
@@ -182,6 +181,7 @@ def _with(name: str) -> dict:
 
 
 def test_a_lost_worker_costs_no_trial_but_the_one_that_kills_it(own):
+    """Nor does the audit end with it where that trial is the last one left, and is asked for again."""
     path = own / "audit.db"
     run(path, _with("Deadly"), workers=2)
     audit = read_audit(path)
@@ -189,11 +189,6 @@ def test_a_lost_worker_costs_no_trial_but_the_one_that_kills_it(own):
     assert "worker process was killed" in audit.failures[0].reason
     assert not audit.missing
     assert audit.sections[0].seeds == (0,)
-
-
-def test_a_last_trial_that_kills_its_worker_leaves_the_audit_alive(own):
-    path = own / "audit.db"
-    run(path, _with("Deadly"), workers=2)
     assert len(run(path, _with("Deadly"), retry=True)) == 1
     (failure,) = read_audit(path).failures
     assert "worker process was killed" in failure.reason

@@ -6,8 +6,8 @@
     python benchmarks/edge_free.py show
 
 `condense` measures a release that is condensed with all edges; with none of them (`edge-free`, asked with edges),
-where links between nodes of similar features stand in their place, or nothing; and of the graph without edges, which
-is the same release asked without. `links` puts attacks on links to all that FedC4 sends and publishes; its answers
+where links between nodes of similar features stand in their place, or nothing; and of the graph without edges, that
+is, the same release asked without. `links` puts attacks on links to all that FedC4 sends and publishes; its answers
 read what was condensed from. `noise` has private trainings over epsilon; at 1000 noise is next to none. Trials are
 recorded, one line each, and are not run again. Condensations run with the preset `quick`, trainings with defaults.
 """

@@ -4,7 +4,7 @@ import re
 import reprlib
 import unicodedata
 from collections.abc import Iterable
-from difflib import get_close_matches
+from difflib import SequenceMatcher, get_close_matches
 
 LONGEST_LINE = 1500
 """Characters of an error; a list of all known names is the longest that there is."""
@@ -70,10 +70,25 @@ def quoted(value: object) -> str:
         return f"a {type(value).__name__}"
 
 
+MOST_KNOWN = 12
+"""Names that are listed in full even where one of them is nearly right."""
+
+
 def unknown_name(kind: str, name: str, known: Iterable[str]) -> InputError:
-    """The error for a name that nothing answers to, with the nearest match and the full list."""
+    """The error for a name that nothing answers to: the nearest and some like it, or all where none is near."""
     choices, name = sorted(known), shortened(visible(name), LONGEST_QUOTED)
     by_fold = {choice.casefold(): choice for choice in choices if len(choice) <= LONGEST_QUOTED}
-    near = get_close_matches(name.casefold(), list(by_fold), n=1, cutoff=0.5)
-    hint = f"did you mean '{by_fold[near[0]]}'? " if near else ""
-    return InputError(f"unknown {kind} '{name}': {hint}known: {', '.join(choices)}")
+    near = [by_fold[fold] for fold in nearest(name.casefold(), by_fold)]
+    if not near:
+        return InputError(f"unknown {kind} '{name}': known: {', '.join(choices)}")
+    listed = choices if len(choices) <= MOST_KNOWN else sorted(near)
+    others = len(choices) - len(listed)
+    more = f" and {others} more" if others else ""
+    return InputError(f"unknown {kind} '{name}': did you mean '{near[0]}'? known: {', '.join(listed)}{more}")
+
+
+def nearest(name: str, known: Iterable[str]) -> list[str]:
+    """Up to five names that are like one, the most like it first; of equals those with the same letters."""
+    found = get_close_matches(name, list(known), n=5, cutoff=0.5)
+    likeness = {one: SequenceMatcher(None, one, name).ratio() for one in found}
+    return sorted(found, key=lambda one: (-likeness[one], sorted(one) != sorted(name)))

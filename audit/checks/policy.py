@@ -41,7 +41,7 @@ class Gate(Settings):
         le=1,
         description="the most that a change may lower the leak in one seed while it raises others",
     )
-    strict: bool = Field(False, description="whether an inconclusive check fails")
+    strict: bool = Field(False, strict=True, description="whether an inconclusive check fails")
     ledger: str | None = Field(None, description="of the audit, beside the policy; used where none is given")
     plan: str | None = Field(None, description="of the audit; named where a reader is told how to repeat it")
 
@@ -162,6 +162,7 @@ class Policy(Settings):
         for check in policy.check:
             _known("attack", check.attack, "attacks", check)
             _known("target", check.target, "targets", check)
+            _known("game", check.game, "games", check)
             _known("defense", check.defense and check.defense.partition(",")[0], "defenses", check)
             if check.observer is not None:
                 observer_members(check.observer)

@@ -81,10 +81,14 @@ class Plan(Settings):
     name: str = Field("audit", min_length=1, max_length=200)
     preset: Literal["quick", "paper"] = "quick"
     datasets: tuple[str, ...] = ("citations",)
-    seeds: int = Field(3, ge=1, description="repetitions; each draws its own partition, models and noise")
-    seed: int = Field(0, ge=0, description="root of all randomness")
-    timeline: bool = Field(False, description="attack every release, not only the one that validation chose")
-    alternatives: bool = Field(True, description="run the trivial alternative to each defense too")
+    seeds: int = Field(
+        3, strict=True, ge=1, description="repetitions; each draws its own partition, models and noise"
+    )
+    seed: int = Field(0, strict=True, ge=0, description="root of all randomness")
+    timeline: bool = Field(
+        False, strict=True, description="attack every release, not only the one that validation chose"
+    )
+    alternatives: bool = Field(True, strict=True, description="run the trivial alternative to each defense too")
     target: tuple[PlannedTarget, ...] = ()
     defense: tuple[PlannedDefense, ...] = ()
     attack: tuple[PlannedAttack, ...] = ()

@@ -77,7 +77,8 @@ def test_an_unknown_key_is_refused_at_any_depth_with_a_suggestion(path, wrong, r
 
 @pytest.mark.parametrize("key", ["target", "defense", "attack"])
 def test_a_name_that_is_misspelt_is_missed(key):
-    assert f"'{key}.0.name' of plan test: Field required" in refusal({**LEAST, key: [{"nmae": "x"}]})
+    assert f"'{key}.0.nmae': did you mean '{key}.0.name'?" in refusal({**LEAST, key: [{"nmae": "x"}]})
+    assert f"'{key}.0.name' of plan test is missing" in refusal({**LEAST, key: [{}]})
 
 
 @pytest.mark.parametrize("key", ["target", "attack", "datasets"])

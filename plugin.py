@@ -1,9 +1,9 @@
 """The names that a plug-in needs, and that stay where they are: ``from gaudit.plugin import Attack, Scores``.
 
 A plug-in is a package that registers attacks, defenses, targets, games, mechanisms, report formats or readers of
-files by entry points of ``gaudit.attacks`` and so on. ``docs/plugins.md`` says what each name is for. The names
-here, and what their docstrings say, change with a new major version only. The modules in which they are defined are
-private and may move with any version.
+files by entry points of ``gaudit.attacks`` and so on. ``docs/extend/plugins.md`` says what each name is for. The
+names here, and what their docstrings say, change with a new major version only. The modules in which they are
+defined are private and may move with any version.
 
 Nothing is imported before it is asked for.
 """

@@ -50,7 +50,8 @@ class Result:
     def plain_auc(self) -> dict[str, Finding]:
         """The same with everybody compared with everybody, as a script does that knows nothing of the graph.
 
-        ``auc`` compares within classes where membership follows them, since a class is public (docs/membership.md).
+        ``auc`` compares within classes where membership follows them, since a class is public
+        (docs/leaks/membership.md).
         """
         return {name: place.attack.plain_auc for name, place in self._places().items()}
 

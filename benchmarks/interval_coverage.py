@@ -1,6 +1,6 @@
 """How often the intervals, bounds and tests that gaudit prints hold, in worlds whose truth is known.
 
-    python benchmarks/interval_coverage.py --draws 200 --write docs/coverage.md
+    python benchmarks/interval_coverage.py --draws 200 --write docs/sure/coverage.md
 
 Every row is one measure in one world (`coverage_worlds`). An interval is judged as a whole and by each end alone:
 its lower end is above the truth, or its upper end below it, in half of 1 - level of the draws at most. A row
@@ -266,7 +266,7 @@ This page measures every interval, bound and test that gaudit prints, in simulat
 command makes it, in some twenty minutes of CPU time:
 
 ```
-python benchmarks/interval_coverage.py --draws {draws} --audits {audits} --write docs/coverage.md
+python benchmarks/interval_coverage.py --draws {draws} --audits {audits} --write docs/sure/coverage.md
 ```
 
 ## How often an audit says *leak* where nothing leaks

@@ -11,7 +11,7 @@ import pytest
 import gaudit
 from gaudit import plugin
 
-GUIDE = Path(__file__).parents[1] / "docs" / "plugins.md"
+GUIDE = Path(__file__).parents[1] / "docs" / "extend" / "plugins.md"
 ALIASES = {"Progress", "Retention"}
 """Names of types of functions: these have no docstring of their own."""
 

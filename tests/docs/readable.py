@@ -1,6 +1,6 @@
 """How readable the documents are: words and sentences of each, without code and tables of figures.
 
-python tests/docs/readable.py docs/*.md README.md
+python tests/docs/readable.py README.md $(find docs -name "*.md")
 """
 
 import re

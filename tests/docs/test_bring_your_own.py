@@ -1,4 +1,4 @@
-"""What docs/bring-your-own.md prints works: its code runs, and so do its commands."""
+"""What docs/how-to/bring-your-own.md prints works: its code runs, and so do its commands."""
 
 import re
 import shlex
@@ -9,7 +9,7 @@ from click.testing import CliRunner
 import gaudit
 from gaudit.commands.main import main
 
-PAGE = (Path(__file__).parents[2] / "docs" / "bring-your-own.md").read_text(encoding="utf-8")
+PAGE = (Path(__file__).parents[2] / "docs" / "how-to" / "bring-your-own.md").read_text(encoding="utf-8")
 SERVICE = "http://127.0.0.1:8765/predict"
 
 

@@ -27,7 +27,7 @@ MAIN = "from gaudit.commands.main import main"
 
 def blocks(guide: str, language: str) -> list[str]:
     """The code of one language in a guide."""
-    text = (ROOT / "docs" / guide).read_text(encoding="utf-8")
+    text = (ROOT / "docs" / "extend" / guide).read_text(encoding="utf-8")
     return re.findall(rf"^```{language}\n(.*?)^```$", text, re.DOTALL | re.MULTILINE)
 
 
@@ -98,4 +98,4 @@ def test_the_module_keeps_the_rules_of_style(guide, tmp_path):
 
 
 def test_every_guide_is_tried():
-    assert {path.name for path in (ROOT / "docs").glob("adding-*.md")} | {"plugins.md"} == set(GUIDES)
+    assert {path.name for path in (ROOT / "docs" / "extend").glob("adding-*.md")} | {"plugins.md"} == set(GUIDES)

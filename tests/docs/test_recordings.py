@@ -1,4 +1,4 @@
-"""What docs/recordings.md prints works: its code runs, and so do its commands."""
+"""What docs/how-to/recordings.md prints works: its code runs, and so do its commands."""
 
 import re
 import shlex
@@ -10,7 +10,7 @@ from click.testing import CliRunner
 from gaudit.commands.main import main
 from gaudit.targets.recording import read_recording
 
-PAGE = (Path(__file__).parents[2] / "docs" / "recordings.md").read_text(encoding="utf-8")
+PAGE = (Path(__file__).parents[2] / "docs" / "how-to" / "recordings.md").read_text(encoding="utf-8")
 
 
 def blocks(language):

@@ -85,7 +85,8 @@ class Backbone(nn.Module):
     def reset_parameters(self) -> None:
         """Uniform within 1 / sqrt(fan out), biases too, as pygcn (Kipf) draws them.
 
-        GCond's code has the fan in there (``weight.T.size(1)``), which changes little (docs/sure/reproductions.md).
+        GCond's code has the fan in there (``weight.T.size(1)``), which changes little
+        (docs/sure/reproductions-condensation.md).
         """
         for parameter in self.parameters():
             bound = 1 / math.sqrt(parameter.shape[-1])

@@ -3,10 +3,10 @@
     GAUDIT_DATA=... python benchmarks/graph_matching.py
 
 A row is a network under a defense: the share of persons that are named (the mean of 1 / k, see
-docs/leaks/publishing.md) by `seeded-matching`, which knows 5 % of them, and by `seedless-matching`; of those with
-one candidate how many are right; and how many percolation from the known persons alone matches, without seeds of
-its own and without guesses. All three know a random 90 % of the original's edges, and persons known beforehand are
-left out of every share. Means over the seeds; seconds are of the processor, for one match.
+docs/leaks/publishing-attacks.md) by `seeded-matching`, which knows 5 % of them, and by `seedless-matching`; of
+those with one candidate how many are right; and how many percolation from the known persons alone matches, without
+seeds of its own and without guesses. All three know a random 90 % of the original's edges, and persons known
+beforehand are left out of every share. Means over the seeds; seconds are of the processor, for one match.
 """
 
 from time import process_time

@@ -307,7 +307,7 @@ too narrow by chance.
 - Ends count one by one, because one end alone decides. The lower end decides that a leak is found, and the
   upper end that it is small. The ratio that levels rest on has an interval of 90 %, so each end alone is a
   bound of 95 %.
-- A test stands in the table as an interval of 0.5. It misses where the test finds what is not there.
+- A test stands in the table as an interval of 0.5. It counts as a miss if the test finds what is not there.
 """
 
 

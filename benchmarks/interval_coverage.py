@@ -250,20 +250,27 @@ def page(rows: Sequence[Row], draws: int, audits: int, told_leaks: Sequence[Alar
     """The whole page."""
     short = [row for row in rows if "**" in row.verdict()]
     assumed = [row for row in rows if "assumes" in row.verdict()]
-    told = f"{len(rows) - len(short) - len(assumed)} of {len(rows)} rows hold or are conservative"
-    told += (
-        f", {len(short)} are too narrow, and {len(assumed)} are too narrow where seeds are not normal, as assumed"
+    told = (
+        f"Of {len(rows)} rows, one for each measure in each world, {len(rows) - len(short) - len(assumed)} hold or "
+        f"are conservative. {len(short)} are too narrow, and {len(assumed)} more are too narrow\n"
+        "because seeds are not normal there."
     )
-    head = HEAD.format(draws=draws, audits=audits)
-    middle = MIDDLE.format(draws=draws, error=100 * np.sqrt(0.05 * 0.95 / draws), told=told)
+    head = HEAD.format(draws=draws, audits=audits, told=told)
+    middle = MIDDLE.format(draws=draws, error=100 * np.sqrt(0.05 * 0.95 / draws))
     leaks = [ALARM_COLUMNS, ("---",) * len(ALARM_COLUMNS), *(found.cells() for found in told_leaks)]
     return "\n".join((head, *("| " + " | ".join(cells) + " |" for cells in leaks), middle, *table(rows))) + "\n"
 
 
 HEAD = """# Coverage: how often the intervals hold
 
-This page measures every interval, bound and test that gaudit prints, in simulated worlds whose truth is known. One
-command makes it, in some twenty minutes of CPU time:
+How often do the [intervals](../glossary.md#confidence-interval), bounds and tests that gaudit prints hold the
+truth? How often does an audit say *leak* where nothing leaks? This page measures both, in simulated worlds
+whose truth is known.
+
+**In short.** {told}
+[Limits](limits.md) says what that means for a reader.
+
+One command makes this page, in some twenty minutes of CPU time:
 
 ```
 python benchmarks/interval_coverage.py --draws {draws} --audits {audits} --write docs/sure/coverage.md
@@ -271,33 +278,36 @@ python benchmarks/interval_coverage.py --draws {draws} --audits {audits} --write
 
 ## How often an audit says *leak* where nothing leaks
 
-A leak is called significant if the AUC is shown above 0.5 or members are shown to crowd the first ranks, each
-at 2.5 % and each beyond the attack without the release and every public baseline. So an innocent attack is
-called a leak in 5 % of audits at most. These audits of an attack that knows nothing went through the whole
-verdict, one attack each, with 20 members beside 200 others, 140 beside 1,000 or 1,000 beside 1,000, in clusters
-or within classes, with one seed or three. Shown is how often the verdict was a level, or *leak found, size not
-measurable*, with Clopper and Pearson's 95 % interval. Constant baselines are the worst case: then nothing but
-chance has to be beaten. An audit of several attacks says *leak* at most that many times as often.
+A leak is called significant in two cases: the [AUC](../glossary.md#auc) is shown to be above 0.5, or members
+are shown to crowd the first ranks. Each case is tested at 2.5 %. Each has to go beyond the attack without the
+release, and beyond every public [baseline](../glossary.md#blind-baseline). So an innocent attack is called a
+leak in 5 % of audits at most. An audit of several attacks says *leak* at most that many times as often.
+
+The table shows audits of an attack that knows nothing. Each audit has one attack and goes through the whole
+verdict. It has 20 members beside 200 others, 140 beside 1,000, or 1,000 beside 1,000, and one
+[seed](../glossary.md#seed) or three. In some audits members come in clusters, and some compare within classes.
+A cell is the share of audits whose verdict was a level, or *leak found, size not measurable*, with Clopper and
+Pearson's 95 % interval. Constant baselines are the worst case, because then the attack has nothing but chance
+to beat.
 """
 
 MIDDLE = """
 ## How often intervals hold
 
-{told}.
-Each row has {draws} draws, so that a share of 5 % is known to {error:.1f} points (one standard error). With
-so many rows, about one in forty ends that hold exactly is called too narrow by chance.
+Each row of the table is one measure in one world, with {draws} draws. A share of 5 % is therefore known to
+{error:.1f} points (one standard error). With so many rows, about one in forty ends that hold exactly is called
+too narrow by chance.
 
-- A row *holds* if the interval misses the truth as rarely as its level says, and each of its ends alone in at
-  most half of these cases, up to two standard errors.
-- It is *conservative* if it misses more rarely than that, and *too narrow* otherwise.
-- *Assumes normal seeds*: every interval over seeds takes their differences for normal. In these worlds one seed
-  in ten is far off on purpose, and a few seeds often hold no such seed. Means over seeds alone are called
-  indicative for that reason, and their notes say how often so few seeds miss one.
-- Ends count one by one, because one end alone decides: the lower one that a leak is found, the upper one that
-  it is small. The ratio that levels rest on has an interval of 90 %, so that each end alone is a bound of 95 %.
-- Tests stand here as intervals of 0.5 that are missed where the test finds what is not there.
-
-What the rows that are too narrow mean for a reader is told in [limits](limits.md).
+- A row *holds* if the interval misses the truth as rarely as its level says, and if each end alone misses it in
+  at most half of these cases. Two standard errors are allowed.
+- A row is *conservative* if the interval misses the truth more rarely than that. Otherwise it is *too narrow*.
+- *Assumes normal seeds*: every interval over seeds assumes that differences between seeds are normal. In these
+  worlds one seed in ten is far off on purpose, and a few seeds often include no such seed. Means over seeds
+  alone are called indicative for that reason. Their notes say how often so few seeds miss one.
+- Ends count one by one, because one end alone decides. The lower end decides that a leak is found, and the
+  upper end that it is small. The ratio that levels rest on has an interval of 90 %, so each end alone is a
+  bound of 95 %.
+- A test stands in the table as an interval of 0.5. It counts as a miss if the test finds what is not there.
 """
 
 

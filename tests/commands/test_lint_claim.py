@@ -123,7 +123,7 @@ def test_command_loads_nothing_heavy_until_it_needs_it(written):
     assert done.returncode == 0, done.stderr
 
 
-PAGE = Path(__file__).parents[2] / "docs" / "claims" / "lint-claim.md"
+PAGE = Path(__file__).parents[2] / "docs" / "claims" / "lint-claim-statements.md"
 STATED = {
     tomllib.loads(block)["noise"][0]["mechanism"]: block
     for block in re.findall(r"```toml\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)

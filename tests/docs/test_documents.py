@@ -133,7 +133,7 @@ def test_no_example_requires_another_project():
 
 
 def test_the_map_shows_every_room():
-    text = (ROOT / "docs" / "concepts.md").read_text(encoding="utf-8")
+    text = (ROOT / "docs" / "extend" / "house.md").read_text(encoding="utf-8")
     shown = re.findall(r"^\| `([\w/]+)/` \|", text, re.M)
     packages = [
         name.removeprefix("gaudit.").replace(".", "/") for name in PROJECT["tool"]["setuptools"]["packages"]
@@ -144,8 +144,8 @@ def test_the_map_shows_every_room():
 
 
 def way(heading: str) -> list[str]:
-    """The files of a walk in docs/concepts.md."""
-    text = (ROOT / "docs" / "concepts.md").read_text(encoding="utf-8")
+    """The files of a walk in docs/extend/house.md."""
+    text = (ROOT / "docs" / "extend" / "house.md").read_text(encoding="utf-8")
     (part,) = re.findall(
         rf"^## The way of a \w+ through `{heading}`\n(.*?)(?=^## |^`gaudit report`|\Z)", text, re.S | re.M
     )

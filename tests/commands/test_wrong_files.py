@@ -55,7 +55,7 @@ PLANS = [
     (TARGET + ATTACK + "neighbours = []\n", ["'attack.0.neighbours'", "at least 1"]),
     (TARGET + '[[attack]]\nname = "lira"\nsettings = { shadows = 1 }\n', ["'shadows'", "'lira'", "at least 4"]),
     (TARGET + ATTACK + "[severity]\nfpr = 2\n", ["'severity.fpr'", "less than 1", "got 2"]),
-    (TARGET, ["no attack", '[[attack]] name = "mia"']),
+    (TARGET + '[[attack]]\nname = "atuo"\n', ["attack 'atuo'", "known"]),
     ("seeds = \n" + TARGET + ATTACK, ["not TOML", "line 2"]),
 ]
 POLICIES = [

@@ -81,7 +81,7 @@ def test_a_name_that_is_misspelt_is_missed(key):
     assert f"'{key}.0.name' of plan test is missing" in refusal({**LEAST, key: [{}]})
 
 
-@pytest.mark.parametrize("key", ["target", "attack", "datasets"])
+@pytest.mark.parametrize("key", ["target", "datasets"])
 def test_an_empty_plan_names_what_it_lacks(key):
     content = {**LEAST, key: []}
     assert f"plan test is empty: it names no {key}, for example" in refusal(content)

@@ -153,6 +153,7 @@ def _without_outputs(options: dict[str, Any]) -> dict[str, Any]:
 
 def _limits(below: tuple[str, ...]) -> dict[str, Any]:
     from ..api.result import LIMITS
+    from ..audit.checks.metric_range import beyond_range
 
     found = {}
     for text in below:
@@ -165,6 +166,9 @@ def _limits(below: tuple[str, ...]) -> dict[str, Any]:
             raise InputError(f"--below {text}: a limit is a number")
         if name.strip() not in LIMITS:
             raise InputError(f"--below {text}: the limits are {', '.join(LIMITS)}")
+        beyond = beyond_range(LIMITS[name.strip()], found[name.strip()], None)
+        if beyond is not None:
+            raise InputError(f"--below {text}: {beyond}")
     return found
 
 

@@ -262,10 +262,12 @@ def _print_readers(kinds: list[str] | None) -> None:
 
 
 @main.command(name="list")
-@click.argument("what", type=click.Choice([*GROUPS, *FUNCTIONS, "datasets"]))
+@click.argument("what", metavar="WHAT", type=click.Choice([*GROUPS, *FUNCTIONS, "datasets"]))
 @clear_errors
 def list_(what: str) -> None:
-    """List what is there: the name, the package that it comes from, and a line about it.
+    """List what there is, each with its name, the package that it comes from, and a line about it.
+
+    WHAT is targets, attacks, defenses, games, mechanisms, formats, readers or datasets.
 
     Example: gaudit list attacks
     """

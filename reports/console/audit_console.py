@@ -14,7 +14,8 @@ from ...audit.statistics.severity import Scale
 from ...registry import installed, is_installed
 from ..text.answers import rate_at
 from ..text.short_answer import short_answer
-from .brief_console import findings_table, held, notes, say_on
+from .brief_console import findings_table, held, notes
+from .plain_console import say_on
 
 
 def plan_table(grid: Grid, done: set[str]) -> Table:

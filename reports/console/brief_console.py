@@ -16,6 +16,7 @@ from ..text.sentences import INVALID
 from ..text.short_answer import SCALE, leak, short_answer
 from ..text.words import gain, words
 from .outcome_console import print_outcomes
+from .plain_console import say_on
 
 MOST_NOTES = 3
 """Of what a run noted, and of what did not apply, as many lines each; the rest is counted."""
@@ -70,11 +71,6 @@ def print_results(console: Console, shown: Shown, verbose: bool = False) -> None
         say(held(shown.controls))
     if not verbose:
         say(MORE, "dim")
-
-
-def say_on(console: Console, text: str, style: str = "") -> None:
-    """Prints a sentence: wrapped between words on a terminal, and a line of its own anywhere else."""
-    console.print(text, style=style, highlight=False, soft_wrap=not console.is_terminal, markup=False)
 
 
 def findings_table(outcomes: Sequence[DefenseOutcome], scale: Scale = SCALE) -> Table:

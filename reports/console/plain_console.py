@@ -17,3 +17,8 @@ class PlainConsole(Console):
         with self.capture() as printed:
             super().print(*objects, **how)
         self.file.writelines(f"{line.rstrip()}\n" for line in printed.get().splitlines())
+
+
+def say_on(console: Console, text: str, style: str = "") -> None:
+    """Prints a sentence: wrapped between words on a terminal, and a line of its own anywhere else."""
+    console.print(text, style=style, highlight=False, soft_wrap=not console.is_terminal, markup=False)

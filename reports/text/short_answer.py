@@ -49,16 +49,18 @@ def leak(attack: AttackOutcome) -> Finding:
 def _found(attack: AttackOutcome, base: DefenseOutcome, release: str, scale: Scale) -> tuple[str, str]:
     """Who can tell what, and how well."""
     level, somebody = verdict(attack, scale).level, actor(attack, release)
-    if base.defense != CONTROL:
-        somebody = f"{capital(base.phrase)}, {_in_a_sentence(somebody)}"
+    where = "" if base.defense == CONTROL else f"{capital(base.phrase)}, "
+    if where:
+        somebody = _in_a_sentence(somebody)
     if NAMED in attack.more:
         named = leak(attack).text(1, percent=True)
-        return f"{somebody} names {named} of the persons.", f"The strongest attack is {attack.plan.name}."
+        return f"{where}{somebody} names {named} of the persons.", f"The strongest attack is {attack.plan.name}."
     if level.severity or level is Level.NOT_ATTRIBUTABLE:
         but = " But what is public tells most of that." if level is Level.NOT_ATTRIBUTABLE else ""
-        return f"{somebody} tells {_whom(attack)}.", f"{_picks(attack)}{but}{named_outright(attack)}"
+        return f"{where}{somebody} tells {_whom(attack)}.", f"{_picks(attack)}{but}{named_outright(attack)}"
     doubt = "Nothing shows that" if level is Level.NOT_FOUND else "It is open whether"
-    return f"{doubt} {_in_a_sentence(somebody)} can tell {_whom(attack)}.", _picks(attack)
+    doubt = _in_a_sentence(doubt) if where else doubt
+    return f"{where}{doubt} {_in_a_sentence(somebody)} can tell {_whom(attack)}.", _picks(attack)
 
 
 def _in_a_sentence(start: str) -> str:

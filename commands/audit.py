@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from ..audit.running.ledger import Ledger
 
 
-@click.command(name="audit")
+@click.command(name="audit", short_help="Run a plan, keep every trial, say what came out.")
 @click.argument("plan_file", metavar="PLAN", type=click.Path(path_type=Path))
 @click.option(
     "--ledger",

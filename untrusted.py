@@ -71,7 +71,7 @@ def read_text(path: Path, kind: str, most: int) -> str:
             raise InputError(f"{kind} {path}: larger than {most >> 20} MiB")
         return raw.decode().replace("\r\n", "\n")
     except UnicodeDecodeError as error:
-        raise InputError(f"the {kind} {path} is not text in UTF-8") from error
+        raise InputError(f"cannot read the {kind} {path}: not text in UTF-8") from error
     except OSError as error:
         raise InputError(f"cannot read the {kind} {path}: {error.strerror or error}") from error
 

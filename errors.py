@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from difflib import SequenceMatcher, get_close_matches
 
 LONGEST_LINE = 1500
-"""Characters of an error; a list of all known names is the longest that there is."""
+"""Characters of an error."""
 LONGEST_QUOTED = 100
 """Characters of what is quoted from outside."""
 LONGEST_WORD = 300
@@ -71,20 +71,23 @@ def quoted(value: object) -> str:
 
 
 MOST_KNOWN = 12
-"""Names that are listed in full even where one of them is nearly right."""
+"""Names that are listed in full; of more the nearest, or the first of them."""
+LISTED = ("attack", "dataset", "defense", "format", "game", "mechanism", "reader", "target")
+"""Of what `gaudit list` tells all names."""
 
 
 def unknown_name(kind: str, name: str, known: Iterable[str]) -> InputError:
-    """The error for a name that nothing answers to: the nearest and some like it, or all where none is near."""
+    """The error for a name that nothing answers to: the nearest and some like it; all where there are few."""
     choices, name = sorted(known), shortened(visible(name), LONGEST_QUOTED)
     by_fold = {choice.casefold(): choice for choice in choices if len(choice) <= LONGEST_QUOTED}
     near = [by_fold[fold] for fold in nearest(name.casefold(), by_fold)]
-    if not near:
-        return InputError(f"unknown {kind} '{name}': known: {', '.join(choices)}")
-    listed = choices if len(choices) <= MOST_KNOWN else sorted(near)
+    some = sorted(near) or choices[:MOST_KNOWN]
+    listed = choices if len(choices) <= MOST_KNOWN else some
     others = len(choices) - len(listed)
     more = f" and {others} more" if others else ""
-    return InputError(f"unknown {kind} '{name}': did you mean '{near[0]}'? known: {', '.join(listed)}{more}")
+    where = f" ('gaudit list {kind}s' lists them)" if others and kind in LISTED else ""
+    guess = f"did you mean '{near[0]}'? " if near else ""
+    return InputError(f"unknown {kind} '{name}': {guess}known: {', '.join(listed)}{more}{where}")
 
 
 def nearest(name: str, known: Iterable[str]) -> list[str]:

@@ -61,7 +61,7 @@ def _refusal(settings: type[BaseModel], owner: str, error: ValidationError) -> I
     first = next((one for one in found if one["type"] == "extra_forbidden"), found[0])
     if first["type"] == "extra_forbidden":
         *path, key = (str(part) for part in first["loc"])
-        return unknown_name(f"setting of {owner}", ".".join([*path, key]), _known(settings, path))
+        return unknown_name(f"setting of {owner}:", ".".join([*path, key]), _known(settings, path))
     said = first["msg"].removeprefix("Value error, ")
     if not first["loc"]:  # a rule about several settings
         return InputError(f"settings of {owner}: {said}")
@@ -75,7 +75,8 @@ def _refusal(settings: type[BaseModel], owner: str, error: ValidationError) -> I
         near = nearest(shortened(value, LONGEST_QUOTED), re.findall("'([^']*)'", expected))
         said += f" (did you mean '{near[0]}'?)" if near else ""
     several = isinstance(value, dict)  # too long to quote
-    got = "" if several else f", got {quoted(value)}"
+    told = several or (words is None and quoted(value) in said)
+    got = "" if told else f", got {quoted(value)}"
     return InputError(f"setting '{'.'.join(str(part) for part in first['loc'])}' of {owner}{said}{got}")
 
 

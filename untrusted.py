@@ -70,8 +70,10 @@ def read_text(path: Path, kind: str, most: int) -> str:
         if len(raw) > most:
             raise InputError(f"{kind} {path}: larger than {most >> 20} MiB")
         return raw.decode().replace("\r\n", "\n")
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"cannot read the {kind} {path}: {getattr(error, 'strerror', None) or error}") from error
+    except UnicodeDecodeError as error:
+        raise InputError(f"cannot read the {kind} {path}: not text in UTF-8") from error
+    except OSError as error:
+        raise InputError(f"cannot read the {kind} {path}: {error.strerror or error}") from error
 
 
 def toml_of(text: str, what: str) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from .terminal import clear_errors, console
 from .written_settings import read_defense, read_pairs
 
 
-@click.command(name="anonymize")
+@click.command(name="anonymize", short_help="Change a graph file, check the guarantee, write it.")
 @click.argument("source", type=click.Path(path_type=Path))
 @click.option("--defense", required=True, metavar="NAME", help="What to do to the graph, as in k-degree:k=10.")
 @click.option("--k", type=int, help="The k of defenses that have one.")

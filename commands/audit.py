@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from ..audit.running.ledger import Ledger
 
 
-@click.command(name="audit")
+@click.command(name="audit", short_help="Run a plan, keep every trial, say what came out.")
 @click.argument("plan_file", metavar="PLAN", type=click.Path(path_type=Path))
 @click.option(
     "--ledger",
@@ -83,10 +83,15 @@ def run_plan(plan: "Plan", ledger_file: Path, dry_run: bool, how: dict[str, Any]
     Raises:
         InputError: graphs, settings or the ledger are unusable.
     """
+    from ..audit.planning.automatic_plan import with_attacks
     from ..audit.planning.grid import laid_out
     from ..audit.running.ledger import Ledger
 
-    grid = laid_out(plan)
+    complete = with_attacks(plan)
+    plan = complete.plan
+    grid = laid_out(plan, complete.graphs)
+    for line in complete.sentences():
+        click.echo(f"gaudit: {line}", err=True)
     with Ledger(ledger_file, write=True) as ledger:
         try:
             _run(plan, grid, ledger, dry_run, how)

@@ -47,7 +47,7 @@ def kept(command: Callable[..., None]) -> Callable[..., None]:
     return command
 
 
-@click.command(name="score")
+@click.command(name="score", short_help="Judge scores that another tool made.")
 @click.argument("table", type=click.Path())
 @click.option("--id", "id_", default="id", show_default=True, help="Column that names each person.")
 @click.option("--member", default="member", show_default=True, help="Column that says who is a member: 1 or 0.")
@@ -78,7 +78,7 @@ def score_command(table: str, id_: str, **options: Any) -> None:
     _end(options, [Path(table)], "score", table, {"id": id_, **_without_outputs(options)})
 
 
-@click.command(name="release")
+@click.command(name="release", short_help="Audit a condensed graph that was released.")
 @click.argument("file", type=click.Path())
 @click.option("--original", required=True, metavar="GRAPH", help="The private graph: a file, or a dataset's name.")
 @click.option(
@@ -113,7 +113,7 @@ def release_command(file: str, **options: Any) -> None:
     _end(options, [Path(file), *inputs], "release", file, given)
 
 
-@click.command(name="published")
+@click.command(name="published", short_help="Audit a network that any tool anonymised.")
 @click.argument("after", type=click.Path())
 @click.option("--original", required=True, metavar="GRAPH", help="The network before: a file, or a dataset's name.")
 @click.option(
@@ -153,6 +153,7 @@ def _without_outputs(options: dict[str, Any]) -> dict[str, Any]:
 
 def _limits(below: tuple[str, ...]) -> dict[str, Any]:
     from ..api.result import LIMITS
+    from ..audit.checks.metric_range import beyond_range
 
     found = {}
     for text in below:
@@ -165,6 +166,9 @@ def _limits(below: tuple[str, ...]) -> dict[str, Any]:
             raise InputError(f"--below {text}: a limit is a number")
         if name.strip() not in LIMITS:
             raise InputError(f"--below {text}: the limits are {', '.join(LIMITS)}")
+        beyond = beyond_range(LIMITS[name.strip()], found[name.strip()], None)
+        if beyond is not None:
+            raise InputError(f"--below {text}: {beyond}")
     return found
 
 

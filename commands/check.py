@@ -31,7 +31,7 @@ _baseline = click.option(
 )
 
 
-@click.command(name="check")
+@click.command(name="check", short_help="Hold an audit against a policy, as a build does.")
 @_ledger
 @_policy
 @_baseline

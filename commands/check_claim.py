@@ -11,7 +11,7 @@ from .terminal import clear_errors
 from .written_settings import read_pairs
 
 
-@click.command(name="check-claim")
+@click.command(name="check-claim", short_help="Test a claimed epsilon by many runs.")
 @click.argument("mechanism")
 @click.option(
     "--set", "settings", multiple=True, metavar="KEY=VALUE", help="A setting of the mechanism, repeatable."

@@ -11,7 +11,7 @@ from .terminal import clear_errors
 from .written_settings import read_pairs
 
 
-@click.command(name="check-training")
+@click.command(name="check-training", short_help="Test the promise of a private training by one run.")
 @click.argument("target")
 @click.option("--dataset", default="citations", show_default=True, help="Graph to train on (gaudit list datasets).")
 @click.option("--set", "settings", multiple=True, metavar="KEY=VALUE", help="A setting of the target, repeatable.")

@@ -9,7 +9,7 @@ from ..errors import InputError
 from .terminal import clear_errors, console
 
 
-@click.command(name="lint-claim")
+@click.command(name="lint-claim", short_help="Look for known mistakes in a claim on paper.")
 @click.argument("file", required=False, type=click.Path(path_type=Path))
 @click.option(
     "--format",

@@ -112,7 +112,7 @@ _pipeline = _options(
 )
 
 
-@main.command()
+@main.command(short_help="Run a pipeline, attack what it lets out, say what leaks.")
 @click.option("--target", metavar="NAME", help=_TARGET)
 @_pipeline
 @click.option(
@@ -194,7 +194,7 @@ def attack(**options: Any) -> None:
     added = [name for name in names if not {name, "all"} & set(request.attacks)]
     remarks = [] if audit.choice is None else audit.choice.sentences()
     if added and audit.choice is None:
-        remarks.append(f"Attacks that cost next to nothing ran too: {', '.join(added)}. --only leaves them out.")
+        remarks.append(_ran_too(added))
     mounted = [(request.target, a.plan) for o in audit.outcomes for a in o.attacks if request.observer is None]
     remarks += chosen(mounted)
     shown = Shown(audit.headline(), audit.outcomes, audit.release_phrase, audit.controls, tuple(remarks))
@@ -207,7 +207,14 @@ def attack(**options: Any) -> None:
         sys.exit(INVALID)
 
 
-@main.command()
+def _ran_too(names: list[str]) -> str:
+    """That attacks ran which nobody named."""
+    if len(names) == 1:
+        return f"The attack {names[0]} ran too, since it costs next to nothing: --only leaves it out."
+    return f"The attacks {', '.join(names)} ran too, since they cost next to nothing: --only leaves them out."
+
+
+@main.command(short_help="Show who sees which messages, and which attacks read them.")
 @click.option("--target", metavar="NAME", help=f"{_TARGET} Not needed with --transcript.")
 @_pipeline
 @click.option(
@@ -261,11 +268,13 @@ def _print_readers(kinds: list[str] | None) -> None:
         screen.print(left, highlight=False, soft_wrap=True)
 
 
-@main.command(name="list")
-@click.argument("what", type=click.Choice([*GROUPS, *FUNCTIONS, "datasets"]))
+@main.command(name="list", short_help="List targets, attacks, defenses, datasets, ...")
+@click.argument("what", metavar="WHAT", type=click.Choice([*GROUPS, *FUNCTIONS, "datasets"]))
 @clear_errors
 def list_(what: str) -> None:
-    """List what is there: the name, the package that it comes from, and a line about it.
+    """List what there is, each with its name, the package that it comes from, and a line about it.
+
+    WHAT is targets, attacks, defenses, games, mechanisms, formats, readers or datasets.
 
     Example: gaudit list attacks
     """

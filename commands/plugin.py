@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 WORDS = {True: "holds", False: "BROKEN", None: "not checked"}
 
 
-@click.group(name="plugin")
+@click.group(name="plugin", short_help="Check classes of other packages.")
 def plugin_group() -> None:
     """Attacks, defenses, targets, games, mechanisms and readers of other packages."""
 

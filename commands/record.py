@@ -12,7 +12,7 @@ from .terminal import clear_errors
 from .written_settings import read_pairs
 
 
-@click.command(name="record")
+@click.command(name="record", short_help="Audit runs that took place elsewhere.")
 @click.argument("recordings", nargs=-1, required=True, metavar="RECORDING...", type=click.Path())
 @click.option("--graph", required=True, type=click.Path(), metavar="FILE", help="The graph (.npz or .graphml).")
 @click.option(

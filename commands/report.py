@@ -22,7 +22,7 @@ ENDINGS = {"md": "markdown"}
 """Formats whose files do not end in their name."""
 
 
-@click.command(name="report")
+@click.command(name="report", short_help="Write the report of an audit.")
 @click.argument("ledger_file", metavar="LEDGER", type=click.Path(path_type=Path))
 @click.option(
     "-o",

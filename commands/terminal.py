@@ -2,6 +2,7 @@
 
 import errno
 import os
+import re
 import sys
 from collections.abc import Callable
 from functools import wraps
@@ -9,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ..errors import InputError, one_line
+from ..errors import InputError, nearest, one_line
 from .interrupts import interruptible
 
 if TYPE_CHECKING:
@@ -47,12 +48,26 @@ trust_code_option = click.option(
 )
 
 
+def _usage(error: click.UsageError) -> str:
+    """What is wrong with a command as it was written, in a line, with the nearest right word and where to look."""
+    said = one_line(error.format_message()).removesuffix(".")
+    said = said[:1].lower() + said[1:]
+    found = re.search(r"'([^']*)' is not one of (.*)", said)
+    near = nearest(found[1], re.findall("'([^']*)'", found[2])) if found else []
+    guess = f": did you mean '{near[0]}'?" if near else "" if said.endswith("?") else "."
+    path = "gaudit" if error.ctx is None else error.ctx.command_path
+    return f"{said}{guess} '{path} --help' tells what there is"
+
+
 class GuardedGroup(click.Group):
     """Commands that end with one line whatever happens in them."""
 
     def invoke(self, ctx: click.Context) -> Any:
         try:
             return super().invoke(ctx)
+        except click.UsageError as error:
+            click.echo(f"gaudit: error: {_usage(error)}", err=True)
+            sys.exit(2)
         except (click.ClickException, click.exceptions.Exit, click.Abort):
             raise
         except InputError as error:

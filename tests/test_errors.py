@@ -58,3 +58,13 @@ def test_an_endless_name_is_no_work_and_no_noise():
     said = str(unknown_name("attack", "mi" * 10**6, ["mia", "lira", "y" * 10**6]))
     assert len(said) <= LONGEST_LINE
     assert "did you mean 'mia'?" in str(unknown_name("attack", "mai", ["mia", "lira"]))
+
+
+def test_names_are_not_all_listed_where_there_are_many():
+    many = [f"name-{number:02}" for number in range(40)]
+    near, far = str(unknown_name("attack", "name-7", many)), str(unknown_name("attack", "quite other", many))
+    assert "did you mean 'name-" in near
+    for said in (near, far):
+        assert said.count("name-") <= 14
+        assert "more ('gaudit list attacks' lists them)" in said
+    assert "gaudit list" not in str(unknown_name("attack setting", "quite other", many))

@@ -161,7 +161,7 @@ def _family(old: Accepted) -> str:
 
 
 def _shortfall(audit: Audit) -> str:
-    parts = [f"{audit.missing} trials have not run"] if audit.missing else []
+    parts = [f"{audit.missing} trial{'s have' if audit.missing > 1 else ' has'} not run"] if audit.missing else []
     parts += [f"{len(audit.failures)} failed ({f.trial}: {f.reason})" for f in audit.failures[:1]]
     return " and ".join(parts) or "the attack did not apply in them"
 

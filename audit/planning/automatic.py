@@ -9,9 +9,6 @@ from ...registry import find, registered
 from ...targets.target import Target
 from .observers import RECEIVED, default_observer, reads
 
-AUTO = "auto"
-"""What asks for them, in place of names."""
-
 
 @dataclass(frozen=True)
 class Choice:

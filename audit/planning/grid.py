@@ -103,11 +103,7 @@ def laid_out(plan: Plan, loaded: Mapping[str, Data] | None = None) -> Grid:
     Raises:
         InputError: a graph cannot be read, or settings do not fit.
     """
-    kinds: list[type[Target]] = [find("targets", planned.name) for planned in plan.target]
-    plain, drawn = all(kind.plain for kind in kinds), not any(kind.runs_elsewhere for kind in kinds)
-    graphs, wanted = dict(loaded or {}), () if all(kind.brings_graph for kind in kinds) else plan.datasets
-    graphs |= {name: graph_of(name, is_file(name), drawn, plain) for name in wanted if name not in graphs}
-    graphs |= dict(_brought(plan))
+    graphs = graphs_for(plan, loaded)
     digests = {name: digest_of(data) for name, data in graphs.items()}
     cells: list[Cell] = []
     tasks: list[PlannedTrial] = []
@@ -133,6 +129,23 @@ def laid_out(plan: Plan, loaded: Mapping[str, Data] | None = None) -> Grid:
     in_order = sorted(tasks, key=lambda task: task.cell)
     tasks = list({(task.cell, task.key): task for task in in_order}.values())
     return Grid(tuple(cells), tuple(tasks), graphs, _fingerprint(tasks, digests))
+
+
+def graphs_for(plan: Plan, loaded: Mapping[str, Data] | None = None) -> dict[str, Data]:
+    """The graphs of a plan, and those that its targets bring, by name.
+
+    Args:
+        plan: the plan.
+        loaded: graphs by name that need not be read again.
+
+    Raises:
+        InputError: a graph cannot be read.
+    """
+    kinds: list[type[Target]] = [find("targets", planned.name) for planned in plan.target]
+    plain, drawn = all(kind.plain for kind in kinds), not any(kind.runs_elsewhere for kind in kinds)
+    graphs, wanted = dict(loaded or {}), () if all(kind.brings_graph for kind in kinds) else plan.datasets
+    graphs |= {name: graph_of(name, is_file(name), drawn, plain) for name in wanted if name not in graphs}
+    return graphs | dict(_brought(plan))
 
 
 def _brought(plan: Plan) -> Iterator[tuple[str, Data]]:

@@ -17,6 +17,8 @@ from ...targets.transcript import observer_members
 from ...untrusted import read_text, toml_of
 from ..statistics.severity import Scale
 
+AUTO = "auto"
+"""In place of an attack's name: those that read something of a target and do not cost much."""
 MANY = 10_000
 """Trials from which on a plan is only run when the user says so twice."""
 LARGEST_PLAN = 2**20
@@ -91,7 +93,7 @@ class Plan(Settings):
     alternatives: bool = Field(True, strict=True, description="run the trivial alternative to each defense too")
     target: tuple[PlannedTarget, ...] = ()
     defense: tuple[PlannedDefense, ...] = ()
-    attack: tuple[PlannedAttack, ...] = ()
+    attack: tuple[PlannedAttack, ...] = Field((), description="by default auto: chosen for each target")
     severity: Scale = Scale()
 
     @classmethod
@@ -112,7 +114,7 @@ class Plan(Settings):
             InputError: unknown keys or names, values out of range, or nothing to run.
         """
         plan = cls.checked(f"plan {where}", content)
-        for key in ("target", "attack", "datasets"):
+        for key in ("target", "datasets"):
             if not getattr(plan, key):
                 raise InputError(f"plan {where} is empty: it names no {key}, for example {EXAMPLES[key]}")
         plan._check_names()
@@ -135,6 +137,8 @@ class Plan(Settings):
         for defense in (*self.defense, *self.all_defenses()):
             defense.variants(self.preset)
         for attack in self.attack:
+            if attack.name == AUTO:
+                continue
             kind: type[Attack[Any]] = find("attacks", attack.name)
             kind(**{**kind.preset(self.preset), **attack.settings})
 
@@ -166,7 +170,7 @@ class Plan(Settings):
         return runs * len(self.datasets) * self.seeds
 
 
-EXAMPLES = {"target": '[[target]] name = "fedgc"', "attack": '[[attack]] name = "mia"', "datasets": '["citations"]'}
+EXAMPLES = {"target": '[[target]] name = "fedgc"', "datasets": '["citations"]'}
 
 
 def is_file(dataset: str) -> bool:

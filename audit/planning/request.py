@@ -16,9 +16,9 @@ from ...targets.messages import kinds_of
 from ...targets.recording import ABOUT
 from ...targets.target import Target
 from ...targets.transcript import observer_members
-from .automatic import AUTO, automatic
+from .automatic import automatic
 from .grid import Grid
-from .plan import Plan, PlannedAttack, PlannedDefense, PlannedTarget
+from .plan import AUTO, Plan, PlannedAttack, PlannedDefense, PlannedTarget
 from .resolve import graph_of, target_of
 
 SEEDS = {"quick": 1, "paper": 5}

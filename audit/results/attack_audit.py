@@ -10,10 +10,11 @@ from typing import Any
 from ... import __version__
 from ...errors import InputError
 from ..planning.automatic import Choice, automatic
-from ..planning.grid import laid_out
+from ..planning.grid import Grid, PlannedTrial, laid_out
 from ..planning.request import AttackRequest, picks, plan_of, recording
+from ..running.attempt import Done
 from ..running.ledger import Ledger
-from ..running.runner import run_audit
+from ..running.runner import Noted, run_audit
 from ..statistics.vulnerability import as_csv
 from .assemble import assemble
 from .audit_result import Audit, AuditControl
@@ -21,6 +22,7 @@ from .outcome import DefenseOutcome
 from .outcomes import SCHEMA
 
 Report = Callable[[str, str, int, int], None]
+"""Called as trials get on (`attempt.Report`), and with an empty title when one ends: its title, how many have."""
 
 
 @dataclass(frozen=True)
@@ -114,7 +116,7 @@ def run_attack(request: AttackRequest, report: Report) -> AttackAudit:
     alone = workers is None and sum(task.cell >= 0 for task in grid.tasks) == 1
     with TemporaryDirectory() as folder, Ledger(Path(folder) / "attack.db", write=True) as ledger:
         try:
-            run_audit(plan, grid, ledger, lambda task, done: None, workers, report=report, here=alone)
+            run_audit(plan, grid, ledger, _told(grid, report), workers, report=report, here=alone)
         except KeyboardInterrupt as stop:
             ran, trials = len(ledger.done()), len({task.key for task in grid.tasks})
             raise type(stop)(
@@ -125,6 +127,18 @@ def run_attack(request: AttackRequest, report: Report) -> AttackAudit:
     settings = target.settings.model_dump(mode="json")
     choice = automatic(target, request.observer, request.attacks) if picks(request) else None
     return AttackAudit(request, data.name, settings, target.release_phrase, outcomes, audit.controls, choice)
+
+
+def _told(grid: Grid, report: Report) -> Noted:
+    """Tells of each trial that ended, but for planted leaks, which end sooner than trials that are asked for."""
+    left = {task.key for task in grid.tasks if task.cell >= 0}
+    trials = len(left)
+
+    def noted(task: PlannedTrial, done: Done) -> None:
+        left.discard(task.key)
+        report("", task.title, trials - len(left), trials)
+
+    return noted
 
 
 def _outcomes(audit: Audit, trials: set[str]) -> tuple[DefenseOutcome, ...]:

@@ -75,7 +75,7 @@ def read_graph(path: str | os.PathLike[str], draw_split: bool = True) -> "Data":
         known = " or ".join([*readers, *other_endings()])
         raise InputError(f"{path}: unknown kind of graph file: expected {known}")
     if not path.is_file():
-        raise InputError(f"{path}: no such file")
+        raise InputError(f"{path}: {'this is a folder: name a file' if path.is_dir() else 'no such file'}")
     try:
         data, directed = read(path)
     except OSError as error:

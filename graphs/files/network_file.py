@@ -71,7 +71,7 @@ def read_network(path: str | os.PathLike[str], directed: Directed = "refuse") ->
     path = Path(path)
     read = _reader(path)
     if not path.is_file():
-        raise InputError(f"{path}: no such file")
+        raise InputError(f"{path}: {'this is a folder: name a file' if path.is_dir() else 'no such file'}")
     try:
         rows = read(path)
     except OSError as error:

@@ -169,6 +169,12 @@ def _read_text(path: Path) -> dict[str, NDArray[Any]]:
         head = stream.readline(1 << 20).decode("utf-8-sig", errors="replace")
         rows = 1 + sum(block.count(b"\n") for block in iter(lambda: stream.read(1 << 20), b""))
     separator = "\t" if path.suffix.lower() == ".tsv" else max(",;\t", key=head.count)
+    if not head.strip():
+        raise InputError(f"{path}: the table has no row of column names")
+    named = [name.strip(' "\r\n').casefold() for name in head.split(separator)]
+    twice = next((name for name in named if name and named.count(name) > 1), None)
+    if twice is not None:
+        raise InputError(f"{path}: several columns are called '{twice}': give each a name of its own")
     width = head.count(separator) + 1
     if width > MOST_COLUMNS:
         raise InputError(f"{path}: {width} columns, and at most {MOST_COLUMNS} are read")
@@ -177,7 +183,9 @@ def _read_text(path: Path) -> dict[str, NDArray[Any]]:
         frame = pd.read_csv(
             path, sep=separator, dtype=str, keep_default_na=False, encoding="utf-8-sig", skipinitialspace=True
         )
-    except (ValueError, pd.errors.ParserError, UnicodeDecodeError) as error:
+    except UnicodeDecodeError as error:
+        raise InputError(f"{path}: not text in UTF-8: expected rows of columns") from error
+    except (ValueError, pd.errors.ParserError) as error:
         raise InputError(f"{path}: no table that can be read: {first_line(error)}") from error
     return _named(path, frame.columns, [frame[name].to_numpy(dtype=object) for name in frame.columns])
 

@@ -3,6 +3,7 @@
 import os
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from functools import partial
 
 from rich.console import Console
 from rich.table import Table
@@ -14,6 +15,7 @@ from ...registry import installed, is_installed
 from ..text.answers import rate_at
 from ..text.short_answer import short_answer
 from .brief_console import findings_table, held, notes
+from .plain_console import say_on
 
 
 def plan_table(grid: Grid, done: set[str]) -> Table:
@@ -72,9 +74,7 @@ def in_words(seconds: float) -> str:
 def print_audit(console: Console, audit: Audit, verbose: bool = False) -> None:
     """Whether the audit holds, the answers, then its findings; all numbers and what levels mean if ``verbose``."""
 
-    def say(text: str, style: str = "") -> None:
-        console.print(text, style=style, highlight=False, soft_wrap=True, markup=False)
-
+    say = partial(say_on, console)
     for line in _state(audit):
         say(line, "bold red")
     if audit.valid and audit.findings():

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from rich.console import Console
 from rich.table import Table
@@ -15,10 +16,15 @@ from ..text.sentences import INVALID
 from ..text.short_answer import SCALE, leak, short_answer
 from ..text.words import gain, words
 from .outcome_console import print_outcomes
+from .plain_console import say_on
 
 MOST_NOTES = 3
 """Of what a run noted, and of what did not apply, as many lines each; the rest is counted."""
-MORE = "More with -v: what is public alone, few false accusations, epsilon, groups, what each adversary knew."
+MORE = (
+    "With -v it also prints how many are named at few false accusations, what the public graph tells alone, "
+    "epsilon, groups, and what each adversary knew."
+)
+SCALE_OF_AUC = "An AUC of 0.50 is guessing, and 1.00 is certainty. Blind is the same attack without the release."
 
 
 @dataclass(frozen=True)
@@ -43,9 +49,7 @@ class Shown:
 def print_results(console: Console, shown: Shown, verbose: bool = False) -> None:
     """The answer, then the findings and whether they can be relied on; all there is to know if ``verbose``."""
 
-    def say(text: str, style: str = "") -> None:
-        console.print(text, style=style, highlight=False, soft_wrap=True, markup=False)
-
+    say = partial(say_on, console)
     broken = [c for c in shown.controls if not c.passed]
     for control in broken:
         say(f"FAILED {control.name}: {control.about}: {control.detail}", "bold red")
@@ -57,6 +61,8 @@ def print_results(console: Console, shown: Shown, verbose: bool = False) -> None
         print_outcomes(console, shown.outcomes, shown.release, shown.controls)
     else:
         console.print(findings_table(shown.outcomes))
+        if any(NAMED not in a.more for o in shown.outcomes for a in o.attacks):
+            say(SCALE_OF_AUC, "dim")
         for line in notes(shown.outcomes):
             say(line, "yellow")
     for line in shown.remarks:
@@ -125,11 +131,12 @@ def _utility(outcome: DefenseOutcome) -> str:
 
 
 def notes(outcomes: Sequence[DefenseOutcome]) -> Iterator[str]:
-    """What the runs noted, promises, and what did not apply."""
+    """What must be known of the runs, promises, and what did not apply."""
     noted: dict[str, list[str]] = {}
     for outcome in outcomes:
         for note in outcome.notes:
-            noted.setdefault(note, []).append(outcome.called)
+            if not note[0].isdigit():  # a count, as in "70 condensed nodes", describes a run: -v has it
+                noted.setdefault(note, []).append(outcome.called)
     yield from _first(noted, "notes")
     for outcome in outcomes:
         if outcome.promise is not None:

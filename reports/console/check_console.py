@@ -1,11 +1,14 @@
 """What `gaudit check` prints."""
 
+from functools import partial
+
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
 from ...audit.checks.gate import Status
 from ...audit.checks.gate_report import GateReport
+from .plain_console import say_on
 
 STYLES = {
     Status.PASS: "green",
@@ -18,25 +21,30 @@ STYLES = {
 
 
 def print_report(console: Console, report: GateReport) -> None:
-    """A table of the checks, what lies behind those that did not simply pass, and all of it in a line."""
-    table = Table(title=Text(f"{report.audit.plan.name}: what the policy asks for"), title_justify="left")
-    for column in ("check", "status", "size", "why"):
-        table.add_column(column, overflow="fold")
+    """All of it in a line, why each check got its status, a table of the sizes, and what lies behind them."""
+    say = partial(say_on, console)
+    say(report.headline(), "bold")
     for result in report.results:
-        decision = result.decision
-        status = Text(str(result.status), style=STYLES[result.status])
-        table.add_row(Text(result.check.name), status, Text(decision.size), Text(decision.why))
-    console.print(table)
+        if not report.problems:  # the line above has them
+            say(f"'{result.check.name}' ({result.status}): {result.decision.why}.", STYLES[result.status])
+    if any(result.decision.size for result in report.results):
+        console.print(_sizes(report))
     for result in report.results:
         if result.status not in (Status.PASS, Status.NOT_APPLICABLE):
             for line in result.decision.details:
-                _plain(console, f"{result.check.name}: {line}")
+                say(f"'{result.check.name}': {line}")
     if report.exit_code == 0 and Status.INCONCLUSIVE in report.statuses:
-        _plain(console, "Inconclusive checks do not fail without --strict; give the plan more seeds.", "yellow")
-    _plain(console, report.headline(), "bold")
+        say("Inconclusive checks do not fail without --strict. Give the plan more seeds.", "yellow")
     if report.exit_code:
-        _plain(console, f"To repeat it: {report.reproduction}")
+        say(f"To repeat it: {report.reproduction}")
 
 
-def _plain(console: Console, line: str, style: str | None = None) -> None:
-    console.print(line, style=style, highlight=False, soft_wrap=True, markup=False)
+def _sizes(report: GateReport) -> Table:
+    """The number that was judged of each check, with its interval."""
+    table = Table(title=Text(f"{report.audit.plan.name}: what was measured"), title_justify="left")
+    for column in ("check", "status", "size"):
+        table.add_column(column, overflow="fold")
+    for result in report.results:
+        status = Text(str(result.status), style=STYLES[result.status])
+        table.add_row(Text(result.check.name), status, Text(result.decision.size))
+    return table

@@ -18,7 +18,11 @@ SHOWN = 2
 """Trials in such a line, those that moved last."""
 
 StageReport = Callable[[str, str, int, int], None]
-"""Called with a trial's title, the name of a stage, steps done and steps in all."""
+"""Called with a trial's title, the name of a stage, steps done and steps in all.
+
+When a trial has ended it is called with an empty title, the title of the trial that ended, and how many trials have
+ended of how many.
+"""
 
 
 @contextmanager
@@ -45,22 +49,32 @@ def _screen() -> "Console":
 
 @contextmanager
 def _bars(screen: "Console") -> Iterator[StageReport]:
-    """One bar per trial."""
+    """One bar for each trial that runs, and one for all trials, each with the time left."""
     from rich import progress
 
     columns = (
         progress.TextColumn("{task.fields[trial]}"),
         progress.TextColumn("{task.description}"),
-        progress.BarColumn(),
+        progress.BarColumn(bar_width=20),
         progress.MofNCompleteColumn(),
         progress.TimeElapsedColumn(),
+        progress.TextColumn("left:"),
+        progress.TimeRemainingColumn(),
     )
     tasks: dict[str, progress.TaskID] = {}
+    stages: dict[str, str] = {}
     with progress.Progress(*columns, console=screen, transient=True) as bars:
 
         def report(trial: str, stage: str, done: int, total: int) -> None:
+            if not trial:
+                if stage in tasks:
+                    bars.remove_task(tasks.pop(stage))
+                trial, stage = "all trials", "done"
             if trial not in tasks:
                 tasks[trial] = bars.add_task(stage, total=total, trial=trial)
+            elif stages[trial] != stage:  # the time left is that of the stage
+                bars.reset(tasks[trial], total=total)
+            stages[trial] = stage
             bars.update(tasks[trial], description=stage, completed=done, total=total)
 
         yield report
@@ -87,18 +101,36 @@ def _bar(screen: "Console", what: str, total: int) -> Iterator[Callable[[str], N
 
 @contextmanager
 def _stage_lines() -> Iterator[StageReport]:
-    stages: dict[str, str] = {}
+    start = time.monotonic()
+    running: dict[str, str] = {}
+    began: dict[tuple[str, str], float] = {}
+    trials = ""
 
     def report(trial: str, stage: str, done: int, total: int) -> None:
-        stages.pop(trial, None)
-        steps = f", {done} of {total} steps done, {total - done} left" if done < total else " done"
-        stages[trial] = f"{trial}: {stage}{steps}"
+        nonlocal trials
+        now = time.monotonic()
+        if not trial:
+            running.pop(stage, None)
+            trials = f"{_done(done, total, 'trials', now - start)}; now "
+            return
+        running.pop(trial, None)
+        steps = _done(done, total, "steps", now - began.setdefault((trial, stage), now))
+        running[trial] = f"{trial}: {stage}, {steps}"
 
     def line(seconds: float) -> str:
-        return f"after {duration(seconds)}: {'; '.join(list(stages.values())[-SHOWN:]) or 'starting'}"
+        return f"after {duration(seconds)}: {trials}{'; '.join(list(running.values())[-SHOWN:]) or 'starting'}"
 
     with _lines(line):
         yield report
+
+
+def _done(done: int, total: int, what: str, seconds: float) -> str:
+    """What is done and left of some steps that began so long ago, and how long the rest may take."""
+    left = total - done
+    if not left:
+        return f"all {total} {what} done"
+    eta = f" (about {duration(seconds / done * left)})" if done and seconds else ""
+    return f"{done} of {total} {what} done, {left} left{eta}"
 
 
 @contextmanager
@@ -106,10 +138,7 @@ def _count_lines(what: str, total: int) -> Iterator[Callable[[str], None]]:
     done: list[str] = []
 
     def line(seconds: float) -> str:
-        left = total - len(done)
-        text = f"after {duration(seconds)}: {len(done)} of {total} {what} done, {left} left"
-        if done and left:
-            text += f" (about {duration(seconds / len(done) * left)})"
+        text = f"after {duration(seconds)}: {_done(len(done), total, what, seconds)}"
         return f"{text}; last done: {done[-1]}" if done and done[-1] else text
 
     with _lines(line):

@@ -39,6 +39,17 @@ def also_accusing(attack: AttackOutcome) -> str:
     return f" with {named} and {_count(found.false)} others accused"
 
 
+def named_outright(attack: AttackOutcome) -> str:
+    """The same in a short sentence, to follow another: `` It names 49 of 140 members outright, and ...``."""
+    found = attack.accusations
+    if found is None:
+        return ""
+    return (
+        f" It names {_count(found.named)} of {_count(found.members)} members outright, and accuses "
+        f"{_count(found.false)} others."
+    )
+
+
 def _with(found: Accusations) -> str:
     """What is named beside them."""
     said = []

@@ -1,4 +1,4 @@
-"""The answer to what was asked, in a sentence or two: what leaks to whom, and what defenses leave of it."""
+"""The answer to what was asked, in short sentences: what leaks to whom, and what defenses leave of it."""
 
 from collections.abc import Iterator, Sequence
 
@@ -7,7 +7,7 @@ from ...audit.results.verdict import verdict
 from ...audit.statistics.finding import Finding
 from ...audit.statistics.identity_metrics import NAMED
 from ...audit.statistics.severity import Level, Scale
-from .accusations import also_accusing
+from .accusations import named_outright
 from .sentences import actor, capital, cost_phrase, strength_of
 from .words import words
 
@@ -19,6 +19,8 @@ SCALE = Scale()
 def short_answer(outcomes: Sequence[DefenseOutcome], release: str, scale: Scale = SCALE) -> list[str]:
     """For each question what the strongest attack finds, and what each of the first few defenses changes.
 
+    Each line is a sentence or two: who can tell what, how well, and then a line for each defense.
+
     Args:
         outcomes: of one target on one graph.
         release: how a sentence calls what an outsider holds.
@@ -28,7 +30,7 @@ def short_answer(outcomes: Sequence[DefenseOutcome], release: str, scale: Scale 
     games = dict.fromkeys(a.game for a in base.attacks if a.plan.facts.reads)
     said: list[str] = []
     for game in games:
-        said.append(_found(strongest(base, game, scale), base, release, scale))
+        said += _found(strongest(base, game, scale), base, release, scale)
         said += _left(game, [o for o in outcomes if o is not base], scale)
     return said
 
@@ -44,24 +46,26 @@ def leak(attack: AttackOutcome) -> Finding:
     return attack.more.get(NAMED, attack.auc.turned)
 
 
-def _found(attack: AttackOutcome, base: DefenseOutcome, release: str, scale: Scale) -> str:
-    told, level, by = words(attack.game), verdict(attack, scale).level, f" ({attack.plan.name})"
+def _found(attack: AttackOutcome, base: DefenseOutcome, release: str, scale: Scale) -> tuple[str, str]:
+    """Who can tell what, and how well."""
+    level, somebody = verdict(attack, scale).level, actor(attack, release)
     where = "" if base.defense == CONTROL else f"{capital(base.phrase)}, "
-    somebody = actor(attack, release)
-    somebody = somebody if not where else somebody[0].lower() + somebody[1:]
-    if NAMED in attack.more:
-        return f"{where}{somebody} names {leak(attack).text(1, percent=True)} of the persons{by}."
-    if level.severity:
-        return f"{where}{somebody} tells {_whom(attack)}: {_picks(attack)}{also_accusing(attack)}{by}."
-    if level is Level.NOT_ATTRIBUTABLE:
-        return (
-            f"{where}{somebody} tells {_whom(attack)}: {_picks(attack)}, but what is public tells most of it{by}."
-        )
-    doubt = "Nothing shows that" if level is Level.NOT_FOUND else "It is open whether"
-    less = f"{somebody[0].lower()}{somebody[1:]}"
     if where:
-        doubt = f"{where}{doubt[0].lower()}{doubt[1:]}"
-    return f"{doubt} {less} can tell {told.told}: {_picks(attack, 'the strongest attack')}{by}."
+        somebody = _in_a_sentence(somebody)
+    if NAMED in attack.more:
+        named = leak(attack).text(1, percent=True)
+        return f"{where}{somebody} names {named} of the persons.", f"The strongest attack is {attack.plan.name}."
+    if level.severity or level is Level.NOT_ATTRIBUTABLE:
+        but = " But what is public tells most of that." if level is Level.NOT_ATTRIBUTABLE else ""
+        return f"{where}{somebody} tells {_whom(attack)}.", f"{_picks(attack)}{but}{named_outright(attack)}"
+    doubt = "Nothing shows that" if level is Level.NOT_FOUND else "It is open whether"
+    doubt = _in_a_sentence(doubt) if where else doubt
+    return f"{where}{doubt} {_in_a_sentence(somebody)} can tell {_whom(attack)}.", _picks(attack)
+
+
+def _in_a_sentence(start: str) -> str:
+    """The start of a sentence where another word comes first."""
+    return start[0].lower() + start[1:]
 
 
 def _whom(attack: AttackOutcome) -> str:
@@ -69,22 +73,26 @@ def _whom(attack: AttackOutcome) -> str:
     return f"{told.told} {told.alike}" if attack.auc != attack.plain_auc else told.told
 
 
-def _picks(attack: AttackOutcome, who: str = "it") -> str:
-    """The AUC as a share of cases."""
-    auc = leak(attack)
+def _picks(attack: AttackOutcome) -> str:
+    """The AUC as a share of cases, in a sentence."""
+    auc, name = leak(attack), attack.plan.name
     if auc.estimate is None:
-        return f"too few were asked to say how well ({auc.note})"
-    return f"of two {who} picks the right one in {_cases(auc)} of 100 cases{_interval(auc)}, where guessing gets 50"
+        return f"The attack {name} was tried on too few to say how well it does ({auc.note})."
+    interval = _interval(auc, f"{100 * auc.level:g} %: ")
+    return (
+        f"Shown one of each, the attack {name} picks the right one in {_cases(auc)} of 100 cases{interval}, where "
+        "guessing gets 50."
+    )
 
 
 def _cases(auc: Finding) -> str:
     return f"{100 * (auc.estimate or 0.0):.0f}"
 
 
-def _interval(auc: Finding) -> str:
+def _interval(auc: Finding, start: str = "") -> str:
     if auc.low is None or auc.high is None:
         return ""
-    return f" ({100 * auc.low:.0f} to {100 * auc.high:.0f})"
+    return f" ({start}{100 * auc.low:.0f} to {100 * auc.high:.0f})"
 
 
 def _left(game: str, others: Sequence[DefenseOutcome], scale: Scale) -> Iterator[str]:
@@ -92,16 +100,17 @@ def _left(game: str, others: Sequence[DefenseOutcome], scale: Scale) -> Iterator
     tried = [o for o in others if any(a.game == game and a.plan.facts.reads for a in o.attacks)]
     for outcome in tried[:SHOWN]:
         attack = strongest(outcome, game, scale)
-        found = leak(attack)
+        found, name = leak(attack), attack.plan.name
+        picks = f"the attack {name} picks the right one in {_cases(found)} of 100 cases{_interval(found)}"
+        more = named_outright(attack)
         if NAMED in attack.more:
-            left = f"{found.text(1, percent=True)} of the persons are named"
+            left = f"the attack {name} names {found.text(1, percent=True)} of the persons"
         elif found.estimate is None:
-            left = "how much is told cannot be measured"
+            left = f"the attack {name} was tried on too few to say how well it does"
         elif verdict(attack, scale).level.severity:
-            left = f"it is {_cases(found)} of 100{_interval(found)}"
+            left = picks
         else:
-            left = f"no leak is shown: {_cases(found)} of 100{_interval(found)}"
-        start = f"{capital(outcome.phrase)}{strength_of(outcome)} {left}"
-        yield f"{start}{also_accusing(attack)}{cost_phrase(outcome.cost)} ({attack.plan.name})."
+            left, more = "no leak is shown", f" {capital(picks)}.{more}"
+        yield f"{capital(outcome.phrase)}{strength_of(outcome)} {left}{cost_phrase(outcome.cost)}.{more}"
     if len(tried) > SHOWN:
         yield f"The table has {len(tried) - SHOWN} more defenses."

@@ -85,7 +85,7 @@ def test_an_unfinished_audit_is_4(folder):
     ledger(without=1)
     result = check("audit.db")
     assert result.exit_code == 4
-    assert "1 trials have not run" in " ".join(result.stdout.replace("│", " ").split())
+    assert "1 trial has not run" in " ".join(result.stdout.replace("│", " ").split())
 
 
 @pytest.mark.parametrize(

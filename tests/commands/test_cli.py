@@ -35,7 +35,7 @@ def test_attack_writes_results_with_intervals_groups_and_null(graph, attacked, t
     assert sum(g["non_members"] for g in groups.values()) == 40
     assert content["outcomes"][1]["accuracy_cost"] is not None
     strongest = max(a["auc"]["estimate"] for a in content["outcomes"][0]["attacks"])
-    assert f"in {100 * strongest:.0f} of 100 cases" in result.stdout.splitlines()[0]
+    assert f"in {100 * strongest:.0f} of 100 cases" in result.stdout.splitlines()[1]
     assert f"AUC {strongest:.2f}" in content["summary"].splitlines()[0]
     assert list(tmp_path.iterdir()) == [path]
 

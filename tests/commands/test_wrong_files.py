@@ -55,7 +55,7 @@ PLANS = [
     (TARGET + ATTACK + "neighbours = []\n", ["'attack.0.neighbours'", "at least 1"]),
     (TARGET + '[[attack]]\nname = "lira"\nsettings = { shadows = 1 }\n', ["'shadows'", "'lira'", "at least 4"]),
     (TARGET + ATTACK + "[severity]\nfpr = 2\n", ["'severity.fpr'", "less than 1", "got 2"]),
-    (TARGET, ["no attack", '[[attack]] name = "mia"']),
+    (TARGET + '[[attack]]\nname = "atuo"\n', ["attack 'atuo'", "known"]),
     ("seeds = \n" + TARGET + ATTACK, ["not TOML", "line 2"]),
 ]
 POLICIES = [
@@ -91,6 +91,59 @@ POLICIES = [
     ('{"check": []}', ["not TOML", "line 1"]),
 ]
 
+SCORES, PAIR = "id,member,score\n", "1,1,0.3\n2,0,0.1\n"
+TABLES = [
+    (b"", ["t.csv", "no row of column names"]),
+    (SCORES.encode(), ["t.csv", "no rows"]),
+    (b"\xd9\x00\xff\xfe", ["t.csv", "not text in UTF-8"]),
+    (b"id;member;score\n1;1;0,3\n2;0;0,1\n", ["t.csv", "row 1", "'0,3'", "finite number"]),
+    (f"\ufeff{SCORES}{PAIR}2,1,0.5\n".encode(), ["t.csv", "row 3", "'run'"]),
+    (f"{SCORES}1,1,nan\n2,0,0.1\n".encode(), ["t.csv", "row 1", "'nan'", "finite number"]),
+    (f"{SCORES}1,1,1e999\n2,0,0.1\n".encode(), ["t.csv", "row 1", "'1e999'", "finite number"]),
+    (f"{SCORES}1,2,0.4\n2,0,0.1\n".encode(), ["t.csv", "row 1", "'2'", "1 or 0"]),
+    (f"{SCORES}1,1,0.4\n2,1,0.1\n".encode(), ["t.csv", "all 2 rows are members"]),
+    (f"id,membr,score\n{PAIR}".encode(), ["t.csv", "'member' is missing", "membr"]),
+    (b"id,member,score,score\n1,1,0.3,0.4\n2,0,0.1,0.2\n", ["t.csv", "several columns", "'score'"]),
+    (b"id,member,label,p0,p1\n1,1,0,0.9,0.4\n2,0,1,0.5,0.5\n", ["t.csv", "row 1", "sum to 1"]),
+    (b"id,member,label,p0,p1\n1,1,7,0.6,0.4\n2,0,1,0.5,0.5\n", ["t.csv", "row 1", "label 7", "0 to 1"]),
+]
+COMMANDS = [
+    (["score", "no.csv"], ["no.csv", "No such file"]),
+    (["score", "folder.csv"], ["folder.csv", "directory"]),
+    (["score", "t.xlsx"], ["t.xlsx", ".csv", "'.xlsx'"]),
+    (["score", "sound.csv", "--below", "auc=high"], ["auc=high", "tpr_at_1=0.05"]),
+    (["score", "sound.csv", "--below", "auk=0.6"], ["auk=0.6", "auc, tpr_at_10"]),
+    (["score", "sound.csv", "--below", "auc=1.6"], ["auc=1.6", "at most 1"]),
+    (["anonymize", "folder.csv", "--defense", "k-degree", "-o", "o.txt"], ["folder.csv", "folder"]),
+    (["anonymize", "net.txt", "--defense", "k-degre", "-o", "o.txt"], ["'k-degre'", "did you mean 'k-degree'"]),
+    (["anonymize", "net.txt", "--defense", "ib", "-o", "o.txt"], ["'ib'", "does not change a graph", "k-degree"]),
+    (["anonymize", "net.txt", "--defense", "k-degree", "--k", 0, "-o", "o.txt"], ["'k'", "at least 1", "got 0"]),
+    (
+        ["anonymize", "net.txt", "--defense", "k-degree", "--k", 10**11, "-o", "o.txt"],
+        ["only 4 nodes", "at most 4"],
+    ),
+    (["anonymize", "net.txt", "--defense", "k-degree:k=ten", "-o", "o.txt"], ["'k'", "whole number", "'ten'"]),
+    (["anonymize", "net.txt", "--defense", "k-degree", "-o", "o.docx"], ["o.docx", ".graphml"]),
+    (["anonymize", "net.txt", "--defense", "k-degree", "-o", "net.txt"], ["net.txt", "another file name"]),
+    (["attack", "--target", "clasifier"], ["'clasifier'", "did you mean 'classifier'"]),
+    (["attack", "--target", "classifier", "--set", "recipe.epocs=3"], ["'classifier': 'recipe.epocs'", "epochs'"]),
+    (["attack", "--target", "classifier", "--set", "hops"], ["'hops'", "KEY=VALUE"]),
+    (
+        ["attack", "--target", "classifier", "--attack", "lira", "--attack-set", "shadow=8"],
+        ["'shadow'", "'shadows'"],
+    ),
+    (["attack", "--target", "classifier", "--dataset", "patiens"], ["'patiens'", "did you mean 'patients'"]),
+    (["attack", "--target", "classifier", "--graph", "net.txt"], ["net.txt", ".npz or .graphml"]),
+    (["report", "audit.db", "-o", "x.docx"], ["x.docx", ".docx", "html"]),
+    (["report", "audit.db", "--date", "31.1.2026"], ["'31.1.2026'", "2026-01-31"]),
+    (["report", "sound.csv"], ["sound.csv", "no ledger"]),
+    (["record", "folder.csv", "--graph", "net.npz"], ["folder.csv", "no recording"]),
+    (["audit", "binary.toml"], ["binary.toml", "not text in UTF-8"]),
+    (["list", "attack"], ["'attack'", "did you mean 'attacks'?"]),
+    (["attak"], ["'attak'", "attack"]),
+    (["inspect"], ["--target", "--transcript"]),
+]
+
 
 def _refused(arguments, says):
     result = CliRunner().invoke(main, [str(argument) for argument in arguments])
@@ -114,3 +167,20 @@ def test_a_wrong_policy_is_refused_in_one_line(tmp_path, content, says):
     policy = tmp_path / "gaudit.toml"
     policy.write_text(content)
     _refused(["check", tmp_path / "audit.db", "--policy", policy], says)
+
+
+@pytest.mark.parametrize(("content", "says"), TABLES, ids=range(len(TABLES)))
+def test_a_wrong_table_of_scores_is_refused_in_one_line(tmp_path, monkeypatch, content, says):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "t.csv").write_bytes(content)
+    _refused(["score", "t.csv"], says)
+
+
+@pytest.mark.parametrize(("command", "says"), COMMANDS, ids=range(len(COMMANDS)))
+def test_a_wrong_command_is_refused_in_one_line(tmp_path, monkeypatch, command, says):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "sound.csv").write_text(SCORES + PAIR)
+    (tmp_path / "net.txt").write_text("a b\nb c\nc d\n")
+    (tmp_path / "binary.toml").write_bytes(b"\xff\xfe")
+    (tmp_path / "folder.csv").mkdir()
+    _refused(command, says)

@@ -29,7 +29,7 @@ def test_the_answer_comes_first_and_a_narrow_table_after():
     audit = simulated(LEAKS, attacks=("loss", "mia"), listed=("label-noise",))
     lines = printed(audit)
     (section,) = audit.sections
-    assert lines[:2] == short_answer(section.outcomes, section.release_phrase)
+    assert lines[:3] == short_answer(section.outcomes, section.release_phrase)
     assert len(lines) <= 25
     header, *rows = table_of(lines)
     assert [len(row) <= 80 for row in (header, *rows)] == [True] * 5
@@ -39,6 +39,7 @@ def test_the_answer_comes_first_and_a_narrow_table_after():
         assert f"{attack.auc.estimate:.2f}  {attack.auc.low:.2f} to {attack.auc.high:.2f}" in row
     assert f"{-100 * section.outcomes[1].cost.estimate:+.1f}" in rows[2]
     assert not set("│┃━┏┌") & set("".join(lines))
+    assert not [line for line in lines if line != line.rstrip()]
     assert any(line.startswith("Checked: ") for line in lines)
 
 
@@ -66,6 +67,15 @@ def test_what_a_run_noted_is_said_once_for_all_defenses():
 
     lines = printed(simulated(LEAKS, listed=("label-noise",)), noting)
     assert sum("nothing was asked" in line for line in lines) == 1
+
+
+def test_what_only_describes_a_run_is_told_with_all_the_rest():
+    def noting(outcomes):
+        return [replace(o, notes=("70 condensed nodes, density 0.15",)) for o in outcomes]
+
+    audit = simulated(LEAKS, listed=("label-noise",))
+    assert not any("70 condensed" in line for line in printed(audit, noting))
+    assert any("70 condensed" in line for line in printed(audit, noting, verbose=True))
 
 
 def test_everything_is_there_when_asked_for():

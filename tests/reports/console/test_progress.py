@@ -4,8 +4,10 @@ import os
 import subprocess
 import sys
 import time
+from io import StringIO
 
 import pytest
+from rich.console import Console
 
 from gaudit.reports.console import progress
 from gaudit.reports.console.progress import counted, duration, staged
@@ -38,7 +40,32 @@ def test_stages_of_trials_are_told(capsys):
     with staged() as report:
         report("fedgc, seed 0", "condensing", 40, 100)
         heard = until(capsys, "fedgc")
-    assert "fedgc, seed 0: condensing, 40 of 100 steps done, 60 left\n" in heard
+        assert "fedgc, seed 0: condensing, 40 of 100 steps done, 60 left\n" in heard
+        time.sleep(0.01)
+        report("fedgc, seed 0", "condensing", 50, 100)
+        assert "50 of 100 steps done, 50 left (about " in until(capsys, "50 of 100")
+
+
+def test_a_trial_that_has_ended_is_counted_and_told_no_more(capsys):
+    with staged() as report:
+        report("fedgc, seed 0", "attacking", 1, 1)
+        report("fedgc, seed 1", "condensing", 1, 100)
+        report("", "fedgc, seed 0", 1, 2)
+        heard = until(capsys, "1 of 2")
+    (line,) = {line.partition(": ")[2] for line in heard.splitlines() if "1 of 2" in line}
+    assert line.endswith("now fedgc, seed 1: condensing, 1 of 100 steps done, 99 left")
+    assert "seed 0" not in line
+    assert "trials done, 1 left (about " in line
+
+
+def test_bars_tell_each_trial_that_runs_and_all():
+    screen = Console(file=StringIO(), force_terminal=True, width=150)
+    with progress._bars(screen) as report:
+        report("fedgc, seed 0", "condensing", 1, 2)
+        report("fedgc, seed 0", "attacking", 1, 1)
+        report("", "fedgc, seed 0", 1, 2)
+        report("", "unheard of", 2, 2)
+    assert "all trials" in screen.file.getvalue()
 
 
 def test_nothing_is_written_once_the_work_is_done(capsys):

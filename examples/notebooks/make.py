@@ -154,8 +154,9 @@ def _run(code: str, names: dict[str, Any]) -> list[Output]:
     outputs = [_printed(printed.getvalue())] if printed.getvalue() else []
     if value is not None:
         data = {"text/plain": repr(value).splitlines(keepends=True)}
-        if hasattr(value, "_repr_html_"):
-            data["text/html"] = value._repr_html_().splitlines(keepends=True)
+        if hasattr(value, "_repr_html_"):  # what a reader sees; the plain form is for those who read no HTML
+            html = value._repr_html_().splitlines(keepends=True)
+            data = {"text/html": html, "text/plain": str(value).splitlines(keepends=True)}
         outputs.append({"output_type": "execute_result", "data": data, "metadata": {}})
     return outputs
 

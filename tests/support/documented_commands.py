@@ -37,7 +37,7 @@ SMALL: Mapping[str, object] = {
     "student_steps": 2,
     "tune_epochs": 1,
     "models": 1,
-    "shadows": 2,
+    "shadows": 4,
     "release_models": 1,
 }
 """Settings that make a computation long, by their names in any target or attack, and values that make it short."""

@@ -2,6 +2,7 @@
 
     python examples/notebooks/make.py                 # all of them
     python examples/notebooks/make.py data-owner      # one
+    python examples/notebooks/make.py --prose         # where the code is as it was: runs nothing
 
 Each tutorial runs in a new folder, beside a copy of ``examples``. What a block of shell prints on its error
 stream (progress and CPU seconds, which differ from run to run) is left out. Packages that a tutorial installs go
@@ -214,13 +215,28 @@ def write(name: str, text: str, shown: list[list[Output]]) -> Path:
     return file
 
 
+def kept(name: str, text: str) -> list[list[Output]]:
+    """What the blocks of a tutorial show in the notebook that is there.
+
+    Raises:
+        RuntimeError: its code is another.
+    """
+    cells = json.loads((HERE / f"{name}.ipynb").read_text(encoding="utf-8"))["cells"]
+    code = [cell for cell in cells if cell["cell_type"] == "code"]
+    if ["".join(cell["source"]) for cell in code] != [block.cell for block in blocks(text)]:
+        raise RuntimeError(f"{name}: its code has changed: make its notebook without --prose")
+    return [cell["outputs"] for cell in code]
+
+
 def main(names: list[str]) -> None:
     """Runs tutorials and writes their notebooks."""
+    prose, names = "--prose" in names, [name for name in names if name != "--prose"]
     environment = {**os.environ, "OMP_NUM_THREADS": "1"}
     for name in names or sorted(file.stem for file in TUTORIALS.glob("*.md")):
         text = (TUTORIALS / f"{name}.md").read_text(encoding="utf-8")
         with tempfile.TemporaryDirectory() as folder:
-            file = write(name, text, play(blocks(text), Path(folder).resolve(), environment))
+            place = Path(folder).resolve()
+            file = write(name, text, kept(name, text) if prose else play(blocks(text), place, environment))
         print(f"{file.relative_to(ROOT)}: {file.stat().st_size / 1000:.0f} kB")
 
 

@@ -34,11 +34,12 @@ def install(folder: Path) -> Path:
         )
         assert done.returncode == 0, done.stdout + done.stderr
     else:
-        _put(source, place)
+        put(source, place)
     return place
 
 
-def _put(source: Path, place: Path) -> None:
+def put(source: Path, place: Path) -> None:
+    """Puts the package into a folder as pip would, without pip."""
     shutil.copytree(source / "src", place)
     name, version = PROJECT["name"], PROJECT["version"]
     metadata = place / f"{name.replace('-', '_')}-{version}.dist-info"

@@ -1,0 +1,178 @@
+"""Commands that documents print, and what it takes to run each of them quickly in an empty folder.
+
+Everything goes by rules, so that a document can be rewritten: what a command reads is told by the parameters of
+`click`, and what makes it dear by the fields of settings.
+"""
+
+import re
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import click
+
+from gaudit.commands.main import main
+
+from .places import ROOT
+
+DOCUMENTS = sorted(
+    {
+        ROOT / "README.md",
+        *(ROOT / "docs").rglob("*.md"),
+        *(ROOT / "examples").rglob("README.md"),
+    }
+    - set((ROOT / "docs" / "tutorials").glob("*.md"))  # test_tutorials.py runs these, block by block
+)
+SMALL: Mapping[str, object] = {
+    "rounds": 2,
+    "checkpoints": [2],
+    "self_training_rounds": 2,
+    "refinements": 1,
+    "epochs": 20,
+    "outer": 2,
+    "inner": 1,
+    "expert_epochs": 20,
+    "student_steps": 2,
+    "tune_epochs": 1,
+    "models": 1,
+    "shadows": 4,
+    "release_models": 1,
+}
+"""Settings that make a computation long, by their names in any target or attack, and values that make it short."""
+DATASET = "patients"
+"""569 nodes that need no download."""
+
+
+@dataclass(frozen=True)
+class Told:
+    """A command as documents print it.
+
+    Attributes:
+        words: its words, from ``gaudit`` on, without comments and redirections.
+        where: the documents that print it.
+    """
+
+    words: tuple[str, ...]
+    where: tuple[str, ...]
+
+    def __str__(self) -> str:
+        return shlex.join(self.words)
+
+
+def code(text: str) -> Iterator[str]:
+    """The blocks of code of Markdown that are no Python and no output: fenced ones, and indented ones."""
+    fence = re.compile(r"^( *)```(\w*)[^\n]*\n(.*?)^\1```", re.DOTALL | re.MULTILINE)
+    for _, language, content in fence.findall(text):
+        if language not in ("python", "text", "json"):
+            yield content
+    yield from re.findall(r"(?:^|\n)\n((?:    [^\n]*\n)+)", fence.sub("", text) + "\n")
+
+
+def lines(block: str) -> Iterator[str]:
+    """Logical lines, with what prompts and lists of steps put before a command taken away."""
+    for line in re.sub(r"\\\n\s*", " ", block).splitlines():
+        yield re.sub(r"^(\$ |- run: |- |run: )", "", line.strip())
+
+
+def commands(program: str, documents: Sequence[Path] = tuple(DOCUMENTS)) -> list[Told]:
+    """Each command of a program in the documents once, in the order of its first appearance."""
+    found: dict[tuple[str, ...], list[str]] = {}
+    for document in documents:
+        for block in code(document.read_text(encoding="utf-8")):
+            for words in (w for line in lines(block) for w in _pieces(line, program)):
+                found.setdefault(words, []).append(str(document.relative_to(ROOT)))
+    return [Told(words, tuple(dict.fromkeys(where))) for words, where in found.items()]
+
+
+def _pieces(line: str, program: str) -> Iterator[tuple[str, ...]]:
+    """The commands of a program in a line, which may join several and send what they print somewhere."""
+    if not re.search(rf"(?:^|[;&|]\s*){re.escape(program)}\s", line):
+        return
+    lexer = shlex.shlex(line, posix=True, punctuation_chars=";&|<>")
+    lexer.whitespace_split = True
+    piece: list[str] = []
+    redirected = False
+    for word in [*lexer, ";"]:
+        if word[0] in ";&|":
+            if shlex.join(piece).startswith(program):
+                yield tuple(piece)
+            piece, redirected = [], False
+        elif word[0] in "<>":
+            redirected = True
+        elif not redirected:
+            piece.append("summary.md" if word.startswith("$") else word)  # the name of a file, which a server gives
+
+
+def parsed(words: Sequence[str]) -> tuple[click.Command, dict[str, Any], str]:
+    """A command, its parameters and its name; what `click` refuses is an error."""
+    command: click.Command = main
+    name, rest = [], list(words[1:])
+    while isinstance(command, click.Group):
+        name.append(rest.pop(0))
+        found = command.commands.get(name[-1])
+        if found is None:
+            raise click.UsageError(f"there is no command {' '.join(name)}")
+        command = found
+    with command.make_context(" ".join(name), rest) as context:
+        return command, context.params, " ".join(name)
+
+
+@dataclass(frozen=True)
+class Small:
+    """A command that is quick, and what was changed for it, each change with its reason."""
+
+    words: tuple[str, ...]
+    changes: tuple[str, ...] = ()
+
+    def put(self, why: str, option: str, value: str) -> "Small":
+        """With another value of an option, or with the option."""
+        words = list(self.words)
+        if option in words:
+            words[words.index(option) + 1] = value
+        else:
+            words += [option, value]
+        return replace(self, words=tuple(words), changes=(*self.changes, f"{option} {value}: {why}"))
+
+
+def small(told: Told, dear: Mapping[str, Mapping[str, Sequence[str]]]) -> Small:
+    """A command with settings that make it quick.
+
+    Args:
+        told: the command.
+        dear: for ``targets`` and ``attacks``, which settings of each are named in `SMALL`, nested ones with dots.
+    """
+    _, params, name = parsed(told.words)
+    made = Small(told.words)
+    given = any(params.get(other) for other in ("graph", "transcript", "url"))
+    if "dataset" in params and not given and params["dataset"] not in (DATASET, "karate"):
+        made = made.put("the default and real graphs take minutes, and these are downloaded", "--dataset", DATASET)
+    if name == "release" and not Path(params["original"]).suffix:
+        made = made.put("a bundled graph in the place of one that is downloaded", "--original", DATASET)
+    if (params.get("seeds") or 1) > 1 or params.get("preset") == "paper":
+        made = made.put("one repetition shows that the command works", "--seeds", "1")
+    if params.get("workers"):
+        made = made.put("no number depends on how many trials run at a time", "--workers", "1")
+    if name in ("attack", "inspect") and params.get("target") and not params.get("transcript"):
+        made = _fewer_steps(made, "--set", params["settings"], dear["targets"].get(params["target"], ()))
+    if name == "attack":
+        attacks = dear["attacks"]
+        named = [one for one in params["attacks"] if one in attacks]
+        known = (
+            {key for one in named or attacks for key in attacks[one]} if named or "all" in params["attacks"] else ()
+        )
+        made = _fewer_steps(made, "--attack-set", params["attack_settings"], sorted(known))
+    return made
+
+
+def _fewer_steps(made: Small, option: str, given: Sequence[str], keys: Sequence[str]) -> Small:
+    """With small values of all settings that the command does not give itself."""
+    own = {item.partition("=")[0]: item.partition("=")[2] for item in given}
+    for key in keys:
+        last = key.rpartition(".")[2]
+        value = f"[{own['rounds']}]" if last == "checkpoints" and "rounds" in own else SMALL[last]
+        if key not in own:
+            words = (*made.words, option, f"{key}={value}")
+            made = Small(words, (*made.changes, f"{option} {key}={value}: fewer steps"))
+    return made

@@ -6,6 +6,7 @@ from rich.text import Text
 
 from ...audit.checks.gate import Status
 from ...audit.checks.gate_report import GateReport
+from ..text.changes import COMPARING
 
 STYLES = {
     Status.PASS: "green",
@@ -36,6 +37,8 @@ def print_report(console: Console, report: GateReport) -> None:
     _plain(console, report.headline(), "bold")
     if report.exit_code:
         _plain(console, f"To repeat it: {report.reproduction}")
+    if Status.REGRESSED in report.statuses:
+        _plain(console, f"To see what changed: {COMPARING}")
 
 
 def _plain(console: Console, line: str, style: str | None = None) -> None:

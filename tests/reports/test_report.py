@@ -194,7 +194,7 @@ def test_defenses_are_compared_by_what_is_shown(audit):
     assert "Costs least of those that are shown to help: ldp, epsilon 10" in said
     assert "Leaks least: ldp, epsilon 1," in said
     place, _ = answers(audit)[0]
-    assert "ldp, epsilon 10 leaves" in help_for(place, Scale())[0]
+    assert "The recommended defense is ldp, epsilon 10. With it the level is " in help_for(place, Scale())[0]
 
 
 @pytest.mark.parametrize("seeds", [1, 3])
@@ -229,7 +229,7 @@ def test_a_trivial_alternative_that_the_plan_lists_counts_as_tried(leak):
         assert help_for(place, Scale()) == ["None of the defenses that were tried is shown to help."]
     else:
         assert "costs least of those that are shown to help: fewer-labels" in said
-        assert help_for(place, Scale())[0].startswith("What helps and costs least: fewer-labels leaves ")
+        assert help_for(place, Scale())[0].startswith("The recommended defense is fewer-labels. ")
 
 
 @pytest.mark.parametrize("leak", [0.0, 1.2])
@@ -239,8 +239,8 @@ def test_a_trivial_alternative_that_helps_is_named_beside_defenses(leak):
     said = " ".join(compared(made.sections[0], identities(made.sections[0])[0]))
     assert "A trivial alternative is shown to help: fewer-labels, AUC " in said
     told = " ".join(help_for(answers(made)[0][0], Scale()))
-    assert told.startswith("None of the defenses" if leak else "What helps and costs least: ldp leaves ")
-    assert " A trivial alternative is shown to help: fewer-labels leaves " in told
+    assert told.startswith("None of the defenses" if leak else "The recommended defense is ldp. ")
+    assert " The trivial alternative fewer-labels is shown to help. With it " in told
 
 
 def test_an_invalid_audit_says_so_first_and_gives_no_verdict(broken):

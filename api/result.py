@@ -4,7 +4,6 @@ import math
 import shutil
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from html import escape
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
@@ -200,4 +199,6 @@ class Result:
         return self.summary
 
     def _repr_html_(self) -> str:
-        return f"<p>{escape(self.summary)}</p>{self.table().to_html(index=False, float_format='{:.3f}'.format)}"
+        from ..reports.formats.cards import cards
+
+        return f"{cards(self.audit)}{self.table().to_html(index=False, float_format='{:.3f}'.format)}"

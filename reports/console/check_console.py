@@ -8,6 +8,7 @@ from rich.text import Text
 
 from ...audit.checks.gate import Status
 from ...audit.checks.gate_report import GateReport
+from ..text.changes import COMPARING
 from .plain_console import say_on
 
 STYLES = {
@@ -37,6 +38,8 @@ def print_report(console: Console, report: GateReport) -> None:
         say("Inconclusive checks do not fail without --strict. Give the plan more seeds.", "yellow")
     if report.exit_code:
         say(f"To repeat it: {report.reproduction}")
+    if Status.REGRESSED in report.statuses:
+        say(f"To see what changed: {COMPARING}")
 
 
 def _sizes(report: GateReport) -> Table:

@@ -8,7 +8,7 @@ import base64
 import hashlib
 import json
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
@@ -29,7 +29,7 @@ from ..figures.charts import (
 )
 from ..figures.evidence_tables import baselines_table, rates_table
 from ..text.answers import answers, granted, invalidity, question, warnings
-from ..text.changes import changed
+from ..text.changes import changed, moved
 from ..text.check_tables import checks_summary, claims_table, controls_table, failures_table
 from ..text.comparison import compared, help_for
 from ..text.explanations import GLOSSARY, limits, remarks, untested
@@ -50,7 +50,12 @@ OPEN = 12
 
 @dataclass(frozen=True)
 class EvidenceSection:
-    """What was measured of one attack."""
+    """What was measured of one attack.
+
+    Attributes:
+        level: without a defense; None where that did not run or the audit is invalid.
+        shown: whether it is shown at once: it found something under some defense, or answers a question.
+    """
 
     title: str
     figures: tuple[Figure, ...]
@@ -58,6 +63,8 @@ class EvidenceSection:
     baselines: Table
     trade_off: Figure | None
     comparison: tuple[str, ...]
+    level: Level | None
+    shown: bool
 
 
 @dataclass(frozen=True)
@@ -71,6 +78,7 @@ class Part:
     untested: tuple[str, ...]
     remarks: tuple[str, ...]
     claims: Table
+    unpromised: Table
     exposure: Table | None
     evidence: tuple[EvidenceSection, ...]
 
@@ -83,6 +91,7 @@ def as_html(audit: Audit) -> str:
         facts=list(facts(audit)),
         overall=overall(audit),
         changed=changed(audit),
+        moved=moved(audit),
         script=Markup(SCRIPT),  # ours, and nothing is put into it
         script_hash=base64.b64encode(hashlib.sha256(SCRIPT.encode()).digest()).decode(),
         parts=[_part(index, section, audit) for index, section in enumerate(audit.sections)],
@@ -134,6 +143,7 @@ def _part(index: int, section: Section, audit: Audit) -> Part:
     control = [p for p in places if p.outcome.reference]
     others = [p for p in places if not p.outcome.reference and p.verdict is not None]
     exposed = next((o.exposure for o in section.outcomes if o.reference), ())
+    promised, unpromised = _claims(section)
     return Part(
         section,
         " ".join(dict.fromkeys(question(p.attack.game) for p in places)),
@@ -141,13 +151,23 @@ def _part(index: int, section: Section, audit: Audit) -> Part:
         findings_table("With each defense", others, audit) if others else None,
         tuple(untested(section)),
         tuple(remarks(section)),
-        claims_table(section),
+        promised,
+        unpromised,
         exposure_table(exposed) if exposed else None,
         tuple(
             _evidence(f"f{index}-{place}", section, identity, audit)
             for place, identity in enumerate(identities(section))
         ),
     )
+
+
+def _claims(section: Section) -> tuple[Table, Table]:
+    """What was measured where something is promised, and where nothing is."""
+    every = claims_table(section)
+    promising = {o.label for o in section.outcomes if o.guarantee is not None}
+    kept = tuple(row for row in every.rows if row[0] in promising)
+    rest = tuple(row for row in every.rows if row[0] not in promising)
+    return replace(every, rows=kept), replace(every, rows=rest, note="")
 
 
 def _evidence(name: str, section: Section, identity: Identity, audit: Audit) -> EvidenceSection:
@@ -158,6 +178,9 @@ def _evidence(name: str, section: Section, identity: Identity, audit: Audit) -> 
     ]
     measured = [(outcome.label, attack) for outcome, attack in of_identity(section, identity)]
     title = attack_title(section, identity)
+    places = [p for p in audit.findings() if p.section is section and p.attack.plan.identity == identity]
+    levels = [p.verdict.level for p in places if p.verdict is not None]
+    answering = any(p.attack is place.attack for place, _ in answers(audit) for p in places)
     return EvidenceSection(
         title,
         tuple(figure for figure in drawn if figure is not None),
@@ -165,4 +188,6 @@ def _evidence(name: str, section: Section, identity: Identity, audit: Audit) -> 
         baselines_table(*measured[0]),
         curve_figure(f"{name}-curve", section, identity),
         tuple(compared(section, identity)) if audit.valid else (),
+        levels[0] if audit.valid and levels and places[0].outcome.reference else None,
+        answering or not audit.valid or any(level.severity for level in levels),
     )

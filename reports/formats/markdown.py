@@ -42,7 +42,8 @@ def _lines(audit: Audit) -> Iterator[str]:
         yield from ("", "**Read this first**")
         yield from _items(warnings(audit))
     yield from _items(f"{name}: {value}" for name, value in facts(audit))
-    yield from _items(line.text for line in overall(audit))
+    for line in overall(audit):
+        yield from _items((line.text, *(f"{name}: {value}" for name, value in line.details)))
     yield from _changed(audit)
     yield from ("", "## Answers", "")
     yield from _answers(audit)

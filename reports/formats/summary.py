@@ -4,6 +4,7 @@ import re
 
 from ...audit.checks.gate import Status
 from ...audit.checks.gate_report import CheckResult, GateReport
+from ..text.changes import COMPARING
 from .markdown import escaped
 
 LARGEST = 60_000
@@ -25,6 +26,8 @@ def step_summary(report: GateReport) -> str:
     """The report as Markdown of at most 60 kB: failing checks first, details folded away, no images."""
     head = [f"## gaudit check: {_outcome(report)}", "", plain(report.headline()), ""]
     tail = ["", f"To repeat it: `{report.reproduction.replace('`', '')}`", ""]
+    if Status.REGRESSED in report.statuses:
+        tail[-1:] = ["", f"To see what changed: `{COMPARING}`", ""]
     worst_first = sorted(report.results, key=lambda result: list(Status).index(result.status))
     room = LARGEST - _size([*head, *tail]) - 400  # for the headers and the note on what is left out
     rows = _fitting([_row(result) for result in worst_first], room)

@@ -24,9 +24,9 @@ def accusing(attack: AttackOutcome, where: str = "") -> str:
         f"{_count(found.members)} members are among them{_with(found)}. {_false(found)}"
     )
     if any(found.proven):
-        text += f" {_count(found.proven)} accusations are proven: they leave nothing else over of what was sent."
+        text += f" {_count(found.proven)} accusations are proven: nothing else explains what was sent."
     if any(found.in_sets):
-        text += f" {_count(found.in_sets)} are of people whom some other cannot be told from."
+        text += f" {_count(found.in_sets)} accusations cannot tell the accused from somebody else."
     return text
 
 
@@ -39,15 +39,17 @@ def also_accusing(attack: AttackOutcome) -> str:
     return f" with {named} and {_count(found.false)} others accused"
 
 
-def named_outright(attack: AttackOutcome) -> str:
-    """The same in a short sentence, to follow another: `` It names 49 of 140 members outright, and ...``."""
+def naming(attack: AttackOutcome) -> str:
+    """Whom an attack names and accuses wrongly, to end a sentence: ``names 40 of 40 members outright ...``."""
     found = attack.accusations
-    if found is None:
-        return ""
-    return (
-        f" It names {_count(found.named)} of {_count(found.members)} members outright, and accuses "
-        f"{_count(found.false)} others."
-    )
+    assert found is not None
+    wrongly = f"wrongly accuses {_count(found.false)} others" if any(found.false) else "accuses nobody else"
+    return f"names {_count(found.named)} of {_count(found.members)} members outright and {wrongly}"
+
+
+def named_outright(attack: AttackOutcome) -> str:
+    """The same as a sentence that follows another: `` It names 40 ...``; empty where nothing is accused."""
+    return f" It {naming(attack)}." if attack.accusations is not None else ""
 
 
 def _with(found: Accusations) -> str:

@@ -52,7 +52,7 @@ def _different(places: list[AttackFinding]) -> int:
     return len(places) - alike
 
 
-def strength(place: AttackFinding) -> tuple[int, bool, float, float]:
+def strength(place: AttackFinding) -> tuple[int, bool, float, float, float]:
     """By what a finding with a verdict is the strongest.
 
     What is open is worse than what is shown to be small; of that the one that may be largest is told.
@@ -61,7 +61,15 @@ def strength(place: AttackFinding) -> tuple[int, bool, float, float]:
     assert judged is not None
     small = judged.level is Level.NOT_FOUND
     size = judged.high if small else judged.low
-    return judged.level.severity, not small, size or 0.0, place.attack.auc.estimate or 0.0
+    return judged.level.severity, not small, size or 0.0, outright(place.attack), place.attack.auc.estimate or 0.0
+
+
+def outright(attack: AttackOutcome) -> float:
+    """The share of members whom an attack accuses beyond its false accusations; 0 where more are false, or none."""
+    found = attack.accusations
+    if found is None or not sum(found.members):
+        return 0.0
+    return max(0.0, (sum(found.named) - sum(found.false)) / sum(found.members))
 
 
 def answer(place: AttackFinding, scale: Scale, of: int = 1) -> str:
@@ -91,11 +99,14 @@ def _above_chance(attack: AttackOutcome) -> bool:
 def _names(somebody: str, members: str, attack: AttackOutcome, scale: Scale) -> str:
     rate, told = rate_at(attack, scale.fpr), words(attack.game)
     if rate is None or rate.estimate is None:
-        return (
+        said = (
             f"{somebody}, shown one of {members} and one {told.other}, picks the right one in "
-            f"{people(attack.auc.estimate, 100)} of 100 cases{between(attack.auc, 100)}; guessing gets 50. How "
-            f"many it would name at few false accusations cannot be told from so few {told.others}."
+            f"{people(attack.auc.estimate, 100)} of 100 cases{between(attack.auc, 100)}; guessing gets 50."
         )
+        if attack.accusations is not None:  # whom it names is told with these
+            return said
+        few = f"cannot be told from so few {told.others}"
+        return f"{said} How many it would name at few false accusations {few}."
     base = base_for(rate.estimate, scale.fpr)
     guessing = people(scale.fpr, base)
     return (

@@ -18,6 +18,14 @@ COLUMNS = (
     "level then and now",
 )
 
+COMPARING = "gaudit report NEW.db --against OLD.db -o report.html"
+"""The command that tells what changed, where the ledger of the audit before was kept."""
+SHOWN = {
+    Direction.OPEN: "No change is shown of {}",
+    Direction.SAME: "The same numbers stand in {}",
+    Direction.UNKNOWN: "Not comparable are {}",
+}
+"""How many findings of each other kind there are."""
 LISTED = 5
 """Findings of one audit alone that are named one by one."""
 
@@ -31,6 +39,14 @@ def changed(audit: Audit) -> tuple[list[str], Table] | None:
             return [f"{which} is invalid: its numbers cannot be compared."], _table(())
     found = changes(audit, audit.before)
     return [_headline(found), *found.remarks, *_one_sided(found)], _table(found.found)
+
+
+def moved(audit: Audit) -> bool:
+    """Whether any finding is shown to have become worse or better."""
+    if audit.before is None or not audit.valid or not audit.before.valid:
+        return False
+    found = changes(audit, audit.before)
+    return any(found.count(way) for way in (Direction.WORSE, Direction.BETTER))
 
 
 def changes_as_plain(audit: Audit) -> list[dict[str, object]]:
@@ -65,8 +81,13 @@ def _headline(found: Changes) -> str:
         return "The two audits have no finding in common."
     worse, better = found.count(Direction.WORSE), found.count(Direction.BETTER)
     rest = {d: found.count(d) for d in (Direction.OPEN, Direction.SAME, Direction.UNKNOWN) if found.count(d)}
-    others = "".join(f", {count} {direction}" for direction, count in rest.items())
-    return f"Findings that both audits have: {len(found.found)}. Of these {worse} worse, {better} better{others}."
+    others = "".join(f" {SHOWN[direction].format(count)}." for direction, count in rest.items())
+    both = (
+        f"Both audits have {len(found.found)} findings in common"
+        if len(found.found) > 1
+        else "One finding is in both"
+    )
+    return f"{both}: {worse} became worse, and {better} became better.{others}"
 
 
 def _one_sided(found: Changes) -> list[str]:

@@ -16,12 +16,14 @@ CHECKS = {
 """What each control of an audit says."""
 
 
-def _promised(outcome: DefenseOutcome) -> str:
-    if outcome.promise is None:
+def promised_in_short(outcome: DefenseOutcome) -> str:
+    """What a defense promises in a few words."""
+    promise = outcome.promise
+    if promise is None:
         of_target = [note for note in outcome.notes if PRIVACY in note]  # a private training's own
         return outcome.guarantee or "; ".join(of_target) or "nothing that can be checked"
-    promise, delta = outcome.promise, f", delta {outcome.promise.delta:g}" if outcome.promise.delta else ""
-    return f"epsilon {float(promise.epsilon):.3g}{delta} for one {promise.unit}: {outcome.guarantee}"
+    delta = f", delta {promise.delta:g}" if promise.delta else ""
+    return f"epsilon {float(promise.epsilon):.3g}{delta} for one {promise.unit}"
 
 
 def claims_table(section: Section) -> Table:
@@ -36,7 +38,7 @@ def claims_table(section: Section) -> Table:
     rows = tuple(
         (
             outcome.label,
-            _promised(outcome),
+            promised_in_short(outcome),
             named(attack),
             "not measurable" if found.low is None else f"{found.low:.2f}",
             f"{100 * found.level:g} %",
@@ -45,7 +47,11 @@ def claims_table(section: Section) -> Table:
         for outcome, attack, found in measured
     )
     methods = dict.fromkeys(found.method for _, _, found in measured if found.low is not None)
-    note = f"How it was measured: {'; '.join(methods)}." if methods else ""
+    full = dict.fromkeys(
+        f"{o.defense} promises in full: {o.guarantee}." for o, _, _ in measured if o.promise is not None
+    )
+    how = [f"How it was measured: {'; '.join(methods)}."] if methods else []
+    note = " ".join([*full, *how])
     return Table(f"Claimed and measured: {section.title}", columns, rows, (3, 4), note)
 
 

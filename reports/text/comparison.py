@@ -8,8 +8,8 @@ from ...audit.results.audit_result import AttackFinding, Section
 from ...audit.statistics.metrics import takes_seeds_for_normal
 from ...audit.statistics.severity import Scale
 from .answers import base_for, between, people, rate_at
-from .effects import Effects, Identity, Tried, cheapest, clearly_less, effects, safest, without_defense
-from .sentences import cost_phrase
+from .effects import Effects, Identity, Tried, cheapest, clearly_less, effects, more_named, safest, without_defense
+from .sentences import cost_phrase, level_called
 from .words import gain
 
 
@@ -45,7 +45,7 @@ def _of_defenses(found: Effects, control: Tried) -> list[str]:
         ]
     cheap, safe = cheapest(better), safest(better)
     what = f"{gain(control.point.utility)} {control.point.utility.text(1, percent=True)}"
-    said = [f"Without a defense: {_leak(control)}, level {control.verdict.level}, {what}."]
+    said = [f"Without a defense: {_leak(control)}, level {level_called(control.verdict.level)}, {what}."]
     if safe is cheap:
         said.append(f"Leaks least, and costs least of those that are shown to help: {_at(safe)}.")
     else:
@@ -69,18 +69,26 @@ def _against(found: Effects, control: Tried, section: Section) -> Iterator[str]:
         others = "; ".join(_moved(t, section) for t in found.raised[tried.label])
         yield f"Not recommended: {_at(tried)}, for it is shown to raise what another attack tells ({others})."
     for tried in found.doubtful():
-        yield (
-            f"Not recommended: {_at(tried)}, for the level is {control.verdict.level} without it, or it names more "
-            "people at few false accusations."
-        )
+        yield f"Not recommended: {_at(tried)}, for {_doubt(found, tried, control)}."
     vain = found.vain()
     if vain:
         listed = "; ".join(f"{t.label}, {_leak(t)}{cost_phrase(t.outcome.cost)}" for t in vain)
         yield f"Not shown to help, and at a cost in these repetitions: {listed}."
 
 
+def _doubt(found: Effects, tried: Tried, control: Tried) -> str:
+    """Why a defense that lowers the AUC is not recommended."""
+    if tried.verdict.level.severity > control.verdict.level.severity:
+        return f"the level is {level_called(control.verdict.level)} without it"
+    if more_named(tried.attack, control.attack):
+        return "it is shown to name more people"
+    worst = found.strongest[tried.label]
+    assert worst.verdict is not None
+    return f"the level of {named(worst.attack)} is then {level_called(worst.verdict.level)}"
+
+
 def help_for(place: AttackFinding, scale: Scale) -> list[str]:
-    """What the cheapest defense, and trivial alternative, that are shown to help leave of a finding.
+    """What the recommended defense, and trivial alternative, leave of a finding.
 
     What is shown to harm is named whatever the level; else there is nothing to say where nothing is to mend.
     """
@@ -93,26 +101,52 @@ def _to_mend(place: AttackFinding) -> bool:
 
 
 def _helping(found: Effects, scale: Scale) -> Iterator[str]:
-    defenses, alternatives = found.recommended(), found.recommended("alternative")
-    if defenses:
-        yield f"What helps and costs least: {_leaves(cheapest(defenses), found.control, scale)}"
+    defense, alternative = found.advised(), found.advised("alternative")
+    if defense is not None:
+        left = f"{_leaves(defense, found, scale)}{_cheaper(defense, found)}"
+        yield f"The recommended defense is {defense.label}. {left}"
     elif found.tried:
         yield "None of the defenses that were tried is shown to help."
     else:
         yield "No defense was tried."
-    if alternatives:
-        yield f"A trivial alternative is shown to help: {_leaves(cheapest(alternatives), found.control, scale)}"
+    if alternative is not None:
+        yield f"The trivial alternative {alternative.label} is shown to help. {_leaves(alternative, found, scale)}"
 
 
-def _leaves(tried: Tried, control: Tried | None, scale: Scale) -> str:
+def left_and_now(tried: Tried, found: Effects) -> tuple[str, str]:
+    """The level that the strongest of all attacks has with a defense, and how it is called without one.
+
+    The attack is named where it is not the one that the defense is compared by.
+    """
+    after, now = found.strongest[tried.label], found.strongest[found.control.label if found.control else "none"]
+    assert after.verdict is not None
+    assert now.verdict is not None
+    by = "" if after.attack.plan.identity == tried.attack.plan.identity else f" ({named(after.attack)})"
+    return f"{level_called(after.verdict.level)}{by}", level_called(now.verdict.level)
+
+
+def _leaves(tried: Tried, found: Effects, scale: Scale) -> str:
     """What a defense that helps leaves, beside what there is now."""
+    control = found.control
     assert control is not None  # nothing helps without one
+    after, now = left_and_now(tried, found)
+    level = f"the level stays {now}" if after == now else f"the level is {after}, where it is {now} now"
     least = math.floor(100 * ((control.leak.low or 0.0) - (tried.leak.high or 0.0))) / 100
     return (
-        f"{tried.label} leaves the level at {tried.verdict.level}, where it is {control.verdict.level} "
-        f"now{cost_phrase(tried.outcome.cost)}. The AUC falls from {control.leak.text(2)} to {tried.leak.text(2)}"
-        f"{f', by at least {least:.2f}' if least > 0 else ''}.{_named(tried, control, scale)}"
+        f"With it {level}{cost_phrase(tried.outcome.cost)}. The AUC falls from {control.leak.text(2)} to "
+        f"{tried.leak.text(2)}{f', by at least {least:.2f}' if least > 0 else ''}."
+        f"{_named(tried, control, scale)}"
     )
+
+
+def _cheaper(best: Tried, found: Effects) -> str:
+    """The cheapest that helps, where another is recommended since it leaves less."""
+    cheap = cheapest(found.recommended())
+    if cheap is best:
+        return ""
+    after, now = left_and_now(cheap, found)
+    level = f"the level stays {now}" if after == now else f"the level is {after}"
+    return f" {cheap.label} also helps{cost_phrase(cheap.outcome.cost)}; with it {level}."
 
 
 def _named(tried: Tried, control: Tried, scale: Scale) -> str:
@@ -153,7 +187,9 @@ def _leak(tried: Tried) -> str:
 
 
 def _at(tried: Tried) -> str:
-    return f"{tried.label}, {_leak(tried)}, level {tried.verdict.level}{cost_phrase(tried.outcome.cost)}"
+    return (
+        f"{tried.label}, {_leak(tried)}, level {level_called(tried.verdict.level)}{cost_phrase(tried.outcome.cost)}"
+    )
 
 
 def _as_good(found: Effects) -> Iterator[str]:

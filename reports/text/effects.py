@@ -4,10 +4,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from ...audit.results.assemble import curve
-from ...audit.results.audit_result import Point, Section
+from ...audit.results.audit_result import AttackFinding, Point, Section
 from ...audit.results.outcome import AttackOutcome, DefenseOutcome
 from ...audit.results.verdict import Verdict
 from ...audit.statistics.finding import Finding
+from .answers import outright, strength
 
 Identity = tuple[str, ...]
 
@@ -47,15 +48,38 @@ class Effects:
         control: the attack without a defense; None where that did not run.
         tried: the attack under each defense, trivial alternatives among them, in the order of the curve.
         raised: by the label of a defense, other attacks on the same question that it is shown to help.
+        strongest: by the label of a defense, or of the control, the strongest of all attacks on the same question.
     """
 
     control: Tried | None
     tried: tuple[Tried, ...]
     raised: dict[str, tuple[Tried, ...]]
+    strongest: dict[str, AttackFinding]
 
     def recommended(self, role: str = "defense") -> list[Tried]:
         """Those that help and that nothing which was measured speaks against, defenses or ``alternative``."""
-        return [t for t in self.tried if t.point.role == role and self._helps(t) and t.label not in self.raised]
+        helping = (t for t in self.tried if t.point.role == role and self._helps(t))
+        return [t for t in helping if t.label not in self.raised and not self.leaves_worse(t)]
+
+    def advised(self, role: str = "defense") -> Tried | None:
+        """The one to use: of those recommended, which leave the strongest attack the least, the cheapest.
+
+        The least is the lowest level, then nobody named outright.
+        """
+        better = self.recommended(role)
+        least = min(map(self._left, better), default=None)
+        return None if least is None else cheapest([t for t in better if self._left(t) == least])
+
+    def _left(self, tried: Tried) -> tuple[int, bool]:
+        """What the strongest attack on a defense still finds."""
+        place = self.strongest[tried.label]
+        assert place.verdict is not None
+        return place.verdict.level.severity, outright(place.attack) > 0
+
+    def leaves_worse(self, tried: Tried) -> bool:
+        """Whether the strongest of all attacks has a worse level with a defense than without."""
+        assert self.control is not None
+        return self._left(tried)[0] > self._left(self.control)[0]
 
     def mixed(self) -> list[Tried]:
         """Those that help against this attack and help another one."""
@@ -76,12 +100,12 @@ class Effects:
         if self.control is None or not clearly_less(tried.leak, self.control.leak):
             return False
         worse = tried.verdict.level.severity > self.control.verdict.level.severity
-        return not worse and not _more_named(tried.attack, self.control.attack)
+        return not worse and not more_named(tried.attack, self.control.attack)
 
     def doubtful(self) -> list[Tried]:
-        """Those that lower the AUC, but not the level, or not the number of people who are named."""
+        """Those that lower the AUC, but raise a level, or the number of people who are named."""
         lower = [t for t in self.tried if self.control is not None and clearly_less(t.leak, self.control.leak)]
-        return [t for t in lower if not self._helps(t)]
+        return [t for t in lower if not self._helps(t) or (self.leaves_worse(t) and t.label not in self.raised)]
 
 
 def effects(section: Section, identity: Identity) -> Effects:
@@ -94,7 +118,18 @@ def effects(section: Section, identity: Identity) -> Effects:
         for one in under:
             if without is not None and clearly_less(without.leak, one.leak):
                 raised[one.label] = (*raised.get(one.label, ()), one)
-    return Effects(control, tried, raised)
+    return Effects(control, tried, raised, _strongest(section, game))
+
+
+def _strongest(section: Section, game: str) -> dict[str, AttackFinding]:
+    """By the label of each defense the strongest of all attacks on one question."""
+    found: dict[str, AttackFinding] = {}
+    for outcome, row in zip(section.outcomes, section.verdicts, strict=True):
+        pairs = zip(outcome.attacks, row, strict=True)
+        judged = [AttackFinding(section, outcome, a, v) for a, v in pairs if a.game == game and v is not None]
+        if judged:
+            found[outcome.label] = max(judged, key=strength)
+    return found
 
 
 def without_defense(section: Section, tried: Tried) -> Tried | None:
@@ -124,9 +159,14 @@ def clearly_less(one: Finding, other: Finding) -> bool:
     return one.high is not None and other.low is not None and one.high < other.low
 
 
-def _more_named(one: AttackOutcome, other: AttackOutcome) -> bool:
-    """Whether it is shown that more people are named at the rate that the level rests on."""
-    return one.decisive is not None and other.decisive is not None and clearly_less(other.decisive, one.decisive)
+def more_named(one: AttackOutcome, other: AttackOutcome) -> bool:
+    """Whether more people are shown to be named: at the rate of the level, or outright in every run."""
+    rates, accused = (one.decisive, other.decisive), (one.accusations, other.accusations)
+    if rates[0] is not None and rates[1] is not None and clearly_less(rates[1], rates[0]):
+        return True
+    if accused[0] is None or accused[1] is None:
+        return False
+    return min(accused[0].named, default=0) > max(accused[1].named, default=0)
 
 
 def cheapest(tried: Sequence[Tried]) -> Tried:

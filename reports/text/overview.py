@@ -6,9 +6,12 @@ from dataclasses import dataclass
 from ...audit.results.assemble import named
 from ...audit.results.audit_result import AttackFinding, Audit, Section
 from ...audit.statistics.severity import Level
-from .answers import answers, question, strength
-from .effects import cheapest, effects
-from .sentences import cost_phrase
+from .accusations import naming
+from .answers import answers, granted, outright, question, strength
+from .check_tables import promised_in_short
+from .comparison import left_and_now
+from .effects import Effects, Tried, effects
+from .sentences import actor, cost_phrase
 
 COUNTED = ("nodes", "edges", "classes")
 UNDATED = "not given (gaudit report --date today)"
@@ -23,6 +26,8 @@ class Overall:
         level: what is given away now.
         decision: what that means for whoever wants to release it, in a sentence.
         after: what the recommended defense leaves and costs, in a sentence; empty where nothing is to mend.
+        attacker: who that is, with all that was granted.
+        promised: what is promised without a defense, and with the recommended one.
         basis: which attack on which pipeline that rests on.
     """
 
@@ -30,13 +35,20 @@ class Overall:
     level: Level
     decision: str
     after: str
+    attacker: str
+    promised: str
     basis: str
 
     @property
     def text(self) -> str:
-        """All of it, where no typeface tells its parts apart."""
+        """The verdict, where no typeface tells its parts apart."""
         level = f"{str(self.level).capitalize()}."
-        return " ".join(filter(None, (self.question, level, self.decision, self.after, self.basis)))
+        return " ".join(filter(None, (self.question, level, self.decision, self.after)))
+
+    @property
+    def details(self) -> tuple[tuple[str, str], ...]:
+        """What the verdict rests on: titles with values."""
+        return ("Rests on", self.basis), ("The attacker", self.attacker), ("What is promised", self.promised)
 
 
 DECISIONS = {
@@ -65,26 +77,47 @@ def _overall(game: str, places: list[AttackFinding], audit: Audit) -> Overall:
     basis = f"{named(worst.attack)} against {worst.section.title}, without a defense"
     if len(places) > 1:
         basis += f"; the worst of {len(places)} pipelines and graphs"
-    after = _after(worst, audit) if level.severity else ""
-    return Overall(question(game), level, DECISIONS.get(level, TOO_MUCH), after, f"{basis}.")
+    found = effects(worst.section, worst.attack.plan.identity)
+    best = found.advised() if level.severity else None
+    after = " ".join((_after(found, best), *_harming(found))) if level.severity else ""
+    attacker = f"{actor(worst.attack, worst.section.release_phrase)}. {granted(worst)}"
+    return Overall(question(game), level, _decision(worst), after, attacker, _promises(worst, best), f"{basis}.")
 
 
-def _after(place: AttackFinding, audit: Audit) -> str:
-    """What the cheapest defense that is shown to help leaves to the strongest attack on it."""
-    found = effects(place.section, place.attack.plan.identity)
-    better = found.recommended()
-    if not better:
+def _decision(place: AttackFinding) -> str:
+    """What to do with the release as it is; where people are named outright, how many."""
+    assert place.verdict is not None
+    level, found = place.verdict.level, place.attack.accusations
+    if not level.severity or found is None or not outright(place.attack):
+        return DECISIONS.get(level, TOO_MUCH)
+    return f"{TOO_MUCH[:-1]}: the attack {naming(place.attack)}."
+
+
+def _after(found: Effects, best: Tried | None) -> str:
+    """What the recommended defense leaves to the strongest of all attacks on it, accusations included."""
+    if best is None:
         return "No defense that was tried is shown to help." if found.tried else "No defense was tried."
-    best = cheapest(better)
-    left = [
-        p
-        for p in audit.findings()
-        if p.section is place.section and p.outcome.label == best.label and p.attack.game == place.attack.game
-    ]
-    worst = max((p for p in left if p.verdict is not None), key=strength)
-    assert worst.verdict is not None
-    by = "" if worst.attack.plan.name == place.attack.plan.name else f" ({named(worst.attack)})"
-    return f"With {best.label} the level is {worst.verdict.level}{by}{cost_phrase(best.outcome.cost)}."
+    after, now = left_and_now(best, found)
+    level = f"the level stays {now}" if after == now else f"the level is {after}"
+    accusing = found.strongest[best.label].attack
+    accused = f" {named(accusing)} still {naming(accusing)}." if outright(accusing) else ""
+    verdict = found.strongest[best.label].verdict
+    is_open = verdict is not None and verdict.level is Level.INCONCLUSIVE
+    still = " Whether any leak is left is then open." if is_open else ""
+    return f"With {best.label} {level}{cost_phrase(best.outcome.cost)}.{accused}{still}"
+
+
+def _harming(found: Effects) -> Iterator[str]:
+    """Defenses that raise what some attack on the question tells."""
+    labels = list(dict.fromkeys((*(t.label for t in found.harmful()), *found.raised)))
+    if labels:
+        these = "These defenses are" if len(labels) > 1 else "This defense is"
+        yield f"{these} shown to do harm: {'; '.join(labels)}."
+
+
+def _promises(place: AttackFinding, best: Tried | None) -> str:
+    said = f"Without a defense: {promised_in_short(place.outcome)}."
+    return said if best is None else f"{said} With {best.label}: {promised_in_short(best.outcome)}."
 
 
 def facts(audit: Audit) -> Iterator[tuple[str, str]]:

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from ...audit.results.outcome import PLAIN_AUC, AttackOutcome, DefenseOutcome
 from ...audit.statistics.finding import Finding
 from ...audit.statistics.identity_metrics import NAMED
+from ...audit.statistics.severity import Level
 from .accusations import accusing, also_accusing
 from .words import gain, words
 
@@ -41,6 +42,26 @@ def actor(attack: AttackOutcome, release: str) -> str:
     return (
         f"{somebody} who holds {release}{' and what it is sent' if observer.startswith('client:') else ''}{knows}"
     )
+
+
+def attacker(attack: AttackOutcome) -> str:
+    """Who mounts an attack, without what it holds; whoever was granted more than an outsider has is no outsider."""
+    if not attack.plan.facts.reads:
+        return "Someone who sees no message at all"
+    if attack.plan.observer == "public":
+        knows = beforehand(attack)
+        return f"Someone who{knows.removeprefix(' and')}" if knows else who("public")
+    return who(attack.plan.observer)
+
+
+def held(attack: AttackOutcome, release: str) -> str:
+    """What an attacker has in its hands."""
+    if not attack.plan.facts.reads:
+        return "nothing"
+    observer = attack.plan.observer
+    if observer == "server" and attack.plan.facts.observer != "public":
+        return "what clients send it"
+    return f"{release} and what it is sent" if observer.startswith("client:") else release
 
 
 def beforehand(attack: AttackOutcome) -> str:
@@ -174,6 +195,11 @@ def cost_phrase(cost: Finding | None) -> str:
             "" if not interval else f" [{-100 * cost.high:.1f}, {-100 * cost.low:.1f}]"  # type: ignore[operator]
         )
     return f", at a cost of {points:.1f}{interval} points of {what}"
+
+
+def level_called(level: Level) -> str:
+    """A level within a sentence; one of several words that would break it stands in quotation marks."""
+    return f'"{level}"' if "," in level else str(level)
 
 
 def capital(text: str) -> str:

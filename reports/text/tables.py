@@ -10,7 +10,7 @@ from ...targets.game import QUERIES
 from ...targets.transcript import Exposure
 from .answers import base_for, question, size
 from .exposed import readable_bytes, rounds_of
-from .sentences import asks_with, who
+from .sentences import asks_with, attacker, held
 
 NO_VERDICT = "no verdict"
 BASELINE = "baseline, reads nothing"
@@ -90,8 +90,8 @@ def attackers_table(audit: Audit) -> Table:
     rows = dict.fromkeys(
         (
             place.attack.plan.name,
-            who(place.attack.plan.observer),
-            place.section.release_phrase if place.verdict is not None else "nothing",
+            attacker(place.attack),
+            held(place.attack, place.section.release_phrase),
             place.attack.knowledge or "not stated",
             QUERIES[place.attack.plan.neighbours] if asks_with(place.attack) else "",
             question(place.attack.game),

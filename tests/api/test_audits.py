@@ -125,7 +125,11 @@ def test_a_result_is_kept_reported_and_shown(graph, members, tmp_path):
     page = result.report(tmp_path / "report.html").read_text()
     assert "<html" in page
     assert list(result.table()["attack"]) == ["loss"]
-    assert "<table" in result._repr_html_()
+    shown = result._repr_html_()
+    assert "<table" in shown
+    assert "Was this person" in shown
+    assert "The attacker: " in shown
+    assert "What is promised: Without a defense: nothing that can be checked." in shown
     assert str(result)
 
 

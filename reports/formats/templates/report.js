@@ -24,7 +24,6 @@
       const button = document.createElement('button');
       button.type = 'button';
       button.className = 'sort';
-      button.textContent = '\u2195';
       button.setAttribute('aria-label', `Sort by ${head.textContent}`);
       button.addEventListener('click', () => {
         const order = { none: 'ascending', ascending: 'descending', descending: 'none' }[head.getAttribute('aria-sort') ?? 'none'];

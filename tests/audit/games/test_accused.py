@@ -97,8 +97,8 @@ def test_sentences_say_what_was_counted():
     assert accusing(Outcome(of_run([], []))) == "It accuses nobody outright."
     assert accusing(Outcome(of_run([1, 1, 0], [1, 0, 1], alike=1))) == (
         "It accuses 3 people outright, and 2 of the 10 members are among them, 1 with their own label. "
-        "1 accusation is false. 2 accusations are proven: they leave nothing else over of what was sent. 3 are of "
-        "people whom some other cannot be told from."
+        "1 accusation is false. 2 accusations are proven: nothing else explains what was sent. 3 accusations "
+        "cannot tell the accused from somebody else."
     )
     text = accusing(Outcome(of_run([1, 1, 0], [1, 1, 1]), of_run([1], [1])), "Without a defense")
     assert text.startswith("Without a defense, in 2 runs on average it accuses 2.0 (1 to 3) people outright")

@@ -175,12 +175,17 @@ def test_figures_cut_no_text_off(opened):
 
 def test_what_is_folded_is_printed(opened):
     page, _ = opened()
-    folded = "[...document.querySelectorAll('details:not([open]) table')]"
+    folded = (
+        "[...document.querySelectorAll('details:not(.spare):not([open]) table')].filter(t => !t.closest('.spare'))"
+    )
     seen = "t.checkVisibility({contentVisibilityAuto: true})"
     heights = f"{folded}.map(t => {seen} ? t.getBoundingClientRect().height : 0)"
     assert set(page.evaluate(heights)) == {0}
     page.emulate_media(media="print")
     assert min(page.evaluate(heights)) > 20
+    repeated = "[...document.querySelectorAll('details.spare')].filter(d => d.checkVisibility()).length"
+    assert page.evaluate(repeated) == 0
+    assert page.get_by_text("The printed report leaves out").is_visible()
 
 
 def test_it_prints_light_and_whole(opened):

@@ -29,8 +29,8 @@ LEAKS = {
 }
 LEVELS = list(Level)
 RECOMMENDS = re.compile(
-    r"(?:costs least(?: of those that are shown to help)?|Costs least of those that are shown to help|Leaks least"
-    r"|A trivial alternative is shown to help): (fewer-labels|ldp, epsilon 10|ldp, epsilon 1)(?=[ ,.])"
+    r"(?:(?:[Cc]osts least of those that are shown to help|Leaks least|A trivial alternative is shown to help): "
+    r"|The recommended defense is |The trivial alternative )(fewer-labels|ldp, epsilon 10|ldp, epsilon 1)(?=[ ,.])"
 )
 
 
@@ -157,7 +157,8 @@ def test_help_tells_the_level_now_and_after_and_only_differences_that_are_shown(
     section = replace(section, verdicts=tuple(map(tuple, rows)))
     place = replace(audit, sections=(section,)).findings()[0]
     (said,) = [text for text in help_for(place, Scale()) if "trivial alternative" in text]
-    assert "fewer-labels leaves the level at moderate, where it is high now, at a cost of " in said
+    assert "The trivial alternative fewer-labels is shown to help. With it the level is moderate" in said
+    assert ", where it is high now, at a cost of " in said
     assert "The AUC falls from 0.76 [0.73, 0.79] to 0.70 [0.68, 0.72], by at least 0.01." in said
     assert (
         "That fewer people are named at few false accusations is not shown: 11 in 100 (95 %: 8 to 14) with it, 12"

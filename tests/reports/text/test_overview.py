@@ -32,6 +32,8 @@ def test_each_question_has_one_verdict_and_it_is_the_worst(audit):
     worst = replace(audit, sections=(first, replace(second, verdicts=((severe,),))))
     (line,) = overall(worst)
     assert (line.question, line.level) == ("Was this person's label trained on?", Level.SEVERE)
+    assert line.attacker.startswith("Someone who holds what is published of the trained model and knows every edge")
+    assert line.promised == "Without a defense: nothing that can be checked."
     assert (
         line.basis
         == "loss by public against classifier on digits, without a defense; the worst of 2 pipelines and graphs."
@@ -110,7 +112,7 @@ def test_what_changed_is_told_in_every_format_that_has_room(audit):
     both = replace(leakier, before=audit)
     for text in (as_html(both), as_markdown(both)):
         assert "What has changed" in text
-        assert "Findings that both audits have: 2. Of these 2 worse, 0 better." in text
+        assert "Both audits have 2 findings in common: 2 became worse, and 0 became better." in text
     first = json.loads(as_json(both))["changes"][0]
     assert first["change"] == "worse"
     assert first["difference_low"] < first["difference"] < first["difference_high"]

@@ -40,7 +40,7 @@ def also_accusing(attack: AttackOutcome) -> str:
 
 
 def named_outright(attack: AttackOutcome) -> str:
-    """Whom an attack names and accuses wrongly, as the rest of a sentence: ``names 40 of 40 members outright ...``."""
+    """Whom an attack names and accuses wrongly, as the rest of a sentence: ``names 40 of 40 members ...``."""
     found = attack.accusations
     assert found is not None
     wrongly = f"wrongly accuses {_count(found.false)} others" if any(found.false) else "accuses nobody else"

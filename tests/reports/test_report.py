@@ -672,7 +672,7 @@ def test_two_ledgers_are_compared(ledger, tmp_path):
     result = report(ledger, "--against", ledger, "-o", tmp_path / "r.html")
     assert result.exit_code == 0, result.output
     assert (
-        "Findings that both audits have: 1. Of these 0 worse, 0 better, 1 the same."
+        "One finding is in both: 0 became worse, and 0 became better. The numbers are the same for 1 of them."
         in (tmp_path / "r.html").read_text()
     )
     refused = report(ledger, "--against", ledger, "-o", tmp_path / "r.csv")

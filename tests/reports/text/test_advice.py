@@ -209,7 +209,7 @@ def test_a_defense_that_leaves_a_lower_level_is_recommended_before_a_cheaper_one
     said = help_for(made.findings()[0], Scale())[0]
     assert said.startswith("The recommended defense is ldp, epsilon 1. With it the level is inconclusive")
     assert "ldp, epsilon 10 also helps" in said
-    assert 'with it the level stays "leak found, size not measurable".' in said
+    assert 'with it the level is "leak found, size not measurable"' in said
 
 
 def test_who_is_granted_all_labels_is_never_called_an_outsider():

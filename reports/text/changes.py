@@ -21,9 +21,9 @@ COLUMNS = (
 COMPARING = "gaudit report NEW.db --against OLD.db -o report.html"
 """The command that tells what changed, where the ledger of the audit before was kept."""
 SHOWN = {
-    Direction.OPEN: "No change is shown of {}",
-    Direction.SAME: "The same numbers stand in {}",
-    Direction.UNKNOWN: "Not comparable are {}",
+    Direction.OPEN: "No change is shown for {} of them",
+    Direction.SAME: "The numbers are the same for {} of them",
+    Direction.UNKNOWN: "No comparison is possible for {} of them",
 }
 """How many findings of each other kind there are."""
 LISTED = 5

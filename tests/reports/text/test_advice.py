@@ -19,6 +19,8 @@ from gaudit.reports.formats.html import as_html
 from gaudit.reports.formats.markdown import as_markdown
 from gaudit.reports.text.answers import rate_at
 from gaudit.reports.text.comparison import compared, help_for
+from gaudit.reports.text.overview import overall
+from gaudit.reports.text.tables import attackers_table
 from support.audits import simulated
 
 LEAKS = {
@@ -189,3 +191,29 @@ def test_the_attacker_is_told_as_it_was_granted():
         )
         assert "An outsider who holds" not in text
         assert "This attacker knows nothing." in text  # as the simulated grant says
+
+
+def test_a_defense_that_leaves_a_lower_level_is_recommended_before_a_cheaper_one(audit):
+    """What is recommended at the top, in the answers and in Markdown is one defense, with one level."""
+    section = at(audit.sections[0], "ldp, epsilon 10", auc=around("auc", 0.66, 0.02))
+    rows = [list(row) for row in section.verdicts]
+    low, none = (Verdict(level, 1.0, 0.5, 2.0, "made up") for level in (Level.UNSIZED, Level.INCONCLUSIVE))
+    for outcome, row in zip(section.outcomes, rows, strict=True):
+        row[:] = [low if outcome.label in ("none", "ldp, epsilon 10") else none for _ in row]
+    section = at(section, "none", auc=around("auc", 0.9, 0.02))
+    section = at(section, "ldp, epsilon 1", auc=around("auc", 0.5, 0.02))
+    made = replace(audit, sections=(replace(section, verdicts=tuple(map(tuple, rows))),))
+    (line,) = overall(made)
+    assert line.after.startswith("With ldp, epsilon 1 the level is inconclusive")
+    assert "Whether any leak is left is then open." in line.after
+    said = help_for(made.findings()[0], Scale())[0]
+    assert said.startswith("The recommended defense is ldp, epsilon 1. With it the level is inconclusive")
+    assert "ldp, epsilon 10 also helps" in said
+    assert 'with it the level is "leak found, size not measurable"' in said
+
+
+def test_who_is_granted_all_labels_is_never_called_an_outsider():
+    audit = simulated({("none", None): (1.2, 0.8)}, seeds=1)
+    (row,) = attackers_table(audit).rows
+    assert row[1] == "Someone who knows every edge and the labels of all people in question"
+    assert "An outsider" not in as_html(audit)

@@ -118,7 +118,7 @@ def test_every_link_leads_somewhere(document):
 def test_nobody_is_told_to_install_another_project(document):
     """``gaudit`` on the package index is not this one, which is ``graph-gaudit`` there."""
     text = document.read_text(encoding="utf-8")
-    assert re.findall(r"""pip install[^\n`&]*?[\s'"]gaudit(?![\w/.])[^\n`]*""", text) == []
+    assert re.findall(r"""pip install[^\n`&]*?[ '"]gaudit(?![\w/.])[^\n`]*""", text) == []
 
 
 REQUIREMENTS = sorted((ROOT / "examples").rglob("requirements*.txt"))

@@ -195,7 +195,7 @@ def _solved(groups: Sequence[Sight], near: Surroundings, allowed: Allowed, candi
 
     found = []
     for sight in groups:
-        seen = [Seen(at(t.weights), t.gradient, t.weights if t.moved else None) for t in sight.rounds]
+        seen = [Seen(at(t.weights), t.gradient, t.decays) for t in sight.rounds]
         own = allowed.get(sight.owner, allowed[None]) & (np.arange(len(allowed[None])) < candidates)
         classes = seen[0].at.posterior.shape[1]
         labels = np.ones(classes, dtype=bool) if sight.label is None else np.arange(classes) == sight.label

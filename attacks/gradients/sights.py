@@ -38,6 +38,11 @@ class Taken:
     gradient: dict[str, Floats]
     moved: bool = False
 
+    @property
+    def decays(self) -> dict[str, Floats] | None:
+        """The weights where the gradient may hold any amount of them; weights of zero decay by nothing."""
+        return self.weights if self.moved and any(value.any() for value in self.weights.values()) else None
+
 
 @dataclass(frozen=True, eq=False)
 class Sight:

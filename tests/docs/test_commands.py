@@ -42,21 +42,21 @@ NO_MEANING = 4
 """Exit code of results that mean nothing: with few steps a control may fail, and the command has to say so."""
 SHELF = {
     ("anonymize", "source"): "network{end}",
-    ("attack", "transcript"): "recording",
+    ("attack", "transcript"): "recording0",
     ("baseline update", "baseline"): "baseline.json",
     ("baseline update", "ledger"): "audit.db",
     ("baseline update", "policy"): "policy.toml",
     ("check", "baseline"): "baseline.json",
     ("check", "ledger"): "audit.db",
     ("check", "policy"): "policy.toml",
-    ("inspect", "transcript"): "recording",
+    ("inspect", "transcript"): "recording0",
     ("lint-claim", "file"): "claim.toml",
     ("published", "after"): "network{end}",
     ("published", "original"): "network{end}",
     ("published", "same"): "same.csv",
     ("record", "graph"): "karate.npz",
     ("record", "holders"): "holders.npy",
-    ("record", "recordings"): "recording",
+    ("record", "recordings"): "recording{nth}",
     ("release", "adjacency"): "adj.pt",
     ("release", "labels"): "labels.pt",
     ("release", "original"): "patients.npz",
@@ -65,7 +65,7 @@ SHELF = {
     ("score", "table"): "scores.csv",
 }
 """Which file stands for one that a parameter of a command names."""
-CLASSES = {"check-claim": "OwnMechanism", "plugin check": "OwnAttack"}
+CLASSES = {"attack": "OwnAttack", "check-claim": "OwnMechanism", "plugin check": "OwnAttack"}
 """What stands for a ``module:Class`` that a command names."""
 
 
@@ -95,8 +95,8 @@ def lay_out(words, folder: Path, shelf: Path, dear) -> None:
     _, params, name = parsed(words)
     for (command, parameter), source in SHELF.items():
         given = params.get(parameter) if command == name else None
-        for asked in [given] if isinstance(given, str | Path) else given or ():
-            _copy(shelf / source.format(end=Path(asked).suffix), folder / asked)
+        for nth, asked in enumerate([given] if isinstance(given, str | Path) else given or ()):
+            _copy(shelf / source.format(end=Path(asked).suffix, nth=nth), folder / asked)
     if name in ("check", "baseline update"):  # what they read where no file is named
         for file, source in (("audit.db", "audit.db"), ("gaudit.toml", "policy.toml")):
             _copy(shelf / source, folder / file)
@@ -121,8 +121,8 @@ def lay_out(words, folder: Path, shelf: Path, dear) -> None:
         file = folder / params["plan_file"]
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(small_plan(tomllib.loads(content.read_text(encoding="utf-8")), dear), encoding="utf-8")
-    own = re.fullmatch(r"(\w+):(\w+)", str(params.get("mechanism") or params.get("name") or ""))
-    if own and name in CLASSES:
+    classes = [params.get("mechanism"), params.get("name"), *(params.get("attacks") or ())]
+    for own in filter(None, (re.fullmatch(r"(\w+):(\w+)", str(one)) for one in classes if name in CLASSES)):
         code = (shelf / "own.py").read_text().replace(f"class {CLASSES[name]}", f"class {own[2]}")
         (folder / f"{own[1]}.py").write_text(
             code.replace("(Mechanism)", "(gaudit.Mechanism)").replace(

@@ -93,8 +93,8 @@ def releases(folder: Path) -> None:
         torch.save(tensor, folder / f"{name}.pt")
 
 
-def recording(folder: Path) -> None:
-    """A run of three clients, and who holds which node."""
+def recordings(folder: Path) -> None:
+    """Three runs of three clients, and who holds which node."""
     data = gaudit.load_dataset("karate")
     holders = np.arange(data.num_nodes) % 3
     np.save(folder / "holders.npy", holders)
@@ -106,13 +106,14 @@ def recording(folder: Path) -> None:
         "b2": np.zeros(classes, np.float32),
     }
     recipe = {"architecture": "gcn", "hidden": 8, "epochs": 2}
-    generator = np.random.default_rng(0)
     how = {"recipe": recipe, "members": data.train_mask, "holders": holders, "defense": "none"}
-    with gaudit.recording(str(folder / "recording"), **how) as send:
-        send("global-model", "server", "clients", 0, weights)
-        for client in range(3):
-            moved = {k: w + generator.normal(size=w.shape).astype(np.float32) for k, w in weights.items()}
-            send("update", f"client:{client}", "server", 0, moved)
+    for index in range(3):
+        generator = np.random.default_rng(index)
+        with gaudit.recording(str(folder / f"recording{index}"), **how) as send:
+            send("global-model", "server", "clients", 0, weights)
+            for client in range(3):
+                moved = {k: w + generator.normal(size=w.shape).astype(np.float32) for k, w in weights.items()}
+                send("update", f"client:{client}", "server", 0, moved)
 
 
 def tables(folder: Path) -> None:
@@ -152,6 +153,6 @@ def _fields(settings: type[BaseModel], before: str = "") -> "list[str]":
 
 if __name__ == "__main__":
     place = Path(sys.argv[1])
-    for write in (graphs, releases, recording, tables, audits):
+    for write in (graphs, releases, recordings, tables, audits):
         write(place)
     print(json.dumps(dear()))

@@ -152,6 +152,9 @@ def small(told: Told, dear: Mapping[str, Mapping[str, Sequence[str]]]) -> Small:
         made = made.put("a bundled graph in the place of one that is downloaded", "--original", DATASET)
     if (params.get("seeds") or 1) > 1 or params.get("preset") == "paper":
         made = made.put("one repetition shows that the command works", "--seeds", "1")
+    if name == "check-training" and params["dataset"] not in (DATASET, "karate"):
+        made = made.put("the small graph has fewer nodes", "--canaries", "200")
+        made = made.put("no more than there are canaries", "--guesses", "100") if params["guesses"] else made
     if params.get("workers"):
         made = made.put("no number depends on how many trials run at a time", "--workers", "1")
     if name in ("attack", "inspect") and params.get("target") and not params.get("transcript"):

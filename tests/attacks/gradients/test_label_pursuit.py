@@ -9,6 +9,7 @@ from scipy.sparse import csr_array
 
 from gaudit.attacks.gradients.label_pursuit import LabelPursuit, pursued, surroundings
 from gaudit.attacks.gradients.node_gradients import Atoms, node_gradients
+from gaudit.attacks.gradients.sights import Taken
 from gaudit.graphs.datasets.loading import load_dataset
 from gaudit.randomness import branch
 from gaudit.registry import find
@@ -273,3 +274,12 @@ def test_twins_are_a_set():
     assert len(pair) == 2
     assert len(pair & account.members) == 1
     assert account.accused - pair == account.members - pair
+
+
+def test_a_step_from_weights_of_zero_holds_no_decay():
+    weights = {"w1": np.zeros((3, 2)), "b1": np.ones(2)}
+    step = Taken(weights, {"w1": np.ones((3, 2)), "b1": np.zeros(2)}, moved=True)
+    assert step.decays is weights
+    zero = {name: np.zeros_like(value) for name, value in weights.items()}
+    assert Taken(zero, step.gradient, moved=True).decays is None  # nothing could be divided by its length
+    assert Taken(weights, step.gradient).decays is None

@@ -155,7 +155,7 @@ def _first(said: Mapping[str, Sequence[str]], what: str) -> Iterator[str]:
     for text, where in list(said.items())[:MOST_NOTES]:
         yield f"{', '.join(where)}: {text}"
     if len(said) > MOST_NOTES:
-        yield f"{len(said) - MOST_NOTES} more {what} (-v lists them)."
+        yield f"-v lists the other {what} as well ({len(said) - MOST_NOTES})."
 
 
 def held(controls: Sequence[AuditControl]) -> str:

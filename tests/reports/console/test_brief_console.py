@@ -57,7 +57,7 @@ def test_what_does_not_apply_is_said_and_counted():
     audit = simulated(LEAKS, listed=("label-noise",))
     lines = printed(audit, refusing)
     assert sum("does not apply: it sees nothing" in line for line in lines) == 3
-    assert "2 more attacks that do not apply (-v lists them)." in lines
+    assert "-v lists the other attacks that do not apply as well (2)." in lines
     assert sum("not applicable" in line for line in printed(audit, refusing, verbose=True)) == 10
 
 

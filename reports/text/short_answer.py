@@ -113,5 +113,5 @@ def _left(game: str, others: Sequence[DefenseOutcome], scale: Scale) -> Iterator
             left, more = "no leak is shown", f" {capital(picks)}.{more}"
         yield f"{capital(outcome.phrase)}{strength_of(outcome)} {left}{cost_phrase(outcome.cost)}.{more}"
     if len(tried) > SHOWN:
-        more = len(tried) - SHOWN
-        yield f"The table has {more} more {'defense' if more == 1 else 'defenses'}."
+        left_out = len(tried) - SHOWN
+        yield f"The table has {left_out} more {'defense' if left_out == 1 else 'defenses'}."

@@ -224,8 +224,8 @@ def _alike(control: type[Target], target: Target) -> dict[str, Any]:
     An attack may play one game only, and be mounted by a client of a high number.
     """
     fields, alike = control.Settings.model_fields, dict[str, Any]()
-    if target.offers.game is not None and "game" in fields:
-        alike["game"] = target.offers.game
+    if target.offers.game is not None and "game" in fields and target.offers.game in str(fields["game"].annotation):
+        alike["game"] = target.offers.game  # a leak of owners is planted in games of owners alone
     if target.offers.clients is not None and "clients" in fields:  # no fewer than it has: few subjects show nothing
         alike["clients"] = max(target.offers.clients, fields["clients"].default)
     return alike

@@ -194,7 +194,7 @@ def test_a_recorded_run_is_inspected_without_naming_its_target(gaudit, recorded)
     assert (alone.exit_code, alone.stdout) == (0, named.stdout), alone.output
     neither = gaudit("inspect")
     assert neither.exit_code == 2
-    assert "Missing option '--target', or '--transcript'" in neither.output
+    assert "missing option '--target', or '--transcript'" in neither.output
 
 
 def test_a_client_is_not_asked_about_its_own_nodes(graph, attacked, tmp_path):

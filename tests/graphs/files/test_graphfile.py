@@ -158,9 +158,9 @@ def test_an_array_that_claims_to_be_huge_is_refused_before_it_is_read(tmp_path):
 
 def test_other_kinds_missing_files_and_folders_are_refused(tmp_path):
     refused(tmp_path / "g.csv", "unknown kind")
-    refused(tmp_path / "none.npz", "no such file")
+    refused(tmp_path / "none.npz", "no such file|this is a folder")
     (tmp_path / "folder.npz").mkdir()
-    refused(tmp_path / "folder.npz", "no such file")
+    refused(tmp_path / "folder.npz", "no such file|this is a folder")
 
 
 def club(**changes):

@@ -461,9 +461,9 @@ def test_too_many_nodes_are_refused(tmp_path, monkeypatch):
 def test_other_kinds_missing_files_and_folders_are_refused(tmp_path):
     refused(tmp_path / "g.json", "unknown kind")
     refused(tmp_path / "g.gz", "unknown kind")
-    refused(tmp_path / "none.txt", "no such file")
+    refused(tmp_path / "none.txt", "no such file|this is a folder")
     (tmp_path / "folder.csv").mkdir()
-    refused(tmp_path / "folder.csv", "no such file")
+    refused(tmp_path / "folder.csv", "no such file|this is a folder")
 
 
 # ---- archives

@@ -79,8 +79,8 @@ def test_pairs_are_the_same_in_both_directions(tmp_path):
         ("id,id2,member,score\na,a,1,1\n", "row 1 is a pair of one node with itself"),
         ("id,member,score\n", "the table has no rows"),
         ("id,member,score\na,1,9007199254740993\nb,0,1\n", "whole numbers above 2.53 cannot be told apart"),
-        ("id,member,Score,SCORE\na,1,1,1\nb,0,1,1\n", "the column 'score' may be Score or SCORE"),
-        ("", "no table that can be read"),
+        ("id,member,Score,SCORE\na,1,1,1\nb,0,1,1\n", "several columns are called 'score'"),
+        ("", "the table has no row of column names"),
     ],
 )
 def test_a_table_that_says_too_little_is_refused_in_one_line(tmp_path, text, says):

@@ -18,19 +18,19 @@ class ChosenPlan:
     Attributes:
         plan: with the attacks that it named, and those that were chosen.
         graphs: those that had to be read for it, by name.
-        choices: what was chosen and left out for each target, by its name; empty where nothing was to be chosen.
+        choices: what was chosen and left out, for each target on each graph; empty where nothing was to be chosen.
     """
 
     plan: Plan
     graphs: dict[str, Data] = field(default_factory=dict)
-    choices: dict[str, Choice] = field(default_factory=dict)
+    choices: tuple[Choice, ...] = ()
 
     def sentences(self) -> list[str]:
         """What runs and what was left out, where it was chosen."""
         if not self.choices:
             return []
         names = ", ".join(attack.name for attack in self.plan.attack)
-        left = dict.fromkeys(line for choice in self.choices.values() for line in choice.sentences())
+        left = dict.fromkeys(line for choice in self.choices for line in choice.sentences())
         return [f"Attacks that run: {names}.", *left]
 
 
@@ -44,12 +44,13 @@ def with_attacks(plan: Plan) -> ChosenPlan:
     if plan.attack and len(named) == len(plan.attack):
         return ChosenPlan(plan)
     graphs = graphs_for(plan)
-    choices: dict[str, Choice] = {}
-    for planned in plan.target:
-        for data in graphs.values():
-            target = target_of(planned.name, planned.preset or plan.preset, data, planned.settings)
-            choices[planned.name] = automatic(target, named=[attack.name for attack in named])
-    chosen = dict.fromkeys(name for choice in choices.values() for name in choice.chosen)
+    targets = (
+        target_of(planned.name, planned.preset or plan.preset, data, planned.settings)
+        for planned in plan.target
+        for data in graphs.values()
+    )
+    choices = tuple(automatic(target, named=[attack.name for attack in named]) for target in targets)
+    chosen = dict.fromkeys(name for choice in choices for name in choice.chosen)
     added = tuple(PlannedAttack(name=name) for name in chosen if name not in {attack.name for attack in named})
     if not (named or added):
         raise InputError(

@@ -10,7 +10,7 @@ from functools import cache
 from importlib import import_module
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 import torch
@@ -224,7 +224,7 @@ def _alike(control: type[Target], target: Target) -> dict[str, Any]:
     An attack may play one game only, and be mounted by a client of a high number.
     """
     fields, alike = control.Settings.model_fields, dict[str, Any]()
-    if target.offers.game is not None and "game" in fields and target.offers.game in str(fields["game"].annotation):
+    if "game" in fields and target.offers.game in get_args(fields["game"].annotation):
         alike["game"] = target.offers.game  # a leak of owners is planted in games of owners alone
     if target.offers.clients is not None and "clients" in fields:  # no fewer than it has: few subjects show nothing
         alike["clients"] = max(target.offers.clients, fields["clients"].default)

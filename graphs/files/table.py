@@ -1,5 +1,6 @@
 """Tables with one row for each person: CSV, TSV, Parquet, or arrays of one length in an npz archive."""
 
+import csv
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -171,7 +172,7 @@ def _read_text(path: Path) -> dict[str, NDArray[Any]]:
     separator = "\t" if path.suffix.lower() == ".tsv" else max(",;\t", key=head.count)
     if not head.strip():
         raise InputError(f"{path}: the table has no row of column names")
-    named = [name.strip(' "\r\n').casefold() for name in head.split(separator)]
+    named = next(csv.reader([head], delimiter=separator, skipinitialspace=True))
     twice = next((name for name in named if name and named.count(name) > 1), None)
     if twice is not None:
         raise InputError(f"{path}: several columns are called '{twice}': give each a name of its own")

@@ -131,12 +131,11 @@ def _utility(outcome: DefenseOutcome) -> str:
 
 
 def notes(outcomes: Sequence[DefenseOutcome]) -> Iterator[str]:
-    """What must be known of the runs, promises, and what did not apply."""
+    """What the runs noted, promises, and what did not apply."""
     noted: dict[str, list[str]] = {}
     for outcome in outcomes:
         for note in outcome.notes:
-            if not note[0].isdigit():  # a count, as in "70 condensed nodes", describes a run: -v has it
-                noted.setdefault(note, []).append(outcome.called)
+            noted.setdefault(note, []).append(outcome.called)
     yield from _first(noted, "notes")
     for outcome in outcomes:
         if outcome.promise is not None:

@@ -326,7 +326,7 @@ class FederatedRun:
         sizes = [len(c.nodes) for c in self.original]
         inside = sum(c.edges.shape[1] for c in self.original) // 2
         if len(sizes) == 1:
-            return f"1 client with {sizes[0]} nodes and {inside} edges"
+            return f"one client with {sizes[0]} nodes and {inside} edges"
         return (
             f"{len(sizes)} clients with {min(sizes)} to {max(sizes)} nodes; {cut} of {cut + inside} edges run "
             "between clients"

@@ -44,3 +44,14 @@ def test_targets_that_nothing_reads_are_refused(monkeypatch):
     monkeypatch.setattr("gaudit.audit.planning.automatic.registered", lambda group: {})
     with pytest.raises(InputError, match="no attack reads"):
         with_attacks(planned())
+
+
+def test_each_target_of_one_name_gets_its_attacks():
+    targets = [{"name": "classifier", "settings": {"game": "edge-presence"}}, {"name": "classifier"}]
+    links, members, both = (
+        {attack.name for attack in with_attacks(Plan.of(content, "plan.toml")).plan.attack}
+        for content in ({"target": some, "datasets": ["patients"]} for some in (targets[:1], targets[1:], targets))
+    )
+    assert links - members
+    assert members - links
+    assert both == links | members

@@ -440,3 +440,11 @@ def test_all_of_a_trial_is_plain_values():
         described = grid_module.described(task.plan)
         assert json.loads(json.dumps(described)) == described
     assert np.all([len(task.key) == 64 for task in grid_of().tasks])
+
+
+def test_a_leak_that_cannot_be_planted_in_the_game_is_planted_in_its_own():
+    settings = {**BASE["target"][0]["settings"], "game": "node-presence"}
+    attacks = [{"name": "loss"}, {"name": "update-codes", "observers": ["server"]}]
+    grid = grid_of({"target": [{"name": "classifier", "settings": settings}], "attack": attacks})
+    games = {task.plan.target: task.plan.target_settings["game"] for task in grid.tasks if task.cell < 0}
+    assert games == {"planted": "node-presence", "planted-ownership": "node-ownership"}

@@ -69,15 +69,6 @@ def test_what_a_run_noted_is_said_once_for_all_defenses():
     assert sum("nothing was asked" in line for line in lines) == 1
 
 
-def test_what_only_describes_a_run_is_told_with_all_the_rest():
-    def noting(outcomes):
-        return [replace(o, notes=("70 condensed nodes, density 0.15",)) for o in outcomes]
-
-    audit = simulated(LEAKS, listed=("label-noise",))
-    assert not any("70 condensed" in line for line in printed(audit, noting))
-    assert any("70 condensed" in line for line in printed(audit, noting, verbose=True))
-
-
 def test_everything_is_there_when_asked_for():
     audit = simulated(LEAKS, listed=("label-noise",))
     assert any("TPR at 1 %" in line for line in printed(audit, verbose=True))

@@ -1,5 +1,6 @@
 """Puts an audit's trials together: sections, verdicts, and the checks of the audit itself."""
 
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -24,7 +25,7 @@ SHADOW_GAP = 0.15
 """How far shadow models may be from the undefended target in accuracy before they say nothing about it."""
 
 
-def read_audit(path: Path, trust_code: bool = False) -> Audit:
+def read_audit(path: str | os.PathLike[str], trust_code: bool = False) -> Audit:
     """The audit that a ledger holds.
 
     Args:
@@ -34,7 +35,7 @@ def read_audit(path: Path, trust_code: bool = False) -> Audit:
     Raises:
         InputError: as `Ledger` does, there is no plan in it, or what it holds makes no sense.
     """
-    with Ledger(path) as ledger:  # guesses are read when they are summed up
+    with Ledger(Path(path)) as ledger:  # guesses are read when they are summed up
         content = ledger.content(trust_code)
         try:
             return assemble(content)

@@ -118,7 +118,8 @@ def left_and_now(tried: Tried, found: Effects) -> tuple[str, str]:
 
     The attack is named where it is not the one that the defense is compared by.
     """
-    after, now = found.strongest[tried.label], found.strongest[found.control.label if found.control else "none"]
+    assert found.control is not None  # nothing helps without one
+    after, now = found.strongest[tried.label], found.strongest[found.control.label]
     assert after.verdict is not None
     assert now.verdict is not None
     by = "" if after.attack.plan.identity == tried.attack.plan.identity else f" ({named(after.attack)})"

@@ -192,7 +192,7 @@ def test_a_plan_that_grows_keeps_its_trials_and_the_last_plan_counts(path, plan)
         done = ledger.done()
         ledger.begin(larger, grown)
         assert ledger.done() == done <= {task.key for task in grown.tasks}
-    audit = read_audit(path)
+    audit = read_audit(str(path))
     assert (audit.plan.name, audit.missing, audit.sections[0].seeds) == ("larger", 1, (0, 1))
     with Ledger(path, write=True) as ledger:
         ledger.begin(plan, laid_out(plan))

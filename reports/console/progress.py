@@ -104,32 +104,45 @@ def _stage_lines() -> Iterator[StageReport]:
     start = time.monotonic()
     running: dict[str, str] = {}
     began: dict[tuple[str, str], float] = {}
-    trials = ""
+    ended: tuple[int, int, float] | None = None
 
     def report(trial: str, stage: str, done: int, total: int) -> None:
-        nonlocal trials
+        nonlocal ended
         now = time.monotonic()
         if not trial:
             running.pop(stage, None)
-            trials = f"{_done(done, total, 'trials', now - start)}; now "
+            ended = done, total, now - start
             return
         running.pop(trial, None)
         steps = _done(done, total, "steps", now - began.setdefault((trial, stage), now))
         running[trial] = f"{trial}: {stage}, {steps}"
 
     def line(seconds: float) -> str:
-        return f"after {duration(seconds)}: {trials}{'; '.join(list(running.values())[-SHOWN:]) or 'starting'}"
+        now = "; ".join(list(running.values())[-SHOWN:]) or "starting"
+        if ended is not None:
+            done, total, then = ended
+            now = f"{_done(done, total, 'trials', then, seconds - then)}; now {now}"
+        return f"after {duration(seconds)}: {now}"
 
     with _lines(line):
         yield report
 
 
-def _done(done: int, total: int, what: str, seconds: float) -> str:
-    """What is done and left of some steps that began so long ago, and how long the rest may take."""
+def _done(done: int, total: int, what: str, seconds: float, since: float = 0.0) -> str:
+    """What is done and left of some steps, and how long the rest may take.
+
+    Args:
+        done: steps.
+        total: steps.
+        what: how they are called.
+        seconds: that these steps took.
+        since: seconds that have passed since the last of them.
+    """
     left = total - done
     if not left:
         return f"all {total} {what} done"
-    eta = f" (about {duration(seconds / done * left)})" if done and seconds else ""
+    rest = seconds / done * left - since if done else 0.0
+    eta = f" (about {duration(rest)})" if rest > 0 else ""
     return f"{done} of {total} {what} done, {left} left{eta}"
 
 

@@ -50,12 +50,19 @@ def test_a_trial_that_has_ended_is_counted_and_told_no_more(capsys):
     with staged() as report:
         report("fedgc, seed 0", "attacking", 1, 1)
         report("fedgc, seed 1", "condensing", 1, 100)
+        time.sleep(0.3)  # the other one may take as long
         report("", "fedgc, seed 0", 1, 2)
         heard = until(capsys, "1 of 2")
     (line,) = {line.partition(": ")[2] for line in heard.splitlines() if "1 of 2" in line}
     assert line.endswith("now fedgc, seed 1: condensing, 1 of 100 steps done, 99 left")
     assert "seed 0" not in line
     assert "trials done, 1 left (about " in line
+
+
+def test_the_time_left_falls_while_nothing_ends():
+    assert progress._done(1, 3, "trials", 40.0) == "1 of 3 trials done, 2 left (about 1 min 20 s)"
+    assert progress._done(1, 3, "trials", 40.0, since=30.0) == "1 of 3 trials done, 2 left (about 50 s)"
+    assert progress._done(1, 3, "trials", 40.0, since=90.0) == "1 of 3 trials done, 2 left"
 
 
 def test_bars_tell_each_trial_that_runs_and_all():

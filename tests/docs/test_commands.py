@@ -121,7 +121,7 @@ def lay_out(words, folder: Path, shelf: Path, dear) -> None:
         file = folder / params["plan_file"]
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(small_plan(tomllib.loads(content.read_text(encoding="utf-8")), dear), encoding="utf-8")
-    classes = [params.get("mechanism"), params.get("name"), *(params.get("attacks") or ())]
+    classes = [params.get("mechanism"), params.get("name"), *(params["attacks"] if name == "attack" else ())]
     for own in filter(None, (re.fullmatch(r"(\w+):(\w+)", str(one)) for one in classes if name in CLASSES)):
         code = (shelf / "own.py").read_text().replace(f"class {CLASSES[name]}", f"class {own[2]}")
         (folder / f"{own[1]}.py").write_text(

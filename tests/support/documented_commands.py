@@ -151,7 +151,8 @@ def small(told: Told, dear: Mapping[str, Mapping[str, Sequence[str]]]) -> Small:
     _, params, name = parsed(told.words)
     made = Small(told.words)
     given = any(params.get(other) for other in ("graph", "transcript", "url"))
-    larger = [why for attack, why in CITATIONS.items() if attack in params.get("attacks", ())]
+    mounted = params["attacks"] if name == "attack" else ()
+    larger = [why for attack, why in CITATIONS.items() if attack in mounted]
     if larger:
         made = made.put(larger[0], "--dataset", "citations")
     elif "dataset" in params and not given and params["dataset"] not in (DATASET, "karate"):

@@ -1,5 +1,6 @@
 """The report in a browser: it asks for nothing, runs its own script alone, is read in both themes, prints whole."""
 
+import re
 import shutil
 from collections.abc import Iterator
 from dataclasses import replace
@@ -11,6 +12,7 @@ from gaudit.reports.formats.html import as_html
 from support.audits import simulated
 
 playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="axe-core is not installed")
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 ARGUMENTS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update"]
@@ -152,6 +154,28 @@ def test_all_text_stands_out_from_its_ground(opened, scheme):
     page, _ = opened(color_scheme=scheme)
     page.evaluate("document.querySelectorAll('details').forEach(d => d.open = true)")
     assert page.evaluate(LOW_CONTRAST) == []
+
+
+WCAG = {"runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]}
+
+
+@pytest.mark.parametrize("scripted", [True, False], ids=["with its script", "without"])
+@pytest.mark.parametrize("width", [390, 1280])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_finds_no_violation(browser, report, tmp_path, scheme, width, scripted):
+    text = report.read_text("utf-8")
+    if not scripted:  # as a reader with scripts off has it: axe itself needs them on
+        text = re.sub(r"<script(?! type=\"application/json\").*?</script>", "", text, flags=re.DOTALL)
+    shown = tmp_path / "report.html"
+    shown.write_text(text, encoding="utf-8")
+    page = browser.new_page(color_scheme=scheme, viewport={"width": width, "height": 900})
+    page.goto(shown.as_uri())
+    assert bool(page.locator(".sort").count()) == scripted
+    page.evaluate("document.querySelectorAll('details').forEach(d => d.open = true)")
+    found = axe.Axe().run(page, options=WCAG).response
+    page.close()
+    assert [(v["id"], v["nodes"][0]["html"][:80]) for v in found["violations"]] == []
+    assert len(found["passes"]) > 20
 
 
 @pytest.mark.parametrize("width", [400, 1280])

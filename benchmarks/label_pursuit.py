@@ -117,7 +117,7 @@ def row(dataset: str, seed: int, case: Case, redrawn: bool = False) -> list[str]
         str(len(accused) - len(hits)),
         str(sum(bool(c.alike) for c in accused)),
         str(sum(not c.alike for c in accused if not truth[c.subject])),
-        f"{sum(one.solution.proven for one in found.found)} of {len(found.found)}",
+        f"{sum(one.solution.exact for one in found.found)} of {len(found.found)}",
         f"{100 * roc_auc_score(truth, found.score):.1f}",
         f"{100 * (found.score[truth] > others[int(0.01 * len(others))]).mean():.1f}",
         f"{spent:.1f}",

@@ -1,9 +1,10 @@
 """Who is accused of what by a pursuit: node, label and owner, who else it may be, and whether that is proven."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import islice
 
 import numpy as np
 from scipy.sparse import coo_array
@@ -18,6 +19,8 @@ from .sights import Sight
 
 SOME = 0.05
 """Share of a member below which a guess is no guess."""
+WHOLE = 1e-3
+"""How far from a whole number the members in a set may be for them to be whole people: 4e-5 is much."""
 ENOUGH = math.log(1000)
 """Evidence that an accusation needs where something is left over, in nats: 1,000 times likelier than any swap."""
 NEAR = 1e-2
@@ -33,7 +36,8 @@ class Found:
         observed: the equations.
         solution: who takes part.
         candidates: how many subjects there are; nodes behind these are decoys.
-        contested: whether no choice of as many as there are explains what was seen as well as the solution does.
+        contested: whether no choice of as many as there are explains what was seen as well as the solution does, or
+            decoys explain it nearly as well.
     """
 
     sight: Sight
@@ -55,7 +59,7 @@ class Found:
         whom the model does not know, or of another model, is no white noise and leans towards whoever is alike: all
         evidence is divided by as much (genomic control does the same, Devlin and Roeder 1999).
         """
-        if self.solution.proven:
+        if self.solution.exact:
             return 1.0
         leant = self._decoys[0] ** 2 / self._decoys[1]
         return max(float(leant.mean()) / self.solution.variance, 1.0) if leant.size else 1.0
@@ -82,12 +86,13 @@ class Found:
 def accusations(found: Sequence[Found]) -> list[Accusation]:
     """Everybody who is accused, each once: a node that two gradients speak for goes to the likelier one.
 
-    Where nothing but rounding is left of a gradient its solution is taken at its word. Else evidence is asked for,
-    of the choice as a whole and of each node in it, more than what speaks for any decoy.
+    Where nothing but rounding is left of a gradient, and whole people add up to it, its solution is taken at its
+    word. Else evidence is asked for, of the choice as a whole and of each node in it, more than what speaks for any
+    decoy.
     """
     best: dict[int, tuple[float, Accusation]] = {}
     for one in found:
-        if not one.solution.proven and (one.contested or _evidence(one) < ENOUGH):
+        if not one.solution.exact and (one.contested or _evidence(one) < ENOUGH):
             continue
         told = one.log_likelihoods()
         for said in _accusations(one):
@@ -115,25 +120,73 @@ def _evidence(found: Found) -> float:
 
 
 def _accusations(found: Found) -> list[Accusation]:
-    solution, sight = found.solution, found.sight
-    units = solution.units
-    kept = solution.shares / solution.unit > SOME
-    atoms, links = _with_twins(found, solution.atoms.where(kept))
-    size = len(atoms)
+    """Everybody in a solution: of each set of twins as many as have shares.
+
+    They are proven where the solution is exact and most of it whole people: shares of any size may add up to
+    something else. Of a known number of members whole people are asked for.
+    """
+    sets = [one for one in _sets(found) if one.count]
+    whole = sum(one.count for one in sets if one.whole)
+    mostly = found.solution.exact and 2 * whole > max(sum(one.count for one in sets), found.sight.members or 0)
+    if found.solution.exact and found.sight.members is not None and not mostly:
+        return []
+    return [
+        Accusation(node, label, found.sight.owner, mostly and one.whole, one.others(node))
+        for one in sets
+        for node, label in one.accused
+    ]
+
+
+@dataclass(frozen=True)
+class _Set:
+    """Nodes that nothing seen tells from one another.
+
+    Attributes:
+        nodes: which, those with the largest shares first.
+        labels: of each.
+        share: how many members they are together.
+    """
+
+    nodes: tuple[int, ...]
+    labels: tuple[int, ...]
+    share: float
+
+    @property
+    def count(self) -> int:
+        """How many of them are members."""
+        return min(round(self.share), len(self.nodes))
+
+    @property
+    def whole(self) -> bool:
+        """Whether they are whole people, but for rounding."""
+        return abs(self.share - self.count) <= WHOLE
+
+    @property
+    def accused(self) -> Iterator[tuple[int, int]]:
+        """As many as are members, with their labels: of twins those who got the largest shares."""
+        return islice(zip(self.nodes, self.labels, strict=True), self.count)
+
+    def others(self, node: int) -> tuple[int, ...]:
+        """Who may be meant in the place of a node."""
+        alike = set(self.nodes) - {node} if self.count < len(self.nodes) else ()
+        return tuple(sorted(alike))
+
+
+def _sets(found: Found) -> Iterator[_Set]:
+    """Who takes part in a solution, twins together."""
+    solution = found.solution
+    kept = solution.atoms.where(solution.shares / solution.unit > SOME)
+    if solution.exact:  # a person has one label: shares of several add up to something else
+        kept = kept.where(np.bincount(kept.node, minlength=len(solution.gains))[kept.node] == 1)
+    atoms, links = _with_twins(found, kept)
+    size, units = len(atoms), solution.units
     graph = coo_array((np.ones(links.shape[1]), (links[0], links[1])), shape=(size, size))
     groups = connected_components(graph, directed=False)[1] if size else np.empty(0, dtype=int)
-    made = []
     for group in range(int(groups.max(initial=-1)) + 1):
         own = np.flatnonzero(groups == group)
         share = units[atoms.node[own], atoms.label[own]]
-        count = min(round(float(share.sum())), len(own))
-        accused = own[np.argsort(-share, kind="stable")[:count]]
-        others = () if count == len(own) else tuple(sorted(set(atoms.node[own].tolist())))
-        for place in accused.tolist():
-            node, label = int(atoms.node[place]), int(atoms.label[place])
-            alike = tuple(other for other in others if other != node)
-            made.append(Accusation(node, label, sight.owner, solution.proven, alike))
-    return made
+        own = own[np.argsort(-share, kind="stable")]
+        yield _Set(tuple(atoms.node[own].tolist()), tuple(atoms.label[own].tolist()), float(share.sum()))
 
 
 def _with_twins(found: Found, atoms: Atoms) -> tuple[Atoms, Ints]:

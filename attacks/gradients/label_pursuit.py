@@ -27,7 +27,10 @@ from .whole_units import whole_units
 LEAST = 2.0
 """Deviations above zero that an atom's slope must have to join."""
 DECOYS = 500
-"""Nodes that are no members, of which it is looked whether what is left over leans towards them."""
+"""How many nodes that are no members compete with the candidates, or as many as there are candidates if that is
+more: of what is left over it is looked whether it leans towards them."""
+MOST_WRONG = 0.5
+"""Share of a choice that may be wrong, as decoys tell, for anybody in it to be accused."""
 AS_GOOD = 1.5
 """How much more a choice of whole units may leave over than shares of any size do, as a factor. Where it is more,
 either the choice is not found or the shares only fit since there are many: nobody is accused."""
@@ -51,8 +54,9 @@ class LabelPursuit(Attack[NodeKnowledge]):
     x >= 0 is had by least squares. One round suffices, for a client's own gradient, for gradients by class, for the
     sum over all clients that a secure aggregation leaves, and for weights after one plain step, whose rate cancels.
     Under noise the k nodes of equal shares that explain all rounds best are searched for from there, if k was told.
-    What is left over need not be noise. How far it leans towards decoys, nodes that are known
-    to be no members, says how much of the evidence to believe.
+    What is left over need not be noise. Decoys, nodes that are known to be no members, compete with the candidates:
+    where they are chosen nearly as often, nobody is accused. How far what is left over leans towards them says how
+    much of the evidence to believe.
 
     With hops between clients the model reads the whole graph; without, each client's own edges, for which the
     attack must know who holds what (``parts``). It tries both readings of the graph where it can, and every kind of
@@ -151,10 +155,11 @@ Allowed = dict[int | None, np.ndarray]
 
 
 def _decoys(knowledge: NodeKnowledge) -> Ints:
-    """Some nodes that are no members, `DECOYS` at most, [z]."""
+    """Some nodes that are no members, [z]."""
     known = torch.cat([knowledge.shadow, knowledge.population]).cpu().numpy()
     own: Ints = np.unique(known)
-    return np.random.default_rng(knowledge.seed).permutation(own)[:DECOYS]
+    most = max(DECOYS, len(knowledge.subjects))
+    return np.random.default_rng(knowledge.seed).permutation(own)[:most]
 
 
 def _readings(knowledge: NodeKnowledge) -> Iterator[tuple[Surroundings, Allowed]]:
@@ -196,26 +201,49 @@ def _solved(groups: Sequence[Sight], near: Surroundings, allowed: Allowed, candi
     found = []
     for sight in groups:
         seen = [Seen(at(t.weights), t.gradient, t.decays) for t in sight.rounds]
-        own = allowed.get(sight.owner, allowed[None]) & (np.arange(len(allowed[None])) < candidates)
+        whoever = allowed.get(sight.owner, allowed[None])
         classes = seen[0].at.posterior.shape[1]
         labels = np.ones(classes, dtype=bool) if sight.label is None else np.arange(classes) == sight.label
-        found.append(_one(sight, seen, own[:, None] & labels[None], candidates))
+        found.append(_one(sight, seen, whoever[:, None] & labels[None], candidates))
     return found
 
 
-def _one(sight: Sight, seen: Sequence[Seen], allowed: np.ndarray, candidates: int) -> Found:
+def _one(sight: Sight, seen: Sequence[Seen], whoever: np.ndarray, candidates: int) -> Found:
+    """One group's solution.
+
+    Args:
+        sight: what was seen of the group.
+        seen: its equations.
+        whoever: which subjects and decoys with which labels may be in it, [s + z, C] bool.
+        candidates: s.
+    """
+    allowed = whoever & (np.arange(len(whoever)) < candidates)[:, None]
     observed = Observed(seen, allowed)
     solution = pursue(observed, sight.members, LEAST)
-    if not solution.proven and len(seen) > 1:
+    if not solution.exact and len(seen) > 1:
         observed = Observed(_whitened(seen, solution), allowed)
         solution = pursue(observed, sight.members, LEAST)
     possible = sight.members is not None and len(solution.atoms) and sight.members <= allowed.any(1).sum()
-    if possible and sight.members is not None and not solution.proven:
-        whole = whole_units(observed, solution, sight.members)
-        if whole.residual > AS_GOOD * solution.residual:
-            return Found(sight, observed, solution, candidates, contested=True)
-        solution = whole
-    return Found(sight, observed, solution, candidates)
+    if solution.exact or not possible or sight.members is None:
+        return Found(sight, observed, solution, candidates)
+    whole = whole_units(observed, solution, sight.members)
+    if whole.residual > AS_GOOD * solution.residual:
+        return Found(sight, observed, solution, candidates, contested=True)
+    competing = whole_units(Observed(observed.seen, whoever), solution, sight.members)
+    return Found(sight, observed, whole, candidates, contested=_decoys_serve(competing, whoever, candidates))
+
+
+def _decoys_serve(competing: Solution, whoever: np.ndarray, candidates: int) -> bool:
+    """Whether decoys that may be chosen are, so often that most of the candidates may be chosen by chance.
+
+    What is left over of people whom nobody asks about, or noise with heavy tails, is explained by whoever is alike,
+    and by decoys as often as by candidates. If d decoys are chosen, (1 + d) times the candidates for each decoy is
+    more than the number of wrong candidates, in the mean (Barber and Candes 2015).
+    """
+    nodes, chosen = np.flatnonzero(whoever.any(1)), competing.atoms.node
+    decoys, others = int((nodes >= candidates).sum()), int((nodes < candidates).sum())
+    wrong = (1 + int((chosen >= candidates).sum())) * others / max(decoys, 1)
+    return wrong > MOST_WRONG * int((chosen < candidates).sum())
 
 
 def _whitened(seen: Sequence[Seen], solution: Solution) -> list[Seen]:

@@ -183,7 +183,7 @@ class Solution:
     deviations: tuple[float, ...]
 
     @property
-    def proven(self) -> bool:
+    def exact(self) -> bool:
         """Whether nothing but rounding is left over."""
         return self.residual <= ROUNDING
 

@@ -84,6 +84,8 @@ def sights(view: View, rounds: int) -> dict[str, list[Sight]]:
             continue
         owner = None if TOTALS.covers(message.kind) else int(message.sender.partition(":")[2])
         for label, taken in _taken(message, weights):
+            if not any(value.any() for value in taken.gradient.values()):
+                continue  # of nobody
             of_kind = found.setdefault(message.kind, {})
             sight = of_kind.setdefault((owner, label), Sight(owner, label, _members(told, owner, label)))
             if len(sight.rounds) < rounds:

@@ -13,6 +13,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
+from ...errors import InputError
 from ...mechanisms.exact_noise import discrete_gaussian
 from ...randomness import branch, seeded
 from ..channel import Channel
@@ -100,6 +101,9 @@ def common_basis(
         sums: how they add up.
         width: p, at most the number of features.
         seed: of the first directions.
+
+    Raises:
+        InputError: features are too large for sums of their squares.
     """
     nodes = sum(len(client.nodes) for client in clients)
     having = sums.total([(client.x != 0).sum(0).float() for client in clients])
@@ -118,6 +122,11 @@ def common_basis(
         directions = torch.linalg.qr(weight[:, None] * moved)[0]
     told = sums.told(directions=weight[:, None] * directions, mean=mean @ directions)
     spread = sums.total([_gram(_up(f, told)) for f in factors])
+    if not torch.isfinite(spread).all():
+        raise InputError(
+            "the features are too large: sums of their squares over all nodes are no finite numbers in single "
+            "precision; divide them, for instance so that none is above 1"
+        )
     leading = torch.linalg.eigh(spread.double())[1].flip(1)[:, :width].to(directions)
     directions = directions @ leading
     return Basis(**sums.told(directions=weight[:, None] * directions, mean=mean @ directions))

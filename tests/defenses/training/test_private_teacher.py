@@ -261,3 +261,10 @@ def test_noise_of_the_sum_is_normal_with_the_promised_variance(federation):
 def test_settings_are_checked(wrong):
     with pytest.raises(InputError):
         PrivateTeacher(**wrong)
+
+
+def test_features_too_large_to_square_are_said_in_one_line():
+    data = sixty_nodes()
+    data.x = data.x * 1e19
+    with pytest.raises(InputError, match=r"features are too large.*divide them"):
+        made("fedgc")(data, PrivateTeacher(), SEED, lambda message: True)

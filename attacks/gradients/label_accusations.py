@@ -14,8 +14,9 @@ from scipy.special import gammaln
 from ...graphs.network import Floats, Ints
 from ..attack import Accusation
 from .node_gradients import Atoms
-from .pursuit import ROUNDING, Observed, Solution
+from .pursuit import LEAST, ROUNDING, Observed, Solution, pursue
 from .sights import Sight
+from .whole_units import whole_units
 
 SOME = 0.05
 """Share of a member below which a guess is no guess."""
@@ -23,6 +24,8 @@ WHOLE = 1e-3
 """How far from a whole number the members in a set may be for them to be whole people: 4e-5 is much."""
 ENOUGH = math.log(1000)
 """Evidence that an accusation needs where something is left over, in nats: 1,000 times likelier than any swap."""
+MOST_WRONG = 0.25
+"""Share of a choice that may be wrong, as decoys tell, for anybody in it to be accused."""
 NEAR = 1e-2
 """Relative distance of what the last layer reads of two nodes up to which it is checked whether they are twins."""
 
@@ -34,16 +37,19 @@ class Found:
     Attributes:
         sight: what was seen of it.
         observed: the equations.
-        solution: who takes part.
+        convex: who takes part, with shares of any size.
+        solution: who takes part: whole people, where their number is known.
         candidates: how many subjects there are; nodes behind these are decoys.
-        contested: whether no choice of as many as there are explains what was seen as well as the solution does, or
-            decoys explain it nearly as well.
+        whoever: which subjects and decoys may be in it with which labels, [s + z, C] bool.
+        contested: whether no choice of as many as there are explains what was seen as well as the solution does.
     """
 
     sight: Sight
     observed: Observed
+    convex: Solution
     solution: Solution
     candidates: int
+    whoever: np.ndarray
     contested: bool = False
 
     def log_likelihoods(self) -> Floats:
@@ -76,6 +82,36 @@ class Found:
         gains = self.solution.unit * slopes - self.solution.unit**2 * squares / 2
         return max(ENOUGH, float(gains.max(initial=0.0)) / (self.solution.variance * self.leaning))
 
+    def decoys_serve(self) -> bool:
+        """Whether decoys that may be chosen are, so often that many of the candidates may be chosen by chance.
+
+        What is left over of people whom nobody asks about, or noise with heavy tails, is explained by whoever is
+        alike, and by decoys as often as by candidates. If d decoys are chosen, (1 + d) times the candidates for
+        each decoy is more than the number of wrong candidates, in the mean (Barber and Candes 2015).
+        """
+        nodes, chosen = np.flatnonzero(self.whoever.any(1)), self._competing()
+        decoys, others = int((nodes >= self.candidates).sum()), int((nodes < self.candidates).sum())
+        wrong = (1 + int((chosen >= self.candidates).sum())) * others / max(decoys, 1)
+        return wrong > MOST_WRONG * int((chosen < self.candidates).sum())
+
+    def _competing(self) -> Ints:
+        """Who is chosen where decoys may be.
+
+        Of a known number the better one of two searches is taken: from the shares of candidates, and from what
+        speaks for each atom alone, decoys among them.
+        """
+        everybody, members = Observed(self.observed.seen, self.whoever), self.sight.members
+        if members is None:
+            found = pursue(everybody, members, LEAST)
+        else:
+            unit = self.solution.unit
+            alone = np.where(self.whoever, everybody.slopes - unit * everybody.squares / 2, -np.inf)
+            starts = ((self.convex.gains, self.convex.unit), (alone, unit))
+            both = (whole_units(everybody, promising, at, members) for promising, at in starts)
+            found = min(both, key=lambda one: one.residual)
+        chosen: Ints = found.atoms.node[found.shares > found.unit / 2]
+        return chosen
+
     @cached_property
     def _decoys(self) -> tuple[Floats, Floats]:
         """Products of decoys with what is left over, and their squared lengths, [z, C]."""
@@ -92,16 +128,22 @@ def accusations(found: Sequence[Found]) -> list[Accusation]:
     """
     best: dict[int, tuple[float, Accusation]] = {}
     for one in found:
-        if not one.solution.exact and (one.contested or _evidence(one) < ENOUGH):
-            continue
         told = one.log_likelihoods()
-        for said in _accusations(one):
+        for said in _believed(one, told):
             likely = float(told[said.subject])
-            if not said.proven and likely < one.enough:
-                continue
             if said.subject not in best or likely > best[said.subject][0]:
                 best[said.subject] = likely, said
     return [said for _, (_, said) in sorted(best.items())]
+
+
+def _believed(found: Found, told: Floats) -> list[Accusation]:
+    """The accusations for which there is evidence enough, if decoys do not serve as well."""
+    if found.solution.exact:
+        return _accusations(found)
+    if found.contested or _evidence(found) < ENOUGH:
+        return []
+    likely = [said for said in _accusations(found) if told[said.subject] >= found.enough]
+    return likely if likely and not found.decoys_serve() else []
 
 
 def _evidence(found: Found) -> float:

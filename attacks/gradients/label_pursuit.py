@@ -20,17 +20,13 @@ from ...targets.transcript import View
 from ..attack import Attack
 from .label_accusations import Found, accusations
 from .node_gradients import NodeGradients, Surroundings, node_gradients
-from .pursuit import ROUNDING, Observed, Seen, Solution, pursue
+from .pursuit import LEAST, ROUNDING, Observed, Seen, Solution, pursue
 from .sights import COMMON, COUNTED, Sight, sights
 from .whole_units import whole_units
 
-LEAST = 2.0
-"""Deviations above zero that an atom's slope must have to join."""
 DECOYS = 500
 """How many nodes that are no members compete with the candidates, or as many as there are candidates if that is
 more: of what is left over it is looked whether it leans towards them."""
-MOST_WRONG = 0.5
-"""Share of a choice that may be wrong, as decoys tell, for anybody in it to be accused."""
 AS_GOOD = 1.5
 """How much more a choice of whole units may leave over than shares of any size do, as a factor. Where it is more,
 either the choice is not found or the shares only fit since there are many: nobody is accused."""
@@ -223,27 +219,13 @@ def _one(sight: Sight, seen: Sequence[Seen], whoever: np.ndarray, candidates: in
     if not solution.exact and len(seen) > 1:
         observed = Observed(_whitened(seen, solution), allowed)
         solution = pursue(observed, sight.members, LEAST)
-    possible = sight.members is not None and len(solution.atoms) and sight.members <= allowed.any(1).sum()
-    if solution.exact or not possible or sight.members is None:
-        return Found(sight, observed, solution, candidates)
-    whole = whole_units(observed, solution, sight.members)
+    known = sight.members is not None and len(solution.atoms) and sight.members <= allowed.any(1).sum()
+    if solution.exact or not known or sight.members is None:
+        return Found(sight, observed, solution, solution, candidates, whoever)
+    whole = whole_units(observed, solution.gains, solution.unit, sight.members)
     if whole.residual > AS_GOOD * solution.residual:
-        return Found(sight, observed, solution, candidates, contested=True)
-    competing = whole_units(Observed(observed.seen, whoever), solution, sight.members)
-    return Found(sight, observed, whole, candidates, contested=_decoys_serve(competing, whoever, candidates))
-
-
-def _decoys_serve(competing: Solution, whoever: np.ndarray, candidates: int) -> bool:
-    """Whether decoys that may be chosen are, so often that most of the candidates may be chosen by chance.
-
-    What is left over of people whom nobody asks about, or noise with heavy tails, is explained by whoever is alike,
-    and by decoys as often as by candidates. If d decoys are chosen, (1 + d) times the candidates for each decoy is
-    more than the number of wrong candidates, in the mean (Barber and Candes 2015).
-    """
-    nodes, chosen = np.flatnonzero(whoever.any(1)), competing.atoms.node
-    decoys, others = int((nodes >= candidates).sum()), int((nodes < candidates).sum())
-    wrong = (1 + int((chosen >= candidates).sum())) * others / max(decoys, 1)
-    return wrong > MOST_WRONG * int((chosen < candidates).sum())
+        return Found(sight, observed, solution, solution, candidates, whoever, contested=True)
+    return Found(sight, observed, solution, whole, candidates, whoever)
 
 
 def _whitened(seen: Sequence[Seen], solution: Solution) -> list[Seen]:

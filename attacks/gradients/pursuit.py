@@ -10,6 +10,8 @@ from scipy.linalg import cho_factor, cho_solve
 from ...graphs.network import Floats
 from .node_gradients import Atoms, NodeGradients, Tensors
 
+LEAST = 2.0
+"""Deviations above zero that an atom's slope must have to join."""
 ADDED = 30
 """Atoms that join the working set at once."""
 STEPS, PATIENCE, LITTLE = 60, 5, 1e-4

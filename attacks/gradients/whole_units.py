@@ -61,25 +61,26 @@ class _Pool:
         return max(float(self.slopes[chosen].sum() / whole), np.finfo(float).tiny)
 
 
-def whole_units(observed: Observed, start: Solution, members: int) -> Solution:
+def whole_units(observed: Observed, promising: Floats, unit: float, members: int) -> Solution:
     """The choice of nodes, all with one share, that explains noisy gradients best: swaps until none helps.
 
     Least squares over choices of k nodes is the likeliest one under Gaussian noise; the share is fitted, for a
-    clipped gradient is shorter than the mean that it was. The search starts with the best of the convex solution,
-    and the pool grows by atoms that the choice leaves a slope for. A gain is that of the best swap of an atom in or
+    clipped gradient is shorter than the mean that it was. The search starts with the most promising atoms, and the
+    pool grows by atoms that the choice leaves a slope for. A gain is that of the best swap of an atom in or
     out: what speaks as well for another one counts for nothing.
 
     Args:
         observed: what was seen.
-        start: the convex solution.
+        promising: how much each atom promises, [s, C].
+        unit: a member's share to start from.
         members: k.
     """
-    ranked = np.argsort(-start.gains, axis=None, kind="stable")[: min(4 * members, members + LARGEST) + ADDED]
-    node, label = np.unravel_index(ranked, start.gains.shape)
+    ranked = np.argsort(-promising, axis=None, kind="stable")[: min(4 * members, members + LARGEST) + ADDED]
+    node, label = np.unravel_index(ranked, promising.shape)
     kept = observed.allowed[node, label]
     atoms = Atoms(node[kept], label[kept])
     pool = _Pool(atoms, observed.between(atoms, atoms), observed.slopes[atoms.node, atoms.label])
-    chosen, unit = _first(atoms, members), start.unit
+    chosen = _first(atoms, members)
     for _ in range(TRIES):
         for _ in range(FITS):
             chosen = pool.swapped(chosen, unit)

@@ -11,28 +11,39 @@ under ``ib`` are those under ``pseudo-labels``, which is what runs here. Times a
 """
 
 import time
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import click
 import numpy as np
 import torch
+from scipy.sparse import csr_array
 from sklearn.metrics import roc_auc_score
 
 from gaudit.attacks.gradients.label_accusations import accusations
-from gaudit.attacks.gradients.label_pursuit import LabelPursuit, pursued
+from gaudit.attacks.gradients.label_pursuit import LabelPursuit, pursued, surroundings
+from gaudit.attacks.gradients.node_gradients import Atoms, Tensors, node_gradients
 from gaudit.defenses.training.pseudo_labels import PseudoLabels
 from gaudit.defenses.uploads.gaussian_uploads import GaussianUploads
 from gaudit.defenses.uploads.sealed_uploads import SealedNoise, SealedUploads
 from gaudit.graphs.datasets.loading import load_dataset
+from gaudit.graphs.network import Ints
 from gaudit.randomness import branch
 from gaudit.registry import find
 from gaudit.targets.channel import Mod
 from gaudit.targets.defense import Defense
 from gaudit.targets.game import Adversary
 from gaudit.targets.games.membership import LabelMembership, NodeKnowledge
-from gaudit.targets.messages import CLASS_GRADIENTS_KIND, CLASS_GRADIENTS_SUM_KIND
+from gaudit.targets.messages import (
+    CLASS_GRADIENTS_KIND,
+    CLASS_GRADIENTS_SUM_KIND,
+    LABELLED_COUNT_KIND,
+    SELF_TRAINING_GRADIENTS_KIND,
+    SELF_TRAINING_MODEL_KIND,
+)
+from gaudit.targets.transcript import Message, View
 
 ONCE = {"epochs": 1, "models": 1}
 SETTINGS: dict[str, dict[str, Any]] = {
@@ -77,7 +88,11 @@ def made(case: Case) -> dict[str, Any]:
     return settings
 
 
-def row(dataset: str, seed: int, case: Case, redrawn: bool = False) -> list[str]:
+Change = Callable[[View, NodeKnowledge, Ints, np.random.Generator], View]
+"""What is done to what the server sees: the view, what it knows, the nodes' classes, a source of randomness."""
+
+
+def row(dataset: str, seed: int, case: Case, change: Change | None = None, redrawn: bool = False) -> list[str]:
     """One run, attacked: what the table says of it; where redrawn, beside a truth of other members."""
     attack = LabelPursuit(rounds=case.rounds, parts=case.parts)
     kinds = set(attack.kinds())
@@ -91,6 +106,9 @@ def row(dataset: str, seed: int, case: Case, redrawn: bool = False) -> list[str]
     knowledge = grant.knowledge
     assert isinstance(knowledge, NodeKnowledge)
     view = grant.renamed(run.transcript.seen_by("server"))
+    if change is not None:
+        classes = data.y.numpy()[grant.subject_ids(np.arange(data.num_nodes))]
+        view = change(view, knowledge, classes, np.random.default_rng(seed))
     began = time.process_time()
     found = pursued(view, knowledge, case.rounds)
     accused = accusations(found.found)
@@ -192,13 +210,79 @@ def noise(names: Sequence[str], seeds: int, rounds: int, multipliers: Sequence[f
     table("defense", rows())
 
 
+def uploads(view: View, sent: Callable[[Message], Tensors]) -> View:
+    """The view with other self-training gradients, as long as those that they stand for."""
+
+    def changed(message: Message) -> Message:
+        if message.kind != SELF_TRAINING_GRADIENTS_KIND:
+            return message
+        new = {name: torch.as_tensor(value).float() for name, value in sent(message).items()}
+        size, own = (float(sum(t.double().square().sum() for t in one.values())) for one in (new, message.tensors))
+        return replace(message, tensors={name: value * np.sqrt(own / size) for name, value in new.items()})
+
+    return replace(view, messages=tuple(map(changed, view.messages)))
+
+
+def of_others(view: View, knowledge: NodeKnowledge, classes: Ints, draw: np.random.Generator) -> View:
+    """Gradients of as many people as each client has labels of, whom nobody asks about and who are no decoys."""
+    known = [knowledge.subjects, knowledge.shadow, knowledge.population]
+    asked, every = knowledge.subjects.numpy(), np.unique(torch.cat(known).numpy())
+    others = np.setdiff1d(np.arange(len(knowledge.x)), every)
+    if not len(others):  # all that are not asked about are known to be no members, and may be decoys
+        others = np.setdiff1d(every, asked)
+    near = surroundings(csr_array(knowledge.x.double().numpy()), knowledge.edges.numpy(), others)
+    at = next(m for m in view.messages if m.kind == SELF_TRAINING_MODEL_KIND)
+    gradients = node_gradients(near, {name: value.double().numpy() for name, value in at.tensors.items()})
+    counts = {m.sender: int(m.tensors["count"]) for m in view.messages if m.kind == LABELLED_COUNT_KIND}
+
+    def sent(message: Message) -> Tensors:
+        members = counts[message.sender]
+        some = draw.choice(len(others), members, replace=False)
+        atoms = Atoms(some, classes[others[some]])
+        return gradients.of(gradients.summed_errors(atoms, np.full(members, 1 / members)))
+
+    return uploads(view, sent)
+
+
+def heavy(tails: float, view: View, _: NodeKnowledge, __: Ints, draw: np.random.Generator) -> View:
+    """Noise with Student's t of some degrees of freedom: 1 is Cauchy's."""
+    return uploads(view, lambda m: {n: draw.standard_t(tails, tuple(t.shape)) for n, t in m.tensors.items()})
+
+
+def turned(view: View, _: NodeKnowledge, __: Ints, ___: np.random.Generator) -> View:
+    """The sign turned."""
+    return uploads(view, lambda m: {n: -t.double().numpy() for n, t in m.tensors.items()})
+
+
+NULLS: dict[str, Change | None] = {
+    "another truth": None,
+    "gradients of others": of_others,
+    "noise, Cauchy": partial(heavy, 1.0),
+    "noise, Student's t with 2 degrees": partial(heavy, 2.0),
+    "the sign turned": turned,
+}
+
+
 @main.command()
 @datasets
 @seeds
-def null(names: Sequence[str], seeds: int) -> None:
-    """FedGC's self-training gradients beside a truth that has nothing to do with them."""
+@click.option("--only", multiple=True, help="Nulls, by the start of their names.")
+def null(names: Sequence[str], seeds: int, only: Sequence[str]) -> None:
+    """What FedGC's server would see if it did not depend on who is asked about: nobody should be accused.
+
+    Under another truth all are accused who took part, and most of them are no members then.
+    """
     case = CASES["fedgc, self-training"]
-    table("case", (("null", row(dataset, s, case, redrawn=True)) for dataset in names for s in range(seeds)))
+    chosen = {name: one for name, one in NULLS.items() if not only or name.startswith(tuple(only))}
+    table(
+        "null",
+        (
+            (name, row(dataset, s, case, one, redrawn=one is None))
+            for dataset in names
+            for name, one in chosen.items()
+            for s in range(seeds)
+        ),
+    )
 
 
 if __name__ == "__main__":

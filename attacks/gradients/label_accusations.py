@@ -1,7 +1,7 @@
 """Who is accused of what by a pursuit: node, label and owner, who else it may be, and whether that is proven."""
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
@@ -14,7 +14,7 @@ from scipy.special import gammaln
 from ...graphs.network import Floats, Ints
 from ..attack import Accusation
 from .node_gradients import Atoms
-from .pursuit import LEAST, ROUNDING, Observed, Solution, pursue
+from .pursuit import LEAST, ROUNDING, Observed, Seen, Solution, pursue
 from .sights import Sight
 from .whole_units import whole_units
 
@@ -39,8 +39,8 @@ class Found:
         observed: the equations.
         convex: who takes part, with shares of any size.
         solution: who takes part: whole people, where their number is known.
-        candidates: how many subjects there are; nodes behind these are decoys.
-        whoever: which subjects and decoys may be in it with which labels, [s + z, C] bool.
+        whoever: which subjects, and decoys behind these, may be in it with which labels, [s + z, C] bool.
+        wide: the equations for subjects and decoys.
         contested: whether no choice of as many as there are explains what was seen as well as the solution does.
     """
 
@@ -48,14 +48,24 @@ class Found:
     observed: Observed
     convex: Solution
     solution: Solution
-    candidates: int
     whoever: np.ndarray
+    wide: Callable[[Seen], Seen]
     contested: bool = False
 
     def log_likelihoods(self) -> Floats:
-        """How much likelier what was seen is with each node of its best label than without it, in nats [s + z]."""
+        """How much likelier what was seen is with each node of its best label than without it, in nats [s]."""
         found: Floats = self.solution.gains.max(1) / (self.solution.variance * self.leaning)
         return found
+
+    @property
+    def candidates(self) -> int:
+        """How many subjects there are."""
+        return len(self.observed.allowed)
+
+    @cached_property
+    def everybody(self) -> Observed:
+        """The equations where decoys may take part."""
+        return Observed([self.wide(one) for one in self.observed.seen], self.whoever)
 
     @cached_property
     def leaning(self) -> float:
@@ -100,13 +110,15 @@ class Found:
         Of a known number the better one of two searches is taken: from the shares of candidates, and from what
         speaks for each atom alone, decoys among them.
         """
-        everybody, members = Observed(self.observed.seen, self.whoever), self.sight.members
+        everybody, members = self.everybody, self.sight.members
         if members is None:
             found = pursue(everybody, members, LEAST)
         else:
             unit = self.solution.unit
             alone = np.where(self.whoever, everybody.slopes - unit * everybody.squares / 2, -np.inf)
-            starts = ((self.convex.gains, self.convex.unit), (alone, unit))
+            convex = np.full_like(alone, -np.inf)
+            convex[: self.candidates] = self.convex.gains
+            starts = ((convex, self.convex.unit), (alone, unit))
             both = (whole_units(everybody, promising, at, members) for promising, at in starts)
             found = min(both, key=lambda one: one.residual)
         chosen: Ints = found.atoms.node[found.shares > found.unit / 2]
@@ -115,8 +127,8 @@ class Found:
     @cached_property
     def _decoys(self) -> tuple[Floats, Floats]:
         """Products of decoys with what is left over, and their squared lengths, [z, C]."""
-        rest = self.observed.rest(self.solution.atoms, self.solution.shares)
-        return rest.slopes[self.candidates :], self.observed.squares[self.candidates :]
+        rest = self.everybody.rest(self.solution.atoms, self.solution.shares)
+        return rest.slopes[self.candidates :], self.everybody.squares[self.candidates :]
 
 
 def accusations(found: Sequence[Found]) -> list[Accusation]:

@@ -1,6 +1,6 @@
 """Label membership from gradients: the labelled nodes of which an uploaded mean, or a sum of these, is made."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 from typing import Any, ClassVar, Literal
@@ -19,7 +19,7 @@ from ...targets.messages import Carries, Carrying
 from ...targets.transcript import View
 from ..attack import Attack
 from .label_accusations import Found, accusations
-from .node_gradients import NodeGradients, Surroundings, node_gradients
+from .node_gradients import NodeGradients, Surroundings, Tensors, node_gradients
 from .pursuit import LEAST, ROUNDING, Observed, Seen, Solution, pursue
 from .sights import COMMON, COUNTED, Sight, sights
 from .whole_units import whole_units
@@ -142,7 +142,7 @@ def _unexplained(found: Sequence[Found]) -> float:
 
 def _score(found: Sequence[Found]) -> Floats:
     """What speaks most for each subject, whoever may hold it and whatever its label."""
-    best: Floats = np.stack([one.log_likelihoods()[: one.candidates] for one in found]).max(0)
+    best: Floats = np.stack([one.log_likelihoods() for one in found]).max(0)
     return np.nan_to_num(best, neginf=float(best[np.isfinite(best)].min(initial=0.0)) - 1)
 
 
@@ -185,35 +185,46 @@ def surroundings(rows: csr_array, edges: Ints, subjects: Ints) -> Surroundings:
 
 
 def _solved(groups: Sequence[Sight], near: Surroundings, allowed: Allowed, candidates: int) -> list[Found]:
-    """Each group by itself; what single nodes give at some weights is worked out once for all."""
-    known: dict[int, NodeGradients] = {}
-
-    def at(weights: dict[str, Floats]) -> NodeGradients:
-        key = hash(tuple(weights[name].tobytes() for name in sorted(weights)))
-        if key not in known:
-            known[key] = node_gradients(near, weights)
-        return known[key]
-
+    """Each group by itself."""
+    few, everybody = _Known(near.first(candidates)), _Known(near)
     found = []
     for sight in groups:
-        seen = [Seen(at(t.weights), t.gradient, t.decays) for t in sight.rounds]
+        seen = [Seen(few.at(t.weights), t.gradient, t.decays) for t in sight.rounds]
         whoever = allowed.get(sight.owner, allowed[None])
         classes = seen[0].at.posterior.shape[1]
         labels = np.ones(classes, dtype=bool) if sight.label is None else np.arange(classes) == sight.label
-        found.append(_one(sight, seen, whoever[:, None] & labels[None], candidates))
+        found.append(_one(sight, seen, whoever[:, None] & labels[None], everybody.of))
     return found
 
 
-def _one(sight: Sight, seen: Sequence[Seen], whoever: np.ndarray, candidates: int) -> Found:
+class _Known:
+    """What single nodes give at some weights, worked out once for all groups."""
+
+    def __init__(self, near: Surroundings) -> None:
+        self.near = near
+        self._known: dict[int, NodeGradients] = {}
+
+    def at(self, weights: Tensors) -> NodeGradients:
+        key = hash(tuple(weights[name].tobytes() for name in sorted(weights)))
+        if key not in self._known:
+            self._known[key] = node_gradients(self.near, weights)
+        return self._known[key]
+
+    def of(self, seen: Seen) -> Seen:
+        """The same equations for these nodes."""
+        return replace(seen, at=self.at(seen.at.weights))
+
+
+def _one(sight: Sight, seen: Sequence[Seen], whoever: np.ndarray, wide: Callable[[Seen], Seen]) -> Found:
     """One group's solution.
 
     Args:
         sight: what was seen of the group.
-        seen: its equations.
+        seen: its equations, for the subjects.
         whoever: which subjects and decoys with which labels may be in it, [s + z, C] bool.
-        candidates: s.
+        wide: the equations for subjects and decoys.
     """
-    allowed = whoever & (np.arange(len(whoever)) < candidates)[:, None]
+    allowed = whoever[: len(seen[0].at.posterior)]
     observed = Observed(seen, allowed)
     solution = pursue(observed, sight.members, LEAST)
     if not solution.exact and len(seen) > 1:
@@ -221,11 +232,11 @@ def _one(sight: Sight, seen: Sequence[Seen], whoever: np.ndarray, candidates: in
         solution = pursue(observed, sight.members, LEAST)
     known = sight.members is not None and len(solution.atoms) and sight.members <= allowed.any(1).sum()
     if solution.exact or not known or sight.members is None:
-        return Found(sight, observed, solution, solution, candidates, whoever)
+        return Found(sight, observed, solution, solution, whoever, wide)
     whole = whole_units(observed, solution.gains, solution.unit, sight.members)
     if whole.residual > AS_GOOD * solution.residual:
-        return Found(sight, observed, solution, solution, candidates, whoever, contested=True)
-    return Found(sight, observed, solution, whole, candidates, whoever)
+        return Found(sight, observed, solution, solution, whoever, wide, contested=True)
+    return Found(sight, observed, solution, whole, whoever, wide)
 
 
 def _whitened(seen: Sequence[Seen], solution: Solution) -> list[Seen]:

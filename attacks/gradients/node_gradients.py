@@ -44,6 +44,12 @@ class Surroundings:
         found: Floats = (self.rows[some] @ self.rows[others].T).toarray()
         return found
 
+    def first(self, candidates: int) -> "Surroundings":
+        """The same for the first candidates alone; products of rows are worked out once for both."""
+        found = Surroundings(self.rows, self.second[:candidates])
+        found.__dict__["products"] = self.products
+        return found
+
     @cached_property
     def reached(self) -> Ints:
         """Nodes that some candidate's gradient reads, ascending."""

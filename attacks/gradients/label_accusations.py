@@ -105,22 +105,16 @@ class Found:
         return wrong > MOST_WRONG * int((chosen < self.candidates).sum())
 
     def _competing(self) -> Ints:
-        """Who is chosen where decoys may be.
-
-        Of a known number the better one of two searches is taken: from the shares of candidates, and from what
-        speaks for each atom alone, decoys among them.
-        """
+        """Who is chosen where decoys may be."""
         everybody, members = self.everybody, self.sight.members
         if members is None:
             found = pursue(everybody, members, LEAST)
         else:
-            unit = self.solution.unit
-            alone = np.where(self.whoever, everybody.slopes - unit * everybody.squares / 2, -np.inf)
+            unit = self.convex.unit
+            alone = np.where(self.whoever, unit * everybody.slopes - unit**2 * everybody.squares / 2, -np.inf)
             convex = np.full_like(alone, -np.inf)
             convex[: self.candidates] = self.convex.gains
-            starts = ((convex, self.convex.unit), (alone, unit))
-            both = (whole_units(everybody, promising, at, members) for promising, at in starts)
-            found = min(both, key=lambda one: one.residual)
+            found = whole_units(everybody, [convex, alone], unit, members)
         chosen: Ints = found.atoms.node[found.shares > found.unit / 2]
         return chosen
 

@@ -233,7 +233,7 @@ def _one(sight: Sight, seen: Sequence[Seen], whoever: np.ndarray, wide: Callable
     known = sight.members is not None and len(solution.atoms) and sight.members <= allowed.any(1).sum()
     if solution.exact or not known or sight.members is None:
         return Found(sight, observed, solution, solution, whoever, wide)
-    whole = whole_units(observed, solution.gains, solution.unit, sight.members)
+    whole = whole_units(observed, [solution.gains], solution.unit, sight.members)
     if whole.residual > AS_GOOD * solution.residual:
         return Found(sight, observed, solution, solution, whoever, wide, contested=True)
     return Found(sight, observed, solution, whole, whoever, wide)

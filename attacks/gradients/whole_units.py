@@ -1,5 +1,6 @@
 """Who was trained on, under noise: the k nodes of equal shares that explain some gradients best."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -61,7 +62,7 @@ class _Pool:
         return max(float(self.slopes[chosen].sum() / whole), np.finfo(float).tiny)
 
 
-def whole_units(observed: Observed, promising: Floats, unit: float, members: int) -> Solution:
+def whole_units(observed: Observed, promising: Sequence[Floats], unit: float, members: int) -> Solution:
     """The choice of nodes, all with one share, that explains noisy gradients best: swaps until none helps.
 
     Least squares over choices of k nodes is the likeliest one under Gaussian noise; the share is fitted, for a
@@ -71,12 +72,15 @@ def whole_units(observed: Observed, promising: Floats, unit: float, members: int
 
     Args:
         observed: what was seen.
-        promising: how much each atom promises, [s, C].
+        promising: how much each atom promises, [s, C], by one measure or more: the search starts with the best by
+            the first, and the best by each may be swapped in.
         unit: a member's share to start from.
         members: k.
     """
-    ranked = np.argsort(-promising, axis=None, kind="stable")[: min(4 * members, members + LARGEST) + ADDED]
-    node, label = np.unravel_index(ranked, promising.shape)
+    most = min(4 * members, members + LARGEST) + ADDED
+    ranked = np.concatenate([np.argsort(-one, axis=None, kind="stable")[:most] for one in promising])
+    ranked = ranked[np.sort(np.unique(ranked, return_index=True)[1])]
+    node, label = np.unravel_index(ranked, observed.allowed.shape)
     kept = observed.allowed[node, label]
     atoms = Atoms(node[kept], label[kept])
     pool = _Pool(atoms, observed.between(atoms, atoms), observed.slopes[atoms.node, atoms.label])

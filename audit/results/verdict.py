@@ -54,7 +54,7 @@ def verdict(attack: AttackOutcome, scale: Scale) -> Verdict:
 def _ranked(attack: AttackOutcome, scale: Scale, low: float | None) -> tuple[Level, str]:
     """Level and reason where the AUC tells members from non-members, beyond every baseline."""
     if low is None:
-        return Level.UNSIZED, f"{_tells(attack)}. How large the leak is at {_rate(scale)} is {_unmeasured(attack)}"
+        return Level.UNSIZED, f"{_tells(attack)}. Its size at {_rate(scale)} is {_unmeasured(attack)}"
     if low > 1:
         return scale.level(low), _at_least(attack, low)
     told = f"That it does better than guessing at {_rate(scale)} is not shown"
@@ -76,7 +76,7 @@ def _at_the_top(attack: AttackOutcome, scale: Scale, low: float | None, high: fl
         return scale.level(low), f"{found}. {_at_least(attack, low)}"
     if high is not None and high < scale.moderate:
         return Level.LOW, f"{found}. {_at_most(attack, high)}"
-    return Level.UNSIZED, f"{found}. How large the leak is at {_rate(scale)} is {_unmeasured(attack)}"
+    return Level.UNSIZED, f"{found}. Its size at {_rate(scale)} is {_unmeasured(attack)}"
 
 
 def _not_beyond(attack: AttackOutcome) -> tuple[Level, str]:
@@ -104,7 +104,7 @@ def _not_ranked(attack: AttackOutcome, scale: Scale, low: float | None, high: fl
         return Level.NOT_FOUND, f"{chance}. {_at_most(attack, high)}"
     return (
         Level.INCONCLUSIVE,
-        f"{chance}. But a leak is not ruled out: its size at {_rate(scale)} is {_unmeasured(attack)}",
+        f"{chance}. But a leak is not ruled out. Its size at {_rate(scale)} is {_unmeasured(attack)}",
     )
 
 

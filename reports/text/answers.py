@@ -201,8 +201,8 @@ def _unanswered(section: Section) -> list[str]:
     lacking = [one.label for one in section.not_run]
     if not lacking:
         return []
-    which, have = ("Defense", "has") if len(lacking) == 1 else ("Defenses", "have")
-    return [f"{which} without an answer on {section.title}: {', '.join(lacking)} {have} no result."]
+    which, have = ("defense", "has") if len(lacking) == 1 else ("defenses", "have")
+    return [f"The {which} {', '.join(lacking)} {have} no result on {section.title}."]
 
 
 UNDEFENDED = "the pipeline without a defense has no result"

@@ -10,6 +10,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:  # for editors and type checkers; while running, `__getattr__` does it
+    from .api.kept_audit import read_audit
     from .api.models import audit
     from .api.recordings import recorded
     from .api.releases import published, release
@@ -18,7 +19,6 @@ if TYPE_CHECKING:  # for editors and type checkers; while running, `__getattr__`
     from .attacks.attack import Accusation, Attack, Scores
     from .audit.checks.check_files import check_files
     from .audit.planning.plan import Plan
-    from .audit.results.assemble import read_audit
     from .audit.results.audit_result import Audit, AuditControl
     from .errors import InputError
     from .graphs.datasets.loading import load_dataset
@@ -184,7 +184,7 @@ _PLACES = {
     "names": "targets.external.weight_names",
     "no_progress": "targets.target",
     "published": "api.releases",
-    "read_audit": "audit.results.assemble",
+    "read_audit": "api.kept_audit",
     "read_graph": "graphs.files.data_file",
     "read_network": "graphs.files.network_file",
     "recorded": "api.recordings",

@@ -105,7 +105,12 @@ def _left(grid: "Grid", ledger: "Ledger", file: Path) -> str:
     """What an interrupted audit leaves behind."""
     wanted = {task.key for task in grid.tasks}
     kept = len(wanted & (ledger.done() | ledger.failed()))
-    return f"{kept} of {len(wanted)} trials are in {file}. Start the same command again to run the rest."
+    if not kept:
+        return "no trial had ended, so nothing is kept. Start the same command again."
+    if kept == len(wanted):
+        return f"every trial is in {file}. Start the same command again to see what came out."
+    are = "is" if kept == 1 else "are"
+    return f"{kept} of {len(wanted)} trials {are} in {file}. Start the same command again to run the rest."
 
 
 def _tell_of_code(name: str, place: str) -> None:

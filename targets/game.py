@@ -48,19 +48,21 @@ class Words:
         public: what is told without the release, and by what.
         alike: with whom members are compared where something public is set aside (`Game.compared_within`).
         asks: whether its attacks put questions about nodes, with more or fewer edges.
+        background: what its adversaries know beforehand by nature, to follow ``knows``; empty for nothing.
     """
 
     game: str
     question: str
     members: str
     told: str = "members from non-members"
-    other: str = "outsider"
-    others: str = "outsiders"
+    other: str = "non-member"
+    others: str = "non-members"
     groups: str = "The same, with some of the members or non-members left out"
     against: str = "left in"
     public: str = "what the public graph alone tells of membership"
     alike: str = "of the same class"
     asks: bool = False
+    background: str = ""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

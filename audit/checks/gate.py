@@ -189,13 +189,19 @@ def within_level(found: Verdict, allowed: Level) -> Decision:
     """The decision on a level that must not be exceeded."""
     numbers: dict[str, float | int | str] = {"level": str(found.level), "allowed": str(allowed)}
     numbers |= {} if found.low is None else {"ratio_low": round(found.low, 6)}
-    size = str(found.level)
+    size, called = str(found.level), _quoted(allowed)
     if found.level is Level.INCONCLUSIVE:
-        return Decision(Status.INCONCLUSIVE, f"no level can be told: {found.reason}", size, numbers)
+        return Decision(Status.INCONCLUSIVE, f"no level can be told. {found.reason}", size, numbers)
     if found.level is Level.UNSIZED:
-        why = f"a leak is found, and nothing shows that it is no worse than the allowed {allowed}: {found.reason}"
+        why = f"a leak is found, and nothing shows that it is at most {called}, as is allowed. {found.reason}"
         return Decision(Status.OVER_BUDGET, why, size, numbers)
     if found.level.severity > allowed.severity:
-        why = f"the level is {found.level}, allowed is {allowed}: {found.reason}"
+        why = f"the level is {found.level}, and at most {called} is allowed. {found.reason}"
         return Decision(Status.OVER_BUDGET, why, size, numbers)
-    return Decision(Status.PASS, f"the level is {found.level}, allowed is {allowed}: {found.reason}", size, numbers)
+    why = f"the level is {_quoted(found.level)}, and at most {called} is allowed. {found.reason}"
+    return Decision(Status.PASS, why, size, numbers)
+
+
+def _quoted(level: Level) -> str:
+    """A level within a sentence."""
+    return f'"{level}"' if " " in level else str(level)

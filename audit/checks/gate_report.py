@@ -101,10 +101,12 @@ class GateReport:
     def headline(self) -> str:
         """All of it in a line."""
         if self.problems:
-            return f"Invalid, no verdict: {'; '.join(self.problems)}."
+            return f"This audit is invalid, so no check was made: {'; '.join(self.problems)}."
         counts = [f"{self.statuses.count(status)} {status}" for status in Status if status in self.statuses]
         failing = [f"'{result.check.name}'" for result in self.results if result.status.fails]
         more = f" Failed: {', '.join(failing)}." if failing else ""
+        invalid = [f"'{result.check.name}'" for result in self.results if result.status is Status.INVALID]
+        more += f" Without a verdict: {', '.join(invalid)}." if invalid else ""
         more += " No check applies to this audit, so nothing was checked." if self.nothing_applies else ""
         number = f"{len(self.results)} {'check' if len(self.results) == 1 else 'checks'}"
         return f"{number}: {', '.join(counts)}.{more}"

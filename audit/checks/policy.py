@@ -17,7 +17,8 @@ from ...targets.recording import UNKNOWN
 from ...targets.transcript import observer_members
 from ...untrusted import read_text, toml_of
 from ..planning.plan import Plan, is_file
-from ..results.audit_result import AttackFinding
+from ..planning.trial_plan import AttackPlan
+from ..results.audit_result import AttackFinding, NotRun
 from ..statistics.severity import Level, Scale
 from .metric_range import beyond_range
 
@@ -103,6 +104,18 @@ class Check(Settings):
         wanted = {name: getattr(self, name) for name in SELECTORS}
         by_name = wanted.pop("defense")
         return by_name in (None, *defenses) and all(v is None or v == have.get(name) for name, v in wanted.items())
+
+    def may_mean(self, one: NotRun) -> bool:
+        """Whether a finding of what has not run may be the one that is meant, as far as a plan tells."""
+        dataset = Path(one.dataset).name if is_file(one.dataset) else one.dataset
+        have = {"target": one.target, "dataset": dataset, "strength": one.strength}
+        alike = all(getattr(self, name) in (None, value) for name, value in have.items())
+        defense = None if self.defense is None else self.defense.partition(",")[0]
+        return alike and defense in (None, one.defense) and any(map(self._mounts, one.attacks))
+
+    def _mounts(self, plan: AttackPlan) -> bool:
+        have = {"attack": plan.name, "observer": plan.observer, "neighbours": plan.neighbours}
+        return all(getattr(self, name) in (None, value) for name, value in have.items())
 
     @property
     def selection(self) -> str:

@@ -10,6 +10,7 @@ from ...errors import InputError, unknown_name
 from ..results.applied import nothing_attacked
 from ..results.assemble import PLANTED
 from ..results.audit_result import AttackFinding, Audit
+from ..results.outcome import CONTROL
 from ..results.verdict import verdict
 from ..statistics.comparison import Comparison, holm, paired
 from ..statistics.finding import Finding
@@ -20,6 +21,7 @@ from .gate import Decision, Status, against_baseline, not_below_chance, within_b
 from .gate_report import CheckResult, GateReport
 from .policy import LEVEL, TPR, Check, PolicyFile, misspelt, planned, told_apart
 
+AGAIN = "Run gaudit audit again, with --retry where a trial failed"
 NAMED = 10
 """Seeds that are named where some are not there."""
 
@@ -105,7 +107,7 @@ def _case(check: Check, audit: Audit, accepted: Baseline | None, largest_fall: f
     if not places:
         return _Case(check, settled=_nothing(check, audit, accepted))
     (place,) = places
-    incomplete = _incomplete(place, audit)
+    incomplete = _unsettled(check, audit) or _incomplete(place, audit)
     if incomplete is not None:
         return _Case(check, place, Decision(Status.INVALID, incomplete))
     if check.metric == LEVEL and place.verdict is None:
@@ -120,6 +122,21 @@ def _case(check: Check, audit: Audit, accepted: Baseline | None, largest_fall: f
     return _Case(check, place, comparison=comparison)
 
 
+def _unsettled(check: Check, audit: Audit) -> str | None:
+    """That a check may mean findings which are not there: one that is there must not stand for these."""
+    others = [one for one in audit.not_run if check.may_mean(one)]
+    if not others:
+        return None
+    first = others[0]
+    more = f" (and {len(others) - 1} more)" if len(others) > 1 else ""
+    why = f"failed: {first.failed.rstrip('.')}" if first.failed else "have not run"
+    where = f"{first.section}, {'without a defense' if first.defense == CONTROL else first.label}"
+    return (
+        f"it also means {where}{more}, whose trials {why}. {AGAIN}, or say in the check which finding it means (by "
+        "target, dataset or defense)"
+    )
+
+
 def _ambiguous(check: Check, places: Sequence[AttackFinding]) -> InputError:
     apart = told_apart(places)
     more = "; ".join(f"{name} ({', '.join(values)})" for name, values in apart.items())
@@ -132,7 +149,7 @@ def _ambiguous(check: Check, places: Sequence[AttackFinding]) -> InputError:
 def _nothing(check: Check, audit: Audit, accepted: Baseline | None) -> Decision:
     """Why no finding is meant: it was never asked for, refused, or its trials are not there."""
     if (audit.missing or audit.failures) and planned(check, audit.plan):
-        return Decision(Status.INVALID, f"its trials are not there: {_shortfall(audit)}")
+        return Decision(Status.INVALID, f"none of its trials has a result: {_shortfall(audit)}. {AGAIN}")
     wrong = misspelt(check, audit.findings())
     if wrong is not None:
         raise wrong
@@ -152,7 +169,9 @@ def _not_applicable(check: Check, audit: Audit) -> Decision:
         if refused:
             name, reason = next(iter(refused.items()))
             return Decision(Status.NOT_APPLICABLE, f"{name} does not apply to {section.title}: {reason}")
-    return Decision(Status.NOT_APPLICABLE, f"the audit has no finding with {check.selection}")
+    games = sorted({place.attack.game for place in audit.findings() if place.attack.plan.name == check.attack})
+    played = f"; this attack answered {' and '.join(games)}" if check.game and games else ""
+    return Decision(Status.NOT_APPLICABLE, f"the audit has no finding with {check.selection}{played}")
 
 
 def _family(old: Accepted) -> str:
@@ -161,9 +180,14 @@ def _family(old: Accepted) -> str:
 
 
 def _shortfall(audit: Audit) -> str:
-    parts = [f"{audit.missing} trial{'s have' if audit.missing > 1 else ' has'} not run"] if audit.missing else []
-    parts += [f"{len(audit.failures)} failed ({f.trial}: {f.reason})" for f in audit.failures[:1]]
+    parts = [f"{_trials(audit.missing, 'has', 'have')} not run"] if audit.missing else []
+    failed = len(audit.failures)
+    parts += [f"{_trials(failed)} failed ({f.trial}: {f.reason})" for f in audit.failures[:1]]
     return " and ".join(parts) or "the attack did not apply in them"
+
+
+def _trials(count: int, one: str = "", several: str = "") -> str:
+    return f"1 trial {one}".rstrip() if count == 1 else f"{count} trials {several}".rstrip()
 
 
 def _incomplete(place: AttackFinding, audit: Audit) -> str | None:
@@ -173,7 +197,8 @@ def _incomplete(place: AttackFinding, audit: Audit) -> str | None:
         return None
     first = islice((index for index in count() if index not in there), min(lacking, NAMED))
     seeds = ", ".join(map(str, first)) + (", ..." if lacking > NAMED else "")
-    return f"{lacking} of {audit.plan.seeds} seeds are not there (index {seeds}): {_shortfall(audit)}"
+    are = "is" if lacking == 1 else "are"
+    return f"{lacking} of {audit.plan.seeds} seeds {are} missing (index {seeds}): {_shortfall(audit)}. {AGAIN}"
 
 
 def _findings(place: AttackFinding) -> dict[str, Finding]:

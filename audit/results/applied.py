@@ -16,4 +16,7 @@ def nothing_attacked(audit: Audit) -> str | None:
         for outcome in section.outcomes
         for name, why in outcome.refused.items()
     )
-    return f"no attack applied, so nothing was measured: {'; '.join(reasons)}" if reasons else None
+    if not reasons:
+        return None
+    help_ = "name an attack that applies ('gaudit list attacks' has them), or none: then gaudit chooses"
+    return f"no attack applied, so nothing was measured: {'; '.join(reasons)}; {help_}"

@@ -1,19 +1,20 @@
 """Puts an audit's trials together: sections, verdicts, and the checks of the audit itself."""
 
+import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from ...errors import InputError
-from ..planning.grid import Cell, Grid
+from ..planning.grid import Cell, Grid, PlannedTrial
 from ..planning.plan import Plan
 from ..planning.trial_plan import AttackPlan
 from ..running.ledger import Content, Ledger
 from ..running.trial import TrialResult
 from ..statistics.finding import Finding
 from ..statistics.severity import Scale
-from .audit_result import Audit, AuditControl, Failure, Point, Section, Timing
+from .audit_result import Audit, AuditControl, Failure, NotRun, Point, Section, Timing, titled
 from .outcome import CONTROL, AttackOutcome, DefenseOutcome
 from .outcomes import differing, outcomes
 from .verdict import Verdict, verdict
@@ -52,11 +53,16 @@ def assemble(content: Content) -> Audit:
     plan, grid, results, failures = content.plan, content.grid, content.results, content.failures
     sections: list[Section] = []
     controls: list[AuditControl] = []
+    not_run: list[NotRun] = []
     for index, cell in enumerate(grid.cells):
-        done = [results[t.key] for t in grid.tasks if t.cell == index and t.key in results]
+        planned = [t for t in grid.tasks if t.cell == index]
+        done = [results[t.key] for t in planned if t.key in results]
+        alike = [c.settings for c in grid.cells if (c.target, c.dataset) == (cell.target, cell.dataset)]
+        variant = differing(cell.settings, alike)
+        lacking = tuple(_not_run(titled(cell.target, cell.dataset, variant), planned, results, failures))
+        not_run += lacking
         if done:
-            alike = [c.settings for c in grid.cells if (c.target, c.dataset) == (cell.target, cell.dataset)]
-            section = _section(cell, done, plan, differing(cell.settings, alike))
+            section = _section(cell, done, plan, variant, lacking)
             sections.append(section)
             controls += _checks(section)
     controls = [*_planted(grid, results, failures, _measured(sections)), *controls]
@@ -67,11 +73,37 @@ def assemble(content: Content) -> Audit:
         Timing(t.title, t.key in failures, content.seconds[t.key]) for t in tasks if t.key in content.seconds
     )
     return Audit(
-        plan, grid.fingerprint, tuple(sections), tuple(controls), failed, missing, content.versions, timings
+        plan,
+        grid.fingerprint,
+        tuple(sections),
+        tuple(controls),
+        failed,
+        missing,
+        content.versions,
+        timings,
+        not_run=tuple(not_run),
     )
 
 
-def _section(cell: Cell, done: list[TrialResult], plan: Plan, variant: str) -> Section:
+def _not_run(
+    title: str, planned: Sequence[PlannedTrial], results: Mapping[str, TrialResult], failures: Mapping[str, str]
+) -> Iterator[NotRun]:
+    """Each defense of a cell of which no trial has a result."""
+    groups: dict[tuple[str, str], list[PlannedTrial]] = {}
+    for task in planned:
+        settings = json.dumps(task.plan.defense_settings, sort_keys=True)
+        groups.setdefault((task.plan.defense, settings), []).append(task)
+    for tasks in groups.values():
+        if any(task.key in results for task in tasks):
+            continue
+        first, failed = tasks[0], next((failures[t.key] for t in tasks if t.key in failures), "")
+        trial = first.plan
+        yield NotRun(title, trial.target, first.dataset, trial.defense, trial.facts.strength, trial.attacks, failed)
+
+
+def _section(
+    cell: Cell, done: list[TrialResult], plan: Plan, variant: str, not_run: tuple[NotRun, ...] = ()
+) -> Section:
     scale, listed = plan.severity, {defense.name for defense in plan.defense}
     ordered = sorted(outcomes(done, CONTROL, scale.fpr), key=lambda o: o.defense != CONTROL)
     # who lists a trivial alternative wants it tried as a defense
@@ -87,6 +119,7 @@ def _section(cell: Cell, done: list[TrialResult], plan: Plan, variant: str) -> S
         cell.refused,
         variant,
         cell.size,
+        not_run,
     )
 
 

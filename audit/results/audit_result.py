@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..planning.plan import Plan
+from ..planning.trial_plan import AttackPlan
 from ..statistics.finding import Finding
 from .outcome import AttackOutcome, DefenseOutcome
 from .verdict import Verdict
@@ -38,6 +39,34 @@ class Failure:
 
 
 @dataclass(frozen=True)
+class NotRun:
+    """A defense, or the pipeline without one, of which no trial has a result.
+
+    Attributes:
+        section: the title of its section (`Section.title`).
+        target: its name.
+        dataset: the graph's name, as the plan gives it (untrusted text).
+        defense: its name.
+        strength: or None.
+        attacks: that were to be mounted.
+        failed: why its first trial that failed could not be run; empty where none failed.
+    """
+
+    section: str
+    target: str
+    dataset: str
+    defense: str
+    strength: float | None
+    attacks: tuple[AttackPlan, ...]
+    failed: str = ""
+
+    @property
+    def label(self) -> str:
+        """The defense with its strength."""
+        return self.defense if self.strength is None else f"{self.defense} at {self.strength:g}"
+
+
+@dataclass(frozen=True)
 class Timing:
     """How long a trial took, in CPU seconds, whether it has a result or failed."""
 
@@ -61,6 +90,7 @@ class Section:
         refused: defenses that have no place in the target, with the reason.
         variant: settings that tell it from the same target on the same graph.
         size: the graph's nodes, edges and classes; empty where an older gaudit did not note them.
+        not_run: what was planned for it and has no result.
     """
 
     target: str
@@ -73,11 +103,17 @@ class Section:
     refused: Mapping[str, str]
     variant: str = ""
     size: Mapping[str, int] = field(default_factory=dict)
+    not_run: tuple[NotRun, ...] = ()
 
     @property
     def title(self) -> str:
         """The target on its graph."""
-        return f"{self.target} on {self.dataset}" + (f", {self.variant}" if self.variant else "")
+        return titled(self.target, self.dataset, self.variant)
+
+
+def titled(target: str, dataset: str, variant: str = "") -> str:
+    """How a target on its graph is called."""
+    return f"{target} on {dataset}" + (f", {variant}" if variant else "")
 
 
 @dataclass(frozen=True)
@@ -96,6 +132,7 @@ class Audit:
             them, so that they stand in an export of their own.
         date: of the report, as whoever asks for it says; empty for none.
         before: an audit that a report compares this one with.
+        not_run: everything that was planned and has no result, sections of their own among it.
     """
 
     plan: Plan
@@ -108,6 +145,7 @@ class Audit:
     timings: tuple["Timing", ...]
     date: str = ""
     before: "Audit | None" = None
+    not_run: tuple[NotRun, ...] = ()
 
     @property
     def seconds(self) -> float:

@@ -118,9 +118,9 @@ def _resolves(non_members: int, fpr: float) -> bool:
 
 def _needed(non_members: Sequence[int], fpr: float) -> str:
     needed, runs = int(np.ceil(FALSE_POSITIVES / fpr - 1e-6)), len(non_members)
-    has = f"has {sum(non_members)} in {runs} run{'s' if runs > 1 else ''}"
     return (
-        f"not measurable, needs at least {needed} non-members in each run or in {REPETITIONS} runs together, {has}"
+        f"not measurable: it needs at least {needed} non-members in each run, or in {REPETITIONS} runs together, "
+        f"and has {sum(non_members)} in {runs} run{'s' if runs > 1 else ''}"
     )
 
 

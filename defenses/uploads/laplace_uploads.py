@@ -67,8 +67,8 @@ class LaplaceLDP(Defense):
     alternative = "fewer-labels"
     acts_on = UPLOADS
     guarantee = (
-        "with norm l1 epsilon per upload (not per node, not per run; exact sampler), else none: epsilon is then "
-        "for one coordinate of one upload, without a clip for nothing"
+        "epsilon for one whole upload with the norm l1 (exact sampler), else for one coordinate of one upload, and "
+        "without a clip for nothing; never for a node or a whole run"
     )
     Settings = LaplaceSettings
     settings: LaplaceSettings

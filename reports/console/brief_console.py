@@ -137,16 +137,19 @@ def notes(outcomes: Sequence[DefenseOutcome]) -> Iterator[str]:
         for note in outcome.notes:
             noted.setdefault(note, []).append(outcome.called)
     yield from _first(noted, "notes")
-    for outcome in outcomes:
-        if outcome.promise is not None:
-            yield f"{outcome.called}: {outcome.promise.sentence()}"
-        elif outcome.guarantee is not None:
-            yield f"{outcome.defense} promises: {outcome.guarantee}"
+    yield from dict.fromkeys(_promise(outcome) for outcome in outcomes if _promise(outcome))
     refused: dict[str, list[str]] = {}
     for outcome in outcomes:
         for name, why in outcome.refused.items():
             refused.setdefault(f"{name} does not apply: {why}", []).append(outcome.called)
     yield from _first(refused, "attacks that do not apply")
+
+
+def _promise(outcome: DefenseOutcome) -> str:
+    """What a defense promises; the same for each strength where it promises no differential privacy."""
+    if outcome.promise is not None:
+        return f"{outcome.called}: {outcome.promise.sentence()}"
+    return "" if outcome.guarantee is None else f"{outcome.defense} promises: {outcome.guarantee}"
 
 
 def _first(said: Mapping[str, Sequence[str]], what: str) -> Iterator[str]:

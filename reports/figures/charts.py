@@ -65,7 +65,7 @@ def roc_figure(name: str, section: Section, identity: Identity, fpr: float) -> F
     ]
     if not curves:
         return None
-    title = f"Members named against outsiders wrongly accused: {identity[0]}, {section.title}"
+    title = f"Members named against non-members wrongly accused: {identity[0]}, {section.title}"
     caption = "Members named at so many false accusations."
     if any(o.strength is not None for o, _ in of_identity(section, identity)):
         caption += " Of a defense with several strengths the one that leaves the least is drawn."
@@ -92,14 +92,14 @@ def risk_figure(name: str, section: Section, identity: Identity) -> Figure | Non
     mark = marks(section)[outcome.defense]
     title = f"Risk by group: {identity[0]}, {section.title}, {outcome.label}"
     drawing = interval_chart(name, title, shown, mark, CHANCE)
-    caption = f"How well members are told from outsiders of their own group, {outcome.phrase}."
+    caption = f"How well members are told from non-members of their own group, {outcome.phrase}."
     if any(len(part) > MOST_GROUPS for part in risk.values()):
         caption += f" At most {MOST_GROUPS} groups of a kind are drawn, the most exposed ones; the table has all."
     return Figure(drawing, Markup(), caption, risk_table(risk))
 
 
 def risk_of(attack: AttackOutcome) -> dict[str, dict[str, Finding]]:
-    """By group of people, and with some members or outsiders left out."""
+    """By group of people, and with some members or non-members left out."""
     return {**attack.risk, **({"left in": attack.groups} if attack.groups else {})}
 
 

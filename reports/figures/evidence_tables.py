@@ -23,13 +23,13 @@ def counts_table(curves: Sequence[RocCurve], decisive: float) -> Table:
     A rate that was measured with an interval is the same number here as in every other table and sentence; the
     others are read off the drawn curve, in which all runs are taken together.
     """
-    columns = ("defense", "at most wrongly accused", "of outsiders", "named", "of members", "measurable")
+    columns = ("defense", "at most wrongly accused", "of non-members", "named", "of members", "measurable")
     rows = tuple(
         _counts(curve, rate, named_share(curve, rate))
         for curve in curves
         for rate in sorted({*GRID, decisive, *(rate for rate, _ in curve.rates)})
     )
-    caption = "Members named and outsiders wrongly accused"
+    caption = "Members named and non-members wrongly accused"
     note = (
         "Where a rate was measured with an interval, its estimate stands here, with people of equal score in a "
         "random order; the other rows are counted over all runs together, as the curve is drawn."
@@ -60,7 +60,7 @@ def rates_table(caption: str, rows: Sequence[tuple[str, AttackOutcome]]) -> Tabl
     rates = sorted(rate_of(f) for f in rows[0][1].tpr)
     crowds = [name for name in (NAMED, *CROWDS, "missed") if name in rows[0][1].more]
     named = (f"named at {100 * r:g} %" for r in rates)
-    columns = ("defense", "AUC", *named, "members", "outsiders", "runs", *crowds)
+    columns = ("defense", "AUC", *named, "members", "non-members", "runs", *crowds)
     cells = tuple(
         (
             label,
@@ -92,8 +92,8 @@ def risk_table(risk: dict[str, dict[str, Finding]]) -> Table:
         for by, part in risk.items()
         for value, finding in in_order(part).items()
     )
-    columns = ("by", "group", "AUC", "members", "outsiders", "remark")
-    return Table("How well members are told from outsiders of their own group", columns, rows, (2, 3, 4))
+    columns = ("by", "group", "AUC", "members", "non-members", "remark")
+    return Table("How well members are told from non-members of their own group", columns, rows, (2, 3, 4))
 
 
 def in_order(groups: dict[str, Finding]) -> dict[str, Finding]:

@@ -47,7 +47,7 @@ def roc_chart(name: str, title: str, curves: Sequence[RocCurve], decisive: float
 def _axes(lowest: float) -> Axes:
     x = logarithmic(lowest / 2, LEFT, WIDTH - RIGHT)
     y = logarithmic(lowest / 2, TOP + HEIGHT, TOP)
-    return Axes(x, y, "outsiders wrongly accused", "members named")
+    return Axes(x, y, "non-members wrongly accused", "members named")
 
 
 def _zone(axes: Axes, measurable: float) -> Markup:
@@ -89,7 +89,7 @@ def _rates(axes: Axes, curve: RocCurve) -> list[Markup]:
 
 
 def named_at(roc: Roc, fpr: float) -> float:
-    """The share of members named where at most a share ``fpr`` of the outsiders is accused."""
+    """The share of members named where at most a share ``fpr`` of the non-members is accused."""
     place = int(np.searchsorted(roc.fpr, fpr + 1e-9, side="right")) - 1
     return float(roc.tpr[max(place, 0)])
 
@@ -97,6 +97,6 @@ def named_at(roc: Roc, fpr: float) -> float:
 def _summary(curves: Sequence[RocCurve], measurable: float) -> str:
     said = [f"{c.label}: {', '.join(f'{f.text(1, percent=True)} at {r:.2%}' for r, f in c.rates)}" for c in curves]
     return (
-        "Share of members named against share of outsiders wrongly accused, both axes logarithmic; the diagonal is "
-        f"guessing. Below {100 * measurable:.2g} % nothing can be measured. {'; '.join(said)}."
+        "Share of members named against share of non-members wrongly accused, both axes logarithmic; the diagonal "
+        f"is guessing. Below {100 * measurable:.2g} % nothing can be measured. {'; '.join(said)}."
     )

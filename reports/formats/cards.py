@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from markupsafe import Markup, escape
 
 from ...audit.results.audit_result import Audit
-from ..text.answers import answers, granted, invalidity, question, warnings
+from ..text.answers import answers, granted, invalidity, nothing_answered, question, warnings
 from ..text.comparison import help_for
 from ..text.explanations import untested
 from ..text.overview import overall
@@ -32,7 +32,7 @@ def _cards(audit: Audit) -> Iterator[Markup]:
         yield _card(f"{question(place.attack.game)} {place.section.title}", said)
     rest = [*warnings(audit), *(f"Not tested: {what}." for s in audit.sections for what in untested(s))]
     if rest:
-        yield _card("Read this too.", rest)
+        yield _card("Read this too." if answers(audit) else nothing_answered(audit), rest)
 
 
 def _card(title: str, said: "list[str] | tuple[str, ...]") -> Markup:

@@ -28,7 +28,7 @@ from ..figures.charts import (
     timeline_figures,
 )
 from ..figures.evidence_tables import baselines_table, rates_table
-from ..text.answers import answers, granted, invalidity, question, warnings
+from ..text.answers import answers, granted, invalidity, nothing_answered, question, warnings
 from ..text.changes import changed, moved
 from ..text.check_tables import checks_summary, claims_table, controls_table, failures_table
 from ..text.comparison import compared, help_for
@@ -96,6 +96,7 @@ def as_html(audit: Audit) -> str:
         script_hash=base64.b64encode(hashlib.sha256(SCRIPT.encode()).digest()).decode(),
         parts=[_part(index, section, audit) for index, section in enumerate(audit.sections)],
         answers=[(p, text, help_for(p, audit.plan.severity), granted(p)) for p, text in answers(audit)],
+        unanswered=nothing_answered(audit),
         warnings=warnings(audit),
         reasons=invalidity(audit),
         attackers=attackers_table(audit),

@@ -8,7 +8,7 @@ from ...audit.results.assemble import curve
 from ...audit.results.audit_result import Audit, Section
 from ..figures.charts import attack_title, identities
 from ..figures.evidence_tables import points_table
-from ..text.answers import answers, granted, invalidity, question, warnings
+from ..text.answers import answers, granted, invalidity, nothing_answered, question, warnings
 from ..text.changes import changed
 from ..text.check_tables import checks_summary, claims_table, failures_table
 from ..text.comparison import compared, help_for
@@ -78,7 +78,7 @@ def _changed(audit: Audit) -> Iterator[str]:
 def _answers(audit: Audit) -> Iterator[str]:
     found = answers(audit)
     if not found:
-        yield "None: the audit is invalid." if not audit.valid else "None: nothing was measured."
+        yield nothing_answered(audit)
     for place, text in found:
         assert place.verdict is not None
         title = f"{question(place.attack.game)} ({place.section.title})"

@@ -1,6 +1,6 @@
 """Whom an attack accuses outright, in plain words."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from ...audit.results.outcome import AttackOutcome
 from ...audit.statistics.accused import Accusations
@@ -14,20 +14,19 @@ def accusing(attack: AttackOutcome, where: str = "") -> str:
     found = attack.accusations
     if found is None:
         return ""
-    runs = len(found.accused)
-    start = "It" if runs == 1 else f"In {runs} runs on average it"
-    start = start if not where else f"{where}, {start[0].lower()}{start[1:]}"
-    if not any(found.accused):
-        return f"{start} accuses nobody outright."
-    text = (
-        f"{start} accuses {_count(found.accused)} people outright, and {_count(found.named)} of the "
-        f"{_count(found.members)} members are among them{_with(found)}. {_false(found)}"
-    )
-    if any(found.proven):
-        text += f" {_count(found.proven)} accusations are proven: nothing else explains what was sent."
-    if any(found.in_sets):
-        text += f" {_count(found.in_sets)} accusations cannot tell the accused from somebody else."
-    return text
+    told = f"{accusing_clause(attack)}." if any(found.accused) else f"{_subject(attack)} accuses nobody outright."
+    start = f"{where}, {told}" if where else f"{told[0].upper()}{told[1:]}"
+    return " ".join([start, *_with(found), *_sure(found)])
+
+
+def accusing_clause(attack: AttackOutcome) -> str:
+    """The attack, over how many runs, and whom it names: a sentence without its capital and full stop."""
+    return f"{_subject(attack)} {naming(attack)}"
+
+
+def _subject(attack: AttackOutcome) -> str:
+    assert attack.accusations is not None
+    return f"{_over(attack.accusations)}the attack {attack.plan.name}"
 
 
 def also_accusing(attack: AttackOutcome) -> str:
@@ -43,7 +42,7 @@ def naming(attack: AttackOutcome) -> str:
     """Whom an attack names and accuses wrongly, to end a sentence: ``names 40 of 40 members outright ...``."""
     found = attack.accusations
     assert found is not None
-    wrongly = f"wrongly accuses {_count(found.false)} others" if any(found.false) else "accuses nobody else"
+    wrongly = f"wrongly accuses {_counted(found.false, 'other')}" if any(found.false) else "accuses nobody else"
     return f"names {_count(found.named)} of {_count(found.members)} members outright and {wrongly}"
 
 
@@ -52,21 +51,44 @@ def named_outright(attack: AttackOutcome) -> str:
     return f" It {naming(attack)}." if attack.accusations is not None else ""
 
 
-def _with(found: Accusations) -> str:
-    """What is named beside them."""
-    said = []
-    if found.labelled is not None:
-        said.append(f"{_count(found.labelled)} with their own label")
-    if found.owned is not None:
-        said.append(f"{_count(found.owned)} with the client that holds them")
-    return f", {' and '.join(said)}" if said else ""
+def _over(found: Accusations) -> str:
+    """Of how many runs the counts are, to go before a sentence; empty for one."""
+    runs = len(found.accused)
+    if runs == 1:
+        return ""
+    alike = all(len(set(counts)) == 1 for counts in (found.named, found.false))
+    return f"in each of {runs} runs " if alike else f"on average over {runs} runs "
 
 
-def _false(found: Accusations) -> str:
-    if not any(found.false):
-        return "Nobody is accused wrongly."
-    alone = set(found.false) == {1}
-    return f"{_count(found.false)} accusation{' is' if alone else 's are'} false."
+def _with(found: Accusations) -> Iterator[str]:
+    """What is named beside the members."""
+    if not any(found.named):
+        return
+    for counts, what in ((found.labelled, "label"), (found.owned, "client")):
+        if counts is not None:
+            of = "each of these members" if counts == found.named else f"{_count(counts)} of these members"
+            yield f"It also tells the right {what} of {of}."
+
+
+def _sure(found: Accusations) -> Iterator[str]:
+    """How far accusations can be doubted."""
+    if any(found.proven):
+        are = "is" if _one(found.proven) else "are"
+        yield f"{_counted(found.proven, 'accusation')} {are} proven: nothing else explains what was sent."
+    if any(found.in_sets):
+        stand = "stands" if _one(found.in_sets) else "stand"
+        group = "for a group of people whom the attack cannot tell apart"
+        yield f"{_counted(found.in_sets, 'accusation')} {stand} {group}."
+
+
+def _one(runs: Sequence[int]) -> bool:
+    """Whether a count is one thing in every run."""
+    return set(runs) == {1}
+
+
+def _counted(runs: Sequence[int], what: str) -> str:
+    """A count with its noun."""
+    return f"{_count(runs)} {what}{'' if _one(runs) else 's'}"
 
 
 def _count(runs: Sequence[int]) -> str:

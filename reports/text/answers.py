@@ -4,7 +4,7 @@ A *person* is a node of the graph, whatever it stands for.
 """
 
 from ...audit.results.assemble import PLANTED
-from ...audit.results.audit_result import AttackFinding, Audit
+from ...audit.results.audit_result import AttackFinding, Audit, Section
 from ...audit.results.outcome import AttackOutcome
 from ...audit.statistics.finding import Finding
 from ...audit.statistics.severity import Level, Scale
@@ -73,35 +73,35 @@ def outright(attack: AttackOutcome) -> float:
 
 
 def answer(place: AttackFinding, scale: Scale, of: int = 1) -> str:
-    """One finding in people: who names how many, at how many false accusations, and what guessing would name."""
+    """One finding in people: how many are named, at how many false accusations, and by whom."""
     judged, attack = place.verdict, place.attack
     assert judged is not None
     somebody = actor(attack, place.section.release_phrase)
-    members = words(attack.game).members
-    strongest = f" This is the strongest of {of} attacks." if of > 1 else ""
+    by = f" The attacker is {somebody[0].lower()}{somebody[1:]}."
+    by += f" This is the strongest of {of} attacks." if of > 1 else ""
     ranked, flagged = _above_chance(attack), (judged.low or 0.0) > 1
     if judged.level in (Level.NOT_FOUND, Level.INCONCLUSIVE) and not (ranked or flagged):
-        return f"{_not_shown(somebody, members, judged.level, attack, scale)}{strongest}"
-    text = _names(somebody, members, attack, scale)
+        return f"{_not_shown(judged.level, attack, scale)}{by}"
+    text = _names(attack, scale)
     if judged.level is Level.INCONCLUSIVE and not ranked:
         text += " Whether the public graph explains that cannot be told."
     if judged.level is Level.NOT_ATTRIBUTABLE:
         text += (
-            " But the public graph alone tells most of that: this is no evidence that the release gives it away."
+            " But the public graph alone tells most of that. So this is no evidence that the release gives it away."
         )
-    return " ".join(filter(None, (text + strongest, accusing(attack))))
+    return " ".join(filter(None, (text + by, accusing(attack))))
 
 
 def _above_chance(attack: AttackOutcome) -> bool:
     return attack.auc.low is not None and attack.auc.low > 0.5
 
 
-def _names(somebody: str, members: str, attack: AttackOutcome, scale: Scale) -> str:
+def _names(attack: AttackOutcome, scale: Scale) -> str:
     rate, told = rate_at(attack, scale.fpr), words(attack.game)
     if rate is None or rate.estimate is None:
         said = (
-            f"{somebody}, shown one of {members} and one {told.other}, picks the right one in "
-            f"{people(attack.auc.estimate, 100)} of 100 cases{between(attack.auc, 100)}; guessing gets 50."
+            f"Shown one of {told.members} and one {told.other}, the attack {attack.plan.name} picks the right one "
+            f"in {people(attack.auc.estimate, 100)} of 100 cases{between(attack.auc, 100)}. Guessing gets 50."
         )
         if attack.accusations is not None:  # whom it names is told with these
             return said
@@ -110,21 +110,23 @@ def _names(somebody: str, members: str, attack: AttackOutcome, scale: Scale) -> 
     base = base_for(rate.estimate, scale.fpr)
     guessing = people(scale.fpr, base)
     return (
-        f"{somebody} names about {people(rate.estimate, base)} in {base} of {members} while wrongly accusing "
-        f"{guessing} in {base} {told.others}{between(rate, base)}. Guessing would name {guessing} in {base}."
+        f"The attack {attack.plan.name} names about {people(rate.estimate, base)} in {base} of "
+        f"{told.members}{between(rate, base)}, while it wrongly accuses {guessing} in {base} {told.others}. "
+        f"Guessing would name {guessing} in {base}."
     )
 
 
-def _not_shown(somebody: str, members: str, level: Level, attack: AttackOutcome, scale: Scale) -> str:
-    start = f"{somebody} is not shown to name {members} any better than guessing does"
-    found = attack.decisive
+def _not_shown(level: Level, attack: AttackOutcome, scale: Scale) -> str:
+    told, found = words(attack.game), attack.decisive
+    start = f"the attack {attack.plan.name} names {told.members} better than guessing does"
     if level is Level.NOT_FOUND and found is not None and found.high is not None:
         base = base_for(found.high, scale.fpr)
         most, guessing = people(found.high, base), people(scale.fpr, base)
-        return f"{start}: at most {most} in {base} (95 % sure), where guessing names {guessing} in {base}."
-    return (
-        f"It is open what is given away: {start[0].lower()}{start[1:]}, but the data are too few to call it small."
-    )
+        return (
+            f"Nothing shows that {start}. It names at most {most} in {base} of them (95 % sure), while it wrongly "
+            f"accuses {guessing} in {base} {told.others}. Guessing names {guessing} in {base}."
+        )
+    return f"It is open whether {start}. The data are too few to tell."
 
 
 def rate_at(attack: AttackOutcome, fpr: float) -> Finding | None:
@@ -169,24 +171,62 @@ def warnings(audit: Audit) -> list[str]:
     """What must be known before anything else is read."""
     said = []
     if not audit.sections:
-        said.append("Nothing has been measured yet: this report says nothing about privacy, good or bad.")
+        why = "every trial failed" if audit.failures and not audit.missing else "no trial has a result yet"
+        said.append(f"Nothing has been measured, since {why}. This report says nothing about privacy, good or bad.")
     if audit.missing:
-        said.append(f"{_trials(audit.missing)} not run yet: what follows rests on the rest and may change.")
+        rest = ". What follows rests on the trials that have run, and may change" if audit.sections else ""
+        said.append(f"{_trials(audit.missing)} not run yet{rest}.")
     if audit.failures:
-        said.append(f"{_trials(len(audit.failures), 'could')} not be run; the reasons are listed among the checks.")
+        reasons = list(dict.fromkeys(failure.reason for failure in audit.failures))
+        more = " The checks list every reason." if len(reasons) > 1 else ""
+        said.append(f"{_trials(len(audit.failures), 'could')} not be run: {_sentence(reasons[0])}{more}")
+    titles = {section.title for section in audit.sections}
+    for title in dict.fromkeys(n.section for n in audit.not_run if n.section not in titles):
+        if audit.sections:
+            said.append(f"There is no answer on {title}: none of its trials has a result.")
     for section in audit.sections:
-        control = [row for o, row in zip(section.outcomes, section.verdicts, strict=True) if o.reference]
-        if not control:
-            said.append(f"No answer on {section.title}: the pipeline without a defense did not run.")
-        elif not any(control[0]):
-            said.append(f"No answer on {section.title}: no attack that reads what is released applies.")
+        said += _unanswered(section)
     if audit.sections and not any(control.name == PLANTED for control in audit.controls):
         said.append("No attack was tried on a planted leak: that they would find one has not been checked.")
     return said
 
 
+def _unanswered(section: Section) -> list[str]:
+    """What a section has no answer on: everything, or what single defenses leave."""
+    control = [row for o, row in zip(section.outcomes, section.verdicts, strict=True) if o.reference]
+    if not control:
+        return [f"There is no answer on {section.title}: {UNDEFENDED}."]
+    if not any(control[0]):
+        return [f"There is no answer on {section.title}: no attack that reads what is released applies."]
+    lacking = [one.label for one in section.not_run]
+    if not lacking:
+        return []
+    which, have = ("defense", "has") if len(lacking) == 1 else ("defenses", "have")
+    return [f"The {which} {', '.join(lacking)} {have} no result on {section.title}."]
+
+
+UNDEFENDED = "the pipeline without a defense has no result"
+
+
+def nothing_answered(audit: Audit) -> str:
+    """Why there is no answer, in a sentence; for an audit that has none."""
+    if not audit.valid:
+        return "None: the audit is invalid."
+    if audit.sections and not any(o.reference for section in audit.sections for o in section.outcomes):
+        return f"None: {UNDEFENDED}."
+    if audit.sections:
+        return "None: no attack that reads what is released applies."
+    return "None: nothing was measured."
+
+
+def _sentence(text: str) -> str:
+    return text if text.endswith((".", "!", "?")) else f"{text}."
+
+
 def _trials(count: int, verb: str = "") -> str:
-    return f"{count} trial{'s' if count != 1 else ''} {verb or ('have' if count != 1 else 'has')}"
+    """How many, at the start of a sentence."""
+    number = "One trial" if count == 1 else f"{count} trials"
+    return f"{number} {verb or ('has' if count == 1 else 'have')}"
 
 
 def invalidity(audit: Audit) -> list[str]:

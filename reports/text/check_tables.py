@@ -7,6 +7,8 @@ from .tables import Table
 
 PRIVACY = "differential privacy"
 """In the sentence of every such promise (`Guarantee.sentence`)."""
+IN_FULL = "see below the table"
+LONGEST_IN_A_ROW = 60
 CHECKS = {
     "null": "with the truth permuted, nothing is found",
     "planted leak": "a leak that was put in on purpose is found",
@@ -38,7 +40,7 @@ def claims_table(section: Section) -> Table:
     rows = tuple(
         (
             outcome.label,
-            promised_in_short(outcome),
+            IN_FULL if _below(outcome) else promised_in_short(outcome),
             named(attack),
             "not measurable" if found.low is None else f"{found.low:.2f}",
             f"{100 * found.level:g} %",
@@ -48,11 +50,18 @@ def claims_table(section: Section) -> Table:
     )
     methods = dict.fromkeys(found.method for _, _, found in measured if found.low is not None)
     full = dict.fromkeys(
-        f"{o.defense} promises in full: {o.guarantee}." for o, _, _ in measured if o.promise is not None
+        f"{o.defense} promises in full: {o.guarantee}."
+        for o, _, _ in measured
+        if o.promise is not None or _below(o)
     )
     how = [f"How it was measured: {'; '.join(methods)}."] if methods else []
     note = " ".join([*full, *how])
     return Table(f"Claimed and measured: {section.title}", columns, rows, (3, 4), note)
+
+
+def _below(outcome: DefenseOutcome) -> bool:
+    """Whether a promise is so long that it stands below the table once, and not in each row."""
+    return outcome.promise is None and len(outcome.guarantee or "") > LONGEST_IN_A_ROW
 
 
 def controls_table(audit: Audit) -> Table:

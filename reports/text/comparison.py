@@ -5,6 +5,7 @@ from collections.abc import Iterator
 
 from ...audit.results.assemble import named
 from ...audit.results.audit_result import AttackFinding, Section
+from ...audit.results.outcome import CONTROL
 from ...audit.statistics.metrics import takes_seeds_for_normal
 from ...audit.statistics.severity import Scale
 from .answers import base_for, between, people, rate_at
@@ -16,14 +17,20 @@ from .words import gain
 def compared(section: Section, identity: Identity) -> list[str]:
     """What the privacy-utility curve of one attack says of the defenses, in sentences."""
     found = effects(section, identity)
-    if found.control is None and not found.tried:
-        return ["No defense was tried."]
-    if found.control is None:
-        return ["The undefended pipeline did not run: there is nothing to compare with."]
     if not found.tried:
-        return ["No defense was tried."]
-    said = [*_of_defenses(found, found.control), *_of_alternatives(found)]
+        return [none_tried(section)]
+    if found.control is None:
+        return ["This attack has no result on the pipeline without a defense: there is nothing to compare with."]
+    said = [*_of_defenses(found, found.control, section), *_of_alternatives(found)]
     return [*said, *_against(found, found.control, section), *_as_good(found), *_of_costs(found)]
+
+
+def none_tried(section: Section) -> str:
+    """That there is no defense to tell of, and whether any was planned."""
+    if any(one.defense != CONTROL for one in section.not_run):
+        return "No defense has a result: none of those that were planned has run."
+    others = any(not outcome.reference for outcome in section.outcomes)
+    return "This attack was run on no defense." if others else "No defense was tried."
 
 
 def _of_costs(found: Effects) -> Iterator[str]:
@@ -35,22 +42,25 @@ def _of_costs(found: Effects) -> Iterator[str]:
         yield f"The interval of a cost {takes_seeds_for_normal(min(seeds))}."
 
 
-def _of_defenses(found: Effects, control: Tried) -> list[str]:
+def _of_defenses(found: Effects, control: Tried, section: Section) -> list[str]:
     better = found.recommended()
     if not better and (found.mixed() or found.doubtful()):
         return [f"No defense that was tried is recommended (without one: {_leak(control)})."]
+    if not found.any_defense:
+        return [none_tried(section)]
     if not better:
         return [
             f"No defense that was tried is shown to leak less than the pipeline without one ({_leak(control)})."
         ]
     cheap, safe = cheapest(better), safest(better)
-    what = f"{gain(control.point.utility)} {control.point.utility.text(1, percent=True)}"
-    said = [f"Without a defense: {_leak(control)}, level {level_called(control.verdict.level)}, {what}."]
+    what = f"the {gain(control.point.utility)} is {control.point.utility.text(1, percent=True)}"
+    level = level_called(control.verdict.level)
+    said = [f"Without a defense the attack reaches {_leak(control)} (level {level}), and {what}."]
     if safe is cheap:
-        said.append(f"Leaks least, and costs least of those that are shown to help: {_at(safe)}.")
+        said.append(f"The defense that leaks least, and costs least of those shown to help, is {_at(safe)}.")
     else:
-        said.append(f"Costs least of those that are shown to help: {_at(cheap)}.")
-        said.append(f"Leaks least: {_at(safe)}.")
+        said.append(f"The defense that costs least of those shown to help is {_at(cheap)}.")
+        said.append(f"The defense that leaks least is {_at(safe)}.")
     return said
 
 
@@ -64,27 +74,28 @@ def _against(found: Effects, control: Tried, section: Section) -> Iterator[str]:
     """What should not be used, and why."""
     harmful = found.harmful()
     if harmful:
-        yield f"Harmful: {'; '.join(_raises(t, section) for t in harmful)}."
+        yield " ".join(_raises(t, section) for t in harmful)
     for tried in found.mixed():
-        others = "; ".join(_moved(t, section) for t in found.raised[tried.label])
-        yield f"Not recommended: {_at(tried)}, for it is shown to raise what another attack tells ({others})."
+        others = ", and ".join(_moved(t, section) for t in found.raised[tried.label])
+        yield f"Not recommended: {_at(tried)}. It is shown to raise {others}."
     for tried in found.doubtful():
-        yield f"Not recommended: {_at(tried)}, for {_doubt(found, tried, control)}."
+        yield f"Not recommended: {_at(tried)}. With it {_doubt(found, tried, control)}."
     vain = found.vain()
     if vain:
         listed = "; ".join(f"{t.label}, {_leak(t)}{cost_phrase(t.outcome.cost)}" for t in vain)
-        yield f"Not shown to help, and at a cost in these repetitions: {listed}."
+        yield f"These are not shown to help, and had a cost in these repetitions: {listed}."
 
 
 def _doubt(found: Effects, tried: Tried, control: Tried) -> str:
     """Why a defense that lowers the AUC is not recommended."""
     if tried.verdict.level.severity > control.verdict.level.severity:
-        return f"the level is {level_called(control.verdict.level)} without it"
+        after, before = level_called(tried.verdict.level), level_called(control.verdict.level)
+        return f"the level is {after}, where it is {before} without it"
     if more_named(tried.attack, control.attack):
-        return "it is shown to name more people"
+        return "the attack is shown to name more people"
     worst = found.strongest[tried.label]
     assert worst.verdict is not None
-    return f"the level of {named(worst.attack)} is then {level_called(worst.verdict.level)}"
+    return f"the level of {named(worst.attack)} is {level_called(worst.verdict.level)}"
 
 
 def help_for(place: AttackFinding, scale: Scale) -> list[str]:
@@ -93,22 +104,22 @@ def help_for(place: AttackFinding, scale: Scale) -> list[str]:
     What is shown to harm is named whatever the level; else there is nothing to say where nothing is to mend.
     """
     found = effects(place.section, place.attack.plan.identity)
-    return [*(_helping(found, scale) if _to_mend(place) else ()), *_harming(found, place.section)]
+    return [*(_helping(found, scale, place.section) if _to_mend(place) else ()), *_harming(found, place.section)]
 
 
 def _to_mend(place: AttackFinding) -> bool:
     return place.verdict is not None and place.verdict.level.severity > 0
 
 
-def _helping(found: Effects, scale: Scale) -> Iterator[str]:
+def _helping(found: Effects, scale: Scale, section: Section) -> Iterator[str]:
     defense, alternative = found.advised(), found.advised("alternative")
     if defense is not None:
         left = f"{_leaves(defense, found, scale)}{_cheaper(defense, found)}"
         yield f"The recommended defense is {defense.label}. {left}"
-    elif found.tried:
+    elif found.any_defense:
         yield "None of the defenses that were tried is shown to help."
     else:
-        yield "No defense was tried."
+        yield none_tried(section)
     if alternative is not None:
         yield f"The trivial alternative {alternative.label} is shown to help. {_leaves(alternative, found, scale)}"
 
@@ -169,18 +180,18 @@ def _harming(found: Effects, section: Section) -> Iterator[str]:
     worst = {t.label: t for others in found.raised.values() for t in others}
     worst |= {t.label: t for t in found.harmful()}
     if worst:
-        yield f"Harmful: {'; '.join(_raises(t, section) for t in worst.values())}."
+        yield " ".join(_raises(t, section) for t in worst.values())
 
 
 def _raises(tried: Tried, section: Section) -> str:
-    return f"{tried.label} raises what {_moved(tried, section)}{cost_phrase(tried.outcome.cost)}"
+    return f"Do not use {tried.label}: it raises {_moved(tried, section)}{cost_phrase(tried.outcome.cost)}."
 
 
 def _moved(tried: Tried, section: Section) -> str:
-    """``mia by public tells from AUC 0.58 [0.55, 0.60] to 0.68 [0.67, 0.70]``."""
+    """``the AUC of mia by public from 0.58 [0.55, 0.60] to 0.68 [0.67, 0.70]``."""
     control = without_defense(section, tried)
-    before = "" if control is None else f"from {_leak(control)} "
-    return f"{named(tried.attack)} tells {before}to {tried.point.leak.text(2)}"
+    before = "" if control is None else f"from {control.point.leak.text(2)} "
+    return f"the AUC of {named(tried.attack)} {before}to {tried.point.leak.text(2)}"
 
 
 def _leak(tried: Tried) -> str:
@@ -188,9 +199,8 @@ def _leak(tried: Tried) -> str:
 
 
 def _at(tried: Tried) -> str:
-    return (
-        f"{tried.label}, {_leak(tried)}, level {level_called(tried.verdict.level)}{cost_phrase(tried.outcome.cost)}"
-    )
+    level = level_called(tried.verdict.level)
+    return f"{tried.label} ({_leak(tried)}, level {level}){cost_phrase(tried.outcome.cost)}"
 
 
 def _as_good(found: Effects) -> Iterator[str]:

@@ -56,6 +56,11 @@ class Effects:
     raised: dict[str, tuple[Tried, ...]]
     strongest: dict[str, AttackFinding]
 
+    @property
+    def any_defense(self) -> bool:
+        """Whether any defense was tried, trivial alternatives aside."""
+        return any(t.point.role == "defense" for t in self.tried)
+
     def recommended(self, role: str = "defense") -> list[Tried]:
         """Those that help and that nothing which was measured speaks against, defenses or ``alternative``."""
         helping = (t for t in self.tried if t.point.role == role and self._helps(t))

@@ -12,22 +12,25 @@ APART = (
 
 GLOSSARY = (
     (
-        "member, outsider",
-        "A member is a person whose data the pipeline learned from, an outsider one of the same kind whose data it "
-        "did not. A person is one node of the graph, whatever it stands for.",
+        "member, non-member",
+        "A member is a person whose data the pipeline learned from. A non-member is a person of the same kind "
+        "whose data it did not learn from. A person is one node of the graph, whatever it stands for. Where links "
+        "or identities are in question, a member is a linked pair, or a person's own node.",
     ),
     (
         "release",
-        "What leaves the pipeline and can be seen by the attacker: a model, answers, a condensed graph, updates.",
+        "What leaves the pipeline and can be seen by the attacker: a model, answers, a condensed graph, updates. "
+        "Whoever sees only what is published is called an outsider.",
     ),
     (
         "false accusations",
-        "The share of outsiders whom an attacker takes for members (false-positive rate). An attacker who accuses "
-        "everybody finds every member and knows nothing, so members named always stand beside it.",
+        "The share of non-members whom an attacker takes for members (false-positive rate). An attacker who "
+        "accuses everybody finds every member and knows nothing, so members named always stand beside it.",
     ),
     (
         "AUC",
-        "Shown one member and one outsider, how often the attacker picks the right one: 0.5 is guessing, 1 always.",
+        "Shown one member and one non-member, how often the attacker picks the right one: 0.5 is guessing, 1 is "
+        "always.",
     ),
     (
         "interval (95 %)",

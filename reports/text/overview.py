@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from ...audit.results.assemble import named
 from ...audit.results.audit_result import AttackFinding, Audit, Section
 from ...audit.statistics.severity import Level
-from .accusations import naming
+from .accusations import accusing_clause, naming
 from .answers import answers, granted, outright, question, strength
 from .check_tables import promised_in_short
-from .comparison import left_and_now
+from .comparison import left_and_now, none_tried
 from .effects import Effects, Tried, effects
 from .sentences import actor, cost_phrase
 
@@ -79,7 +79,7 @@ def _overall(game: str, places: list[AttackFinding], audit: Audit) -> Overall:
         basis += f"; the worst of {len(places)} pipelines and graphs"
     found = effects(worst.section, worst.attack.plan.identity)
     best = found.advised() if level.severity else None
-    after = " ".join((_after(found, best), *_harming(found))) if level.severity else ""
+    after = " ".join((_after(found, best, worst.section), *_harming(found))) if level.severity else ""
     attacker = f"{actor(worst.attack, worst.section.release_phrase)}. {granted(worst)}"
     return Overall(question(game), level, _decision(worst), after, attacker, _promises(worst, best), f"{basis}.")
 
@@ -90,13 +90,13 @@ def _decision(place: AttackFinding) -> str:
     level, found = place.verdict.level, place.attack.accusations
     if not level.severity or found is None or not outright(place.attack):
         return DECISIONS.get(level, TOO_MUCH)
-    return f"{TOO_MUCH[:-1]}: the attack {naming(place.attack)}."
+    return f"{TOO_MUCH[:-1]}: {accusing_clause(place.attack)}."
 
 
-def _after(found: Effects, best: Tried | None) -> str:
+def _after(found: Effects, best: Tried | None, section: Section) -> str:
     """What the recommended defense leaves to the strongest of all attacks on it, accusations included."""
     if best is None:
-        return "No defense that was tried is shown to help." if found.tried else "No defense was tried."
+        return "No defense that was tried is shown to help." if found.any_defense else none_tried(section)
     after, now = left_and_now(best, found)
     level = f"the level stays {now}" if after == now else f"the level is {after}"
     accusing = found.strongest[best.label].attack

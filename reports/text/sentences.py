@@ -67,13 +67,14 @@ def held(attack: AttackOutcome, release: str) -> str:
 def beforehand(attack: AttackOutcome) -> str:
     """What makes an adversary more than somebody who sees what is let out: granted knowledge, to follow a name."""
     facts = attack.plan.facts
-    granted = []
+    background = words(attack.game).background
+    granted = [background] if background else []
     if facts.auditor:
         granted.append("every edge and the labels of all people in question")
     if facts.knows_links:
         granted.append(f"{100 * facts.knows_links:g} % of the links")
     if attack.plan.neighbours == "apart" and words(attack.game).asks:
-        granted.append("which edges run between members and outsiders")
+        granted.append("which edges run between members and non-members")
     return f" and knows {' and '.join(granted)}" if granted else ""
 
 
@@ -198,8 +199,8 @@ def cost_phrase(cost: Finding | None) -> str:
 
 
 def level_called(level: Level) -> str:
-    """A level within a sentence; one of several words that would break it stands in quotation marks."""
-    return f'"{level}"' if "," in level else str(level)
+    """A level within a sentence; one of several words stands in quotation marks."""
+    return f'"{level}"' if " " in level else str(level)
 
 
 def capital(text: str) -> str:

@@ -42,11 +42,12 @@ class Table:
 def findings_table(caption: str, places: Sequence[AttackFinding], audit: Audit) -> Table:
     """What each attack found, the most severe first; without levels where the audit is invalid."""
     base = base_for(0.0, audit.plan.severity.fpr)
+    accused = round(audit.plan.severity.fpr * base)
     columns = (
         "attack",
         "defense",
         "level",
-        f"named of {base} members, while accusing {round(audit.plan.severity.fpr * base)} of {base} outsiders",
+        f"named of {base} members, while wrongly accusing {accused} of {base} non-members",
         "told apart (AUC)",
         "without the release (AUC)",
     )
@@ -79,8 +80,8 @@ def scale_table(audit: Audit) -> Table:
     columns = ("level", "when", "someone who was 1 % likely a member becomes", "excludes epsilon")
     rows = tuple((Level(level), *rest) for level, *rest in audit.plan.severity.meaning())
     caption = (
-        "What the levels mean. The ratio says how much likelier a member is flagged than an outsider, at "
-        f"{rate} false accusations; the lower end of its interval decides."
+        "What the levels mean. The ratio says how much likelier a member is flagged than a non-member, "
+        f"at {rate} false accusations; the lower end of its interval decides."
     )
     return Table(caption, columns, rows)
 

@@ -7,7 +7,7 @@ USES = {
     "trivial alternative": r"trivial alternatives?",
     "false accusations": r"false accusations|wrongly accus(?:ed|ing)|accusing",
     "interval (95 %)": r"intervals?|95[ \u00a0]%",
-    "member, outsider": r"members?|outsiders?(?! who)",
+    "member, non-member": r"(?:non-)?members?",
     "epsilon": r"epsilon",
     "release": r"releases?|released",
     "AUC": r"AUC",

@@ -117,6 +117,7 @@ class Identity(Game):
         "a person's own node from others",
         "node of somebody else",
         "nodes of somebody else",
+        background="something of each person beforehand",
     )
     metrics = ("candidates",)
 

@@ -8,6 +8,7 @@ from torch_geometric.data import Data
 
 import gaudit
 from gaudit import InputError
+from gaudit.reports.formats.cards import cards
 from support.own_models import ask, train
 from support.sixty_nodes import sixty_nodes
 
@@ -122,6 +123,8 @@ def test_a_result_is_kept_reported_and_shown(graph, members, tmp_path):
     assert kept.stat().st_mode & 0o777 == 0o600
     again = gaudit.read_audit(kept)
     assert again.findings()[0].attack.auc == result.auc["loss"]
+    assert again._repr_html_() == cards(again)
+    assert "Was this person" in again._repr_html_()
     page = result.report(tmp_path / "report.html").read_text()
     assert "<html" in page
     assert list(result.table()["attack"]) == ["loss"]

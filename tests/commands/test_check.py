@@ -8,7 +8,7 @@ import pytest
 from click.testing import CliRunner
 
 from gaudit.commands.check import baseline_group, check_command
-from support.ledgers import write_baseline, write_ledger
+from support.ledgers import SEEDS, write_baseline, write_ledger
 
 MARGIN = '[[check]]\nname = "members"\nattack = "loss"\nmargin = 0.03\n'
 BASELINE = ".gaudit-baseline.json"
@@ -194,3 +194,36 @@ def test_an_update_needs_a_reason(folder):
     ledger()
     assert update("audit.db").exit_code == 2
     assert update("audit.db", "--reason", "  ").exit_code == 2
+
+
+def test_what_is_there_does_not_stand_for_what_failed(folder):
+    """A check that names no graph would pass on the one whose trials ran."""
+    (folder / "gaudit.toml").write_text('[[check]]\nname = "b"\nattack = "loss"\nbudget = 0.9\n')
+    ledger(datasets=("citations", "digits"), without=SEEDS)
+    result = check("audit.db")
+    assert result.exit_code == 4
+    assert "it also means classifier on digits, without a defense, whose trials have not run." in result.stdout
+    assert "Without a verdict: 'b'." in result.stdout
+    (folder / "gaudit.toml").write_text(
+        '[[check]]\nname = "b"\nattack = "loss"\nbudget = 0.9\ndataset = "citations"\n'
+    )
+    assert check("audit.db").exit_code == 0
+
+
+def test_a_leak_whose_size_cannot_be_measured_fails(folder):
+    (folder / "gaudit.toml").write_text('[[check]]\nname = "b"\nattack = "loss"\nmetric = "level"\nmax = "high"\n')
+    ledger(2.5, members=60, others=60)
+    result = check("audit.db")
+    assert result.exit_code == 1
+    assert "nothing shows that it is at most high, as is allowed." in result.stdout
+    assert "it needs at least 1000 non-members in each run" in result.stdout
+
+
+def test_a_game_that_was_not_played_is_named(folder):
+    (folder / "gaudit.toml").write_text(
+        '[[check]]\nname = "b"\nattack = "loss"\ngame = "node-presence"\nbudget = 0.6\n'
+    )
+    ledger()
+    result = check("audit.db")
+    assert result.exit_code == 4
+    assert "this attack answered label-membership" in result.stdout

@@ -104,7 +104,7 @@ def test_an_answer_counts_people_and_tells_the_truth(audit):
     rate = place.attack.tpr[0]
     named, low, high = (round(100 * v) for v in (rate.estimate, rate.low, rate.high))
     assert f"names about {named} in 100 of the people" in text
-    assert f"wrongly accusing 1 in 100 outsiders (95 %: {low} to {high})" in text
+    assert f"trained on (95 %: {low} to {high}), while it wrongly accuses 1 in 100 non-members." in text
     assert "Guessing would name 1 in 100." in text
     assert "AUC" not in text
 
@@ -152,7 +152,7 @@ def test_nothing_shown_is_not_called_a_finding():
     nothing = audits.simulated({("none", None): (0.0, 0.8)}, members=300, others=2000, seeds=6)
     ((place, text),) = answers(nothing)
     assert place.verdict.level is Level.NOT_FOUND
-    assert "is not shown to name" in text
+    assert "Nothing shows that the attack" in text
     assert "at most" in text
     assert help_for(place, Scale()) == []
 
@@ -191,8 +191,8 @@ def test_what_the_public_graph_explains_is_not_blamed_on_the_release(audit):
 def test_defenses_are_compared_by_what_is_shown(audit):
     section = audit.sections[0]
     said = " ".join(compared(section, identities(section)[0]))
-    assert "Costs least of those that are shown to help: ldp, epsilon 10" in said
-    assert "Leaks least: ldp, epsilon 1," in said
+    assert "The defense that costs least of those shown to help is ldp, epsilon 10 (AUC" in said
+    assert "The defense that leaks least is ldp, epsilon 1 (AUC" in said
     place, _ = answers(audit)[0]
     assert "The recommended defense is ldp, epsilon 10. With it the level is " in help_for(place, Scale())[0]
 
@@ -203,7 +203,7 @@ def test_what_the_interval_of_a_cost_rests_on_is_said(seeds):
     made = audits.simulated({("none", None): (1.0, 0.9), ("ldp", 1.0): (1.0, 0.6)}, seeds=seeds)
     said = " ".join(compared(made.sections[0], identities(made.sections[0])[0]))
     assert ("The interval of a cost takes seeds to differ normally: 3 seeds miss" in said) == (seeds == 3)
-    assert ("at a cost in these repetitions: ldp" in said) == (seeds == 3)
+    assert ("had a cost in these repetitions: ldp" in said) == (seeds == 3)
     assert "shown to cost" not in said
 
 
@@ -228,7 +228,7 @@ def test_a_trivial_alternative_that_the_plan_lists_counts_as_tried(leak):
         assert "No defense that was tried is shown to leak less" in said
         assert help_for(place, Scale()) == ["None of the defenses that were tried is shown to help."]
     else:
-        assert "costs least of those that are shown to help: fewer-labels" in said
+        assert "costs least of those shown to help, is fewer-labels" in said
         assert help_for(place, Scale())[0].startswith("The recommended defense is fewer-labels. ")
 
 
@@ -237,7 +237,7 @@ def test_a_trivial_alternative_that_helps_is_named_beside_defenses(leak):
     leaks = {("none", None): (1.2, 0.8), ("ldp", 1.0): (leak, 0.8), ALTERNATIVE: (0.0, 0.7)}
     made = audits.simulated(leaks, listed=("ldp",))
     said = " ".join(compared(made.sections[0], identities(made.sections[0])[0]))
-    assert "A trivial alternative is shown to help: fewer-labels, AUC " in said
+    assert "A trivial alternative is shown to help: fewer-labels (AUC " in said
     told = " ".join(help_for(answers(made)[0][0], Scale()))
     assert told.startswith("None of the defenses" if leak else "The recommended defense is ldp. ")
     assert " The trivial alternative fewer-labels is shown to help. With it " in told
@@ -267,7 +267,7 @@ def test_missing_and_failed_trials_are_told_at_the_top(audit):
         assert text.index("3 trials have not run yet") < text.index(
             "Answers</h2>" if "</h2>" in text else "## Answers"
         )
-        assert text.index("1 trial could not be run") < text.index(
+        assert text.index("One trial could not be run") < text.index(
             "1. Answers" if "</h2>" in text else "## Answers"
         )
         assert "no room" in text
@@ -286,7 +286,9 @@ def test_a_section_without_its_control_has_no_answer(audit):
     part = replace(audit, sections=(headless, audit.sections[1]))
     assert [place.section for place, _ in answers(part)] == [audit.sections[1]]
     for text in (as_html(part), as_markdown(part)):
-        assert "No answer on classifier on citations: the pipeline without a defense did not run." in text
+        assert (
+            "There is no answer on classifier on citations: the pipeline without a defense has no result." in text
+        )
 
 
 def test_an_audit_without_planted_leaks_says_so(audit):

@@ -7,6 +7,7 @@ from torch_geometric.data import Data
 
 from gaudit.attacks.attack import Accusation, Scores
 from gaudit.audit.games.referee import accused
+from gaudit.audit.planning.trial_plan import AttackPlan
 from gaudit.audit.statistics.accused import UNSAID, Accused, accusations
 from gaudit.reports.text.accusations import accusing
 from gaudit.targets.game import Grant
@@ -90,15 +91,28 @@ class Outcome:
 
     def __init__(self, *runs):
         self.accusations = accusations(runs) if runs else None
+        self.plan = AttackPlan("label-pursuit")
 
 
 def test_sentences_say_what_was_counted():
     assert accusing(Outcome()) == ""
-    assert accusing(Outcome(of_run([], []))) == "It accuses nobody outright."
+    assert accusing(Outcome(of_run([], []))) == "The attack label-pursuit accuses nobody outright."
     assert accusing(Outcome(of_run([1, 1, 0], [1, 0, 1], alike=1))) == (
-        "It accuses 3 people outright, and 2 of the 10 members are among them, 1 with their own label. "
-        "1 accusation is false. 2 accusations are proven: nothing else explains what was sent. 3 accusations "
-        "cannot tell the accused from somebody else."
+        "The attack label-pursuit names 2 of 10 members outright and wrongly accuses 1 other. It also tells the "
+        "right label of 1 of these members. 2 accusations are proven: nothing else explains what was sent. "
+        "3 accusations stand for a group of people whom the attack cannot tell apart."
     )
     text = accusing(Outcome(of_run([1, 1, 0], [1, 1, 1]), of_run([1], [1])), "Without a defense")
-    assert text.startswith("Without a defense, in 2 runs on average it accuses 2.0 (1 to 3) people outright")
+    assert text.startswith(
+        "Without a defense, on average over 2 runs the attack label-pursuit names 1.5 (1 to 2) of 10 members "
+        "outright and wrongly accuses 0.5 (0 to 1) others. It also tells the right label of each of these members."
+    )
+
+
+def test_one_is_not_told_in_the_plural():
+    text = accusing(Outcome(of_run([1], [1], alike=1), of_run([1], [1], alike=1)))
+    assert text.startswith(
+        "In each of 2 runs the attack label-pursuit names 1 of 10 members outright and accuses nobody"
+    )
+    assert "1 accusation is proven" in text
+    assert "1 accusation stands for a group" in text

@@ -24,7 +24,8 @@ def changed(audit: Audit, refused: dict[str, str], judged: bool) -> Audit:
 
 def test_it_says_why_where_all_that_read_something_were_refused(audit):
     said = nothing_attacked(changed(audit, {"mia": "it needs a client"}, judged=False))
-    assert said == "no attack applied, so nothing was measured: mia on classifier on citations: it needs a client"
+    assert said.startswith("no attack applied, so nothing was measured: mia on classifier on citations: it needs a")
+    assert "gaudit list attacks" in said
 
 
 @pytest.mark.parametrize(

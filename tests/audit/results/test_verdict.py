@@ -69,8 +69,8 @@ def test_too_few_subjects_show_a_leak_and_not_its_size():
         ((judged,),) = audit.sections[0].verdicts
         assert judged.level is (Level.UNSIZED if leak else Level.INCONCLUSIVE)
         assert (judged.ratio, judged.low, judged.high) == (None, None, None)
-        assert "not measurable, needs at least 1000 non-members" in judged.reason
-        assert ("more than chance" in judged.reason) == bool(leak)
+        assert "not measurable: it needs at least 1000 non-members" in judged.reason
+        assert ("better than guessing" in judged.reason) == bool(leak)
 
 
 def test_more_subjects_turn_inconclusive_into_not_found():
@@ -133,7 +133,7 @@ def test_what_may_well_go_beyond_the_public_graph_is_not_called_explained():
     wide = replace(degree, beyond=replace(degree.beyond, low=-0.05, high=0.5))
     found = verdict(replace(outcome, baselines={"degree": wide}, top=None), ROUGH)
     assert found.level is Level.INCONCLUSIVE
-    assert "not surely more than" in found.reason
+    assert "not shown to do better than the same attack without the release" in found.reason
 
 
 def test_one_baseline_that_tells_does_not_explain_what_another_may():
@@ -197,7 +197,7 @@ def test_a_leak_of_few_people_is_found(members, others, least):
     rng, times = np.random.default_rng(2), 30
     found = [verdict(few_exposed(rng, members, others), Scale()) for _ in range(times)]
     assert np.mean([judged.level.severity > 0 for judged in found]) >= least
-    assert any("whom it ranks highest are members" in judged.reason for judged in found)
+    assert any("whom the attack ranks highest" in judged.reason for judged in found)
 
 
 def test_few_people_whom_the_public_graph_puts_at_the_top_too_are_no_finding():
@@ -397,6 +397,6 @@ def test_a_significant_finding_whose_rate_cannot_be_measured_is_a_leak_as_the_me
     scale = Scale()
     judged = verdict(simulated(2.0, np.random.default_rng(0), scale=scale, others=50), scale)
     assert judged.level is Level.UNSIZED
-    assert "it tells more than chance" in judged.reason
+    assert "better than guessing does" in judged.reason
     rows = {row[0]: row[1] for row in scale.meaning()}
     assert "cannot be measured" in rows[str(Level.UNSIZED)]

@@ -219,3 +219,30 @@ def test_it_prints_light_and_whole(opened):
     assert printed.rstrip().endswith(b"%%EOF")
     page.emulate_media(media="print", color_scheme="dark")
     assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
+
+
+LONG = "/srv/data/departments/registries/2026/extracts/with-consent/" + "pseudonymised" * 6 + "/graph.npz"
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+def test_a_long_path_leaves_the_page_as_wide_as_the_screen(browser, tmp_path, width):
+    shown = tmp_path / "report.html"
+    leaks = {("none", None): (1.0, 0.8), ("ldp", 1.0): (0.1, 0.5)}
+    shown.write_text(as_html(simulated(leaks, datasets=(LONG,), listed=("ldp",))), encoding="utf-8")
+    page = browser.new_page(viewport={"width": width, "height": 900})
+    page.goto(shown.as_uri())
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    page.close()
+
+
+def test_five_attacks_that_found_something_print_on_eight_pages(browser, tmp_path):
+    shown = tmp_path / "report.html"
+    leaks = {("none", None): (1.5, 0.8), ("label-noise", 1.0): (0.3, 0.7), ("ldp", 1.0): (0.0, 0.5)}
+    leaks |= {("ldp", 10.0): (0.6, 0.7), ("fewer-labels", 0.5): (0.6, 0.75)}
+    attacks = ("loss", "nearest", "mia", "lira", "rmia")
+    made = simulated(leaks, listed=("label-noise", "ldp"), attacks=attacks, seeds=5)
+    shown.write_text(as_html(made), encoding="utf-8")
+    page = browser.new_page()
+    page.goto(shown.as_uri())
+    assert len(re.findall(rb"/Type /Page\b(?!s)", page.pdf(format="A4"))) <= 8
+    page.close()

@@ -55,7 +55,7 @@ NOISE = ("label-noise", 1.0)
             {("none", None): (3.0, 0.8), NOISE: (0.0, 0.7)},
             {"members": 1000, "others": 4000},
             "Do not release it as it is.",
-            "With label-noise the level is not found, at a cost of",
+            'With label-noise the level is "not found", at a cost of',
         ),
         (
             {("none", None): (3.0, 0.8), NOISE: (3.0, 0.7)},

@@ -88,7 +88,7 @@ def test_who_sees_nothing_is_not_said_to_hold_the_release():
         (
             AttackPlan("mia", neighbours="apart"),
             "label-membership",
-            "Someone who holds it and knows which edges run between members and outsiders",
+            "Someone who holds it and knows which edges run between members and non-members",
         ),
         (
             AttackPlan("link-noisy-or", {"known": 0.25}, "server"),

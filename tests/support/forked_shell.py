@@ -5,6 +5,7 @@ for each of a hundred commands would take longer than the commands.
 """
 
 import contextlib
+import gc
 import json
 import os
 import runpy
@@ -95,6 +96,7 @@ def serve(address: str) -> None:
     os.cpu_count = lambda: 1  # trials run in the command's own process: numbers do not depend on how many there are
     _warm_up()
     registered.cache_clear()  # a command may find packages that the server does not
+    gc.freeze()  # else each command would look through, and so copy, all that the server has imported
     with socket.socket(socket.AF_UNIX) as listening:
         listening.bind(address)
         listening.listen()

@@ -19,7 +19,6 @@ import pytest
 
 from support.documented_commands import DATASET, DOCUMENTS, SMALL, Told, commands, parsed, small
 from support.example_plugin import put
-from support.forked_shell import forked_shell
 from support.places import EXAMPLES, ROOT
 
 TOLD = commands("gaudit")
@@ -70,14 +69,11 @@ CLASSES = {"attack": "OwnAttack", "check-claim": "OwnMechanism", "plugin check":
 
 
 @pytest.fixture(scope="module")
-def shell(tmp_path_factory):
+def shell(shell, tmp_path_factory):
     """A shell in which the plug-in of the examples is installed."""
     place = tmp_path_factory.mktemp("plugin") / "site"
     put(EXAMPLES / "plugin", place)
-    with forked_shell() as made:
-        before = made.environment.get("PYTHONPATH", "")
-        made.environment["PYTHONPATH"] = f"{place}:{ROOT / 'tests'}:{before}"
-        yield made
+    return shell.with_packages(ROOT / "tests").with_packages(place)
 
 
 @pytest.fixture(scope="module")

@@ -14,7 +14,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 CLIENT = """#!{python} -IS
@@ -42,6 +42,11 @@ class Shell:
     commands: Path
     """The folder that holds ``gaudit``, ``python`` and ``pytest``."""
     environment: dict[str, str] = field(repr=False)
+
+    def with_packages(self, folder: Path) -> "Shell":
+        """The same shell, where what lies in a folder is installed too."""
+        before = self.environment.get("PYTHONPATH", "")
+        return replace(self, environment={**self.environment, "PYTHONPATH": f"{folder}:{before}"})
 
     def run(
         self, line: str, folder: Path, more: Mapping[str, str] | None = None

@@ -175,6 +175,10 @@ def small(told: Told, dear: Mapping[str, Mapping[str, Sequence[str]]]) -> Small:
         made = made.put("a bundled graph in the place of one that is downloaded", "--original", DATASET)
     if name == "check-claim" and params["search"] and params["runs"] is None:
         made = made.put("fewer runs than show the most that a claim can be refuted by", "--runs", str(RUNS))
+    if name == "release" and params["adjacency"] and not params["attacks"]:
+        made = made.put(
+            "one attack reads what several files hold, as those do that train models", "--attack", "nearest"
+        )
     if (params.get("seeds") or 1) > 1 or params.get("preset") == "paper":
         made = made.put("one repetition shows that the command works", "--seeds", "1")
     if name == "check-training" and params["dataset"] not in (DATASET, "karate"):

@@ -18,7 +18,7 @@ import click
 import pytest
 
 from gaudit.commands.main import main
-from support.documented_commands import DATASET, DOCUMENTS, SMALL, Told, commands, parsed, small
+from support.documented_commands import DATASET, DOCUMENTS, NETWORK, SMALL, Told, commands, parsed, small
 from support.example_plugin import put
 from support.places import EXAMPLES, ROOT
 
@@ -142,7 +142,8 @@ def _copy(source: Path, to: Path) -> None:
 
 def small_plan(plan, dear) -> str:
     """A plan as TOML with one seed, a small graph, one strength of each defense, and fewer steps."""
-    lines = ["seeds = 1", f'datasets = ["{DATASET}"]']
+    publishes = all(one["name"] == "publish" for one in plan["target"])
+    lines = ["seeds = 1", f'datasets = ["{NETWORK if publishes else DATASET}"]']
     for group, name in (("target", "targets"), ("attack", "attacks"), ("defense", None)):
         for one in plan.get(group, []):
             settings = dict(one.get("settings", {}))

@@ -173,7 +173,7 @@ def small(told: Told, dear: Mapping[str, Mapping[str, Sequence[str]]]) -> Small:
         made = made.put("the default and real graphs take minutes, and these are downloaded", "--dataset", dataset)
     if name == "release" and not Path(params["original"]).suffix:
         made = made.put("a bundled graph in the place of one that is downloaded", "--original", DATASET)
-    if name == "check-claim" and params["search"] and params["runs"] is None:
+    if name == "check-claim" and (params["search"] or params["epsilon"] is None) and params["runs"] is None:
         made = made.put("fewer runs than show the most that a claim can be refuted by", "--runs", str(RUNS))
     if name == "release" and params["adjacency"] and not params["attacks"]:
         made = made.put(

@@ -48,10 +48,10 @@ def anonymise_command(
 ) -> None:
     """Anonymise a graph file, check the guarantee on the result, and say what changed.
 
-    Formats by ending: .txt, .tsv, .csv, .edges (each also .gz), .npz, .graphml. The ids of the file, and
-    the order of its nodes, are kept unless --rename is given: rename before you publish. Weights and types of
-    edges are dropped unless --keep names them, and times always. Without --seed the randomness is fresh each
-    time.
+    The ending of a file tells its format: .txt, .tsv, .csv, .edges (each also .gz), .npz or .graphml. The ids of
+    the file, and the order of its nodes, are kept unless --rename is given: rename before you publish. Weights
+    and types of edges are dropped unless --keep names them, and times always. Without --seed the randomness is
+    fresh each time.
 
     Example: gaudit anonymize graph.txt --defense k-degree --k 10 -o out.txt
     """

@@ -55,7 +55,17 @@ def audit_command(plan_file: Path, ledger_file: Path, dry_run: bool, yes: bool, 
     failed or no attack applied, so that nothing can be said; 130 interrupted, 143 terminated (start it again:
     nothing is lost).
 
-    Example: gaudit audit examples/quick.toml --ledger audit.db
+    PLAN is a TOML file. This one runs in seconds:
+
+    \b
+        datasets = ["karate"]
+        seeds = 1
+        [[target]]
+        name = "classifier"
+        [[attack]]
+        name = "loss"
+
+    Example: gaudit audit plan.toml --ledger audit.db
     """
     from ..audit.planning.plan import MANY, Plan, is_file
 

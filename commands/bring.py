@@ -69,9 +69,9 @@ def kept(command: Callable[..., None]) -> Callable[..., None]:
 def score_command(table: str, id_: str, **options: Any) -> None:
     """Judge scores that another tool made: TABLE has a row for each person, with id, member and score.
 
-    CSV, TSV, Parquet or npz. Without a score, columns label, p0, p1, ... are scored by the probability of the
-    label; with id and id2 the rows are pairs. Exit codes: 0 done; 1 over a limit; 2 something in the table or the
-    command is wrong; 4 a control of the audit failed, or no attack applied.
+    TABLE is a file in CSV, TSV, Parquet or npz. Without a score, columns label, p0, p1, ... are scored by the
+    probability of the label. With id and id2 the rows are pairs. Exit codes: 0 done; 1 over a limit; 2 something in
+    the table or the command is wrong; 4 a control of the audit failed, or no attack applied.
 
     Example: gaudit score scores.csv --report report.html --below tpr_at_1=0.05
     """
@@ -135,11 +135,11 @@ def release_command(file: str, **options: Any) -> None:
 def published_command(after: str, **options: Any) -> None:
     """Audit a network that any tool anonymised: can persons be found in AFTER?
 
-    Edge lists (.txt, .tsv, .csv, .edges, each also .gz), .npz and .graphml. In the table of who is who a row
-    without an original names a node that stands for nobody. Exit codes: 0 done; 1 over a limit; 2 something in
+    AFTER is an edge list (.txt, .tsv, .csv, .edges, each also .gz), .npz or .graphml. In the table of who is who a
+    row without an original names a node that stands for nobody. Exit codes: 0 done; 1 over a limit; 2 something in
     the files or the command is wrong; 4 a control of the audit failed, or no attack applied.
 
-    Example: gaudit published after.txt --original before.txt --same map.csv
+    Example: gaudit published after.txt --original before.txt --same same.csv
     """
     inputs = [Path(options[name]) for name in ("original", "same") if options[name]]
     given = _without_outputs(options)

@@ -56,6 +56,14 @@ def check_command(
     Exit codes: 0 pass; 1 regressed or over budget; 2 something in a command or file is wrong; 3 inconclusive, with
     --strict; 4 invalid audit, a baseline of another plan, or no check applies; 130 interrupted.
 
+    A policy is a TOML file with a table for each check, such as this one:
+
+    \b
+        [[check]]
+        name = "who was trained on"
+        attack = "loss"
+        budget = 0.9
+
     Example: gaudit check audit.db --policy gaudit.toml --junit junit.xml
     """
     from ..audit.checks.check_files import check_files, files_of
@@ -85,10 +93,10 @@ def _write_files(report: "GateReport", junit: Path | None, sarif: Path | None, s
 
 @click.group(name="baseline")
 def baseline_group() -> None:
-    """What was accepted, and for what reason."""
+    """Keep what was accepted of an audit, and for what reason."""
 
 
-@baseline_group.command()
+@baseline_group.command(short_help="Accept what an audit found.")
 @_ledger
 @_policy
 @_baseline

@@ -40,8 +40,8 @@ def check_claim_command(
     """Put a claim of differential privacy to the test: MECHANISM runs with and without one unit, many times.
 
     MECHANISM is a name (gaudit list mechanisms) or module:Class of your own. Exit codes: 0 not refuted; 1 refuted;
-    2 something in the command is wrong, the claim is for another unit than is tested, or so many runs could not
-    refute it.
+    2 something in the command is wrong, the claim is for another unit than is tested, or --runs is too small a
+    number to refute the claim.
 
     Example: gaudit check-claim degree-sequence --epsilon 1
     """

@@ -165,7 +165,7 @@ def attack(**options: Any) -> None:
     Exit codes: 0 done; 2 something in the command is wrong; 4 a control of the audit failed, so that its numbers
     mean nothing.
 
-    Example: gaudit attack --target fedgc --attack mia --attack nearest --dataset Cora --preset paper
+    Example: gaudit attack --target fedgc --attack mia --attack nearest --defense ib
     """
     from ..audit.planning.observers import chosen
     from ..audit.planning.request import AttackRequest

@@ -15,10 +15,10 @@ WORDS = {True: "holds", False: "BROKEN", None: "not checked"}
 
 @click.group(name="plugin", short_help="Check classes of other packages.")
 def plugin_group() -> None:
-    """Attacks, defenses, targets, games, mechanisms and readers of other packages."""
+    """Check what other packages bring: attacks, defenses, targets, games, mechanisms, formats and readers."""
 
 
-@plugin_group.command()
+@plugin_group.command(short_help="Run the rules of gaudit on a plug-in.")
 @click.argument("name")
 @clear_errors
 def check(name: str) -> None:

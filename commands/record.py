@@ -46,7 +46,9 @@ from .written_settings import read_pairs
 def record_command(
     recordings: tuple[str, ...], graph: str, ledger_file: Path, workers: int | None, **asked: Any
 ) -> None:
-    """Audit recorded runs: folders of gaudit.recording, or transcript files. Several are repetitions.
+    """Audit recorded runs: folders that gaudit.recording wrote, or transcript files.
+
+    Several recordings are taken for repetitions of one run.
 
     Exit codes: 0 all done; 1 a trial failed; 2 something in the command is wrong; 4 a control of the audit failed
     or no attack applied.

@@ -1,6 +1,7 @@
 """Set-up that all tests share."""
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # before torch: two test processes share the machine
@@ -8,6 +9,8 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")  # before torch: two test processe
 import pytest
 import torch
 from hypothesis import settings
+
+from support.forked_shell import Shell, forked_shell
 
 torch.set_num_threads(1)
 
@@ -27,6 +30,13 @@ def gaudit_data() -> Path:
     if not Path(folder).is_dir():
         pytest.skip(f"GAUDIT_DATA names {folder}, which is no folder")
     return Path(folder)
+
+
+@pytest.fixture(scope="session")
+def shell() -> Iterator[Shell]:
+    """A shell in which commands start at once; one for all files, since its server imports all of gaudit."""
+    with forked_shell() as made:
+        yield made
 
 
 @pytest.fixture(autouse=True, scope="session")

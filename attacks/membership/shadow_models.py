@@ -221,13 +221,18 @@ def best_setting(
         grid: settings to try.
         targets: how many models play the target.
     """
-    from sklearn.metrics import roc_auc_score
-
     totals = np.zeros(len(grid))
     for k in range(min(targets, len(values))):
         others = rounds != rounds[k]
         if not others.any():
             continue
         for g, setting in enumerate(grid):
-            totals[g] += roc_auc_score(inside[k], score(values[k], values[others], inside[others], setting))
+            totals[g] += _auc(inside[k], score(values[k], values[others], inside[others], setting))
     return grid[int(np.argmax(totals))]
+
+
+def _auc(truth: np.ndarray, score: np.ndarray) -> float:
+    """P(score of a member > score of a non-member), ties counting half; both [p]."""
+    members, others = score[truth], np.sort(score[~truth])
+    beaten = np.searchsorted(others, members, "left") + np.searchsorted(others, members, "right")
+    return float(beaten.mean()) / (2 * len(others))

@@ -34,7 +34,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import expit, logit
-from scipy.stats import beta, norm, rankdata, t
+from scipy.stats import beta, norm, t
 
 from .finding import Finding
 from .scored_subjects import (
@@ -314,9 +314,15 @@ def _within(run: ScoredSubjects) -> tuple[tuple[Ints, Floats], tuple[Ints, Float
 
 def _placed(truth: NDArray[np.bool_], score: Floats) -> tuple[Floats, Floats]:
     """DeLong's components: the share of the other class beaten by each member, beating each non-member."""
-    ranks, members, others = rankdata(score), score[truth], score[~truth]
-    beaten = (ranks[~truth] - rankdata(others)) / len(members)
-    return (ranks[truth] - rankdata(members)) / len(others), 1 - beaten
+    members, others = score[truth], score[~truth]
+    return _above(others, members) / len(others), 1 - _above(members, others) / len(members)
+
+
+def _above(lower: Floats, values: Floats) -> Floats:
+    """How many of ``lower`` each value is above, ties counting half."""
+    ordered = np.sort(lower)
+    counts: Floats = (np.searchsorted(ordered, values, "left") + np.searchsorted(ordered, values, "right")) / 2
+    return counts
 
 
 def _precisions(run: ScoredSubjects) -> tuple[Floats, Floats]:

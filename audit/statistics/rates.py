@@ -60,8 +60,8 @@ def tpr_at_fpr_finding(
     runs = checked_runs(runs)
     metric, counts = f"tpr@fpr={fpr:g}", counts_of([runs])
     numbers = [int((~run.truth).sum()) for run in runs]
-    apart = _resolves(min(numbers), fpr)
-    if not apart and not (_resolves(sum(numbers), fpr) and len(runs) >= REPETITIONS):
+    apart, together = _resolved(numbers, fpr)
+    if not apart and not together:
         return Finding(metric, None, None, None, level, "none", "indicative", _needed(numbers, fpr), *counts)
     rng = np.random.default_rng(seed)
     mean, values, covariance, draws = (_one_by_one if apart else _together)(runs, fpr, resamples, rng)
@@ -87,9 +87,11 @@ def rate_finding(runs: Sequence[ScoredSubjects], fpr: float, level: float = 0.95
     nobody flagged. That does not mean that the leak is small: an adversary may flag some of those with equal scores
     by lot, which gives every FPR. Here equal scores of all runs are put in one random order (the note says so).
     """
-    found = tpr_at_fpr_finding(runs, fpr, level, resamples)
-    if TIED not in found.note:
-        return found
+    runs = checked_runs(runs)
+    numbers = [int((~run.truth).sum()) for run in runs]
+    apart, together = _resolved(numbers, fpr)
+    if not (apart or together) or not _tied(runs if apart else [pooled(runs)], fpr):
+        return tpr_at_fpr_finding(runs, fpr, level, resamples)
     by_lot = tpr_at_fpr_finding(_by_lot(runs), fpr, level, resamples)
     return replace(by_lot, note="; ".join(filter(None, (by_lot.note, BY_LOT))))
 
@@ -108,6 +110,12 @@ def _by_lot(runs: Sequence[ScoredSubjects]) -> list[ScoredSubjects]:
     rank[np.lexsort((np.random.default_rng(0).permutation(len(pool)), pool))] = np.arange(len(pool))
     parts = np.split(rank, np.cumsum([len(run.score) for run in runs])[:-1])
     return [replace(run, score=part) for run, part in zip(runs, parts, strict=True)]
+
+
+def _resolved(non_members: Sequence[int], fpr: float) -> tuple[bool, bool]:
+    """Whether each run has enough non-members, and whether all runs together have."""
+    together = _resolves(sum(non_members), fpr) and len(non_members) >= REPETITIONS
+    return _resolves(min(non_members), fpr), together
 
 
 def _resolves(non_members: int, fpr: float) -> bool:
@@ -241,7 +249,10 @@ def _reweighted_tpr(
     for start in range(0, resamples, step):
         weights = rng.standard_exponential((min(step, resamples - start), nodes or subjects))
         if nodes is not None:
-            weights = weights[:, pairs // nodes] * weights[:, pairs % nodes]
+            ends = (
+                np.take(weights, end, axis=1) for end in np.divmod(pairs, nodes)
+            )  # three times as fast as [:, .]
+            weights = np.multiply(*ends)
         for seed, (run, columns) in enumerate(zip(runs, where, strict=True)):
             out[:, seed, start : start + len(weights)] = _flagged_mass(run, columns, weights, fpr)
     return out

@@ -47,9 +47,9 @@ def read_edge_list(path: Path) -> Rows:
     quotation marks in a list with blanks between columns. Nodes stand in numeric order where all ids are whole
     numbers, otherwise as they first appear. Lines that start with # or % are comments, but for ``#@node ID`` and
     ``#@type NAME``: these put nodes (also such as have no edges) and types in this order, before all others. A
-    first row that can only hold column names is skipped; one that may hold them is refused, unless a ``#@node``
-    names one of its ids. Cells may stand in quotation marks, and must where the first id starts with # or %:
-    comments that look like edges are counted.
+    first row that can only hold column names is skipped, and refused where no row follows; one that may hold them
+    is refused, unless a ``#@node`` names one of its ids. Cells may stand in quotation marks, and must where the
+    first id starts with # or %: comments that look like edges are counted.
 
     Raises:
         InputError: the file is no text or too large, a row is no edge (names the line), or the first row may hold
@@ -206,6 +206,11 @@ def _rows(table: list[Text], nodes: Sequence[str], kinds: Sequence[str], decimal
             "put lines '#@node ID' with its ids before it"
         )
     header = first == "header"
+    if header and len(one) == 1:
+        raise InputError(
+            f"{path}: holds the names of columns ({quoted(names[0])}, {quoted(names[1])}) and no edges: expected "
+            "rows of two ids below them; if this row is an edge put lines '#@node ID' with its ids before it"
+        )
     if header:
         table = [column[1:] for column in table]
         one, other, names = _ends([table[first_end], table[second_end]])
@@ -315,16 +320,17 @@ def _first_row(
 
     It can only hold column names if its entries appear nowhere else, and are usual names of columns or the only
     ones that are no whole numbers. Other words that appear nowhere else are not guessed at: column names that pass
-    for an edge are two people who do not exist, and their third one is a type of its own.
+    for an edge are two people who do not exist, and their third one is a type of its own. The same goes for a first
+    row that is the only one: its entries are column names if they are usual ones.
     """
     first, rest = names[:2], names[2:]
-    if one[0] == other[0] or not rest or not set(first).isdisjoint(declared):
+    if one[0] == other[0] or not set(first).isdisjoint(declared):
         return "edge"
-    if min(one[1:].min(), other[1:].min()) < 2:
+    if len(one) > 1 and min(one[1:].min(), other[1:].min()) < 2:
         return "edge"
     if (first[0].casefold(), first[1].casefold()) in HEADERS:
         return "header"
-    if not any(map(_INTEGER.fullmatch, first)) and all(map(_INTEGER.fullmatch, rest)):
+    if rest and not any(map(_INTEGER.fullmatch, first)) and all(map(_INTEGER.fullmatch, rest)):
         return "header"
     words = all(number_of(name) is None for name in first)
     if not words:

@@ -22,26 +22,20 @@ def repository(tmp_path) -> Path:
     return copied
 
 
-def gaudit(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    """In a process of its own: the pipeline's code changes in between."""
-    code = "from gaudit.commands.main import main; main()"
-    command = [sys.executable, "-c", code, *arguments]
-    return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
-
-
-def test_the_gate_passes_and_fails_as_the_readme_says(repository):
-    audit = ("audit", "plan.toml", "--ledger", "audit.db", "--workers", "1")
-    first = gaudit(repository, *audit)
+def test_the_gate_passes_and_fails_as_the_readme_says(repository, shell):
+    """Each command in a process of its own: the pipeline's code changes in between."""
+    audit = "gaudit audit plan.toml --ledger audit.db --workers 1"
+    first = shell.run(audit, repository)
     assert first.returncode == 0, first.stderr
-    passed = gaudit(repository, "check")
+    passed = shell.run("gaudit check", repository)
     assert passed.returncode == 0, passed.stdout + passed.stderr
     pipeline = repository / "pipeline.py"
     source = pipeline.read_text()
     assert source.count(SWITCH) == 1
     pipeline.write_text(source.replace(SWITCH, "DEFENDED = False\n"))
-    again = gaudit(repository, *audit)
+    again = shell.run(audit, repository)
     assert again.returncode == 0, again.stderr
-    failed = gaudit(repository, "check", "--sarif", "gaudit.sarif")
+    failed = shell.run("gaudit check --sarif gaudit.sarif", repository)
     assert failed.returncode == 1, failed.stdout + failed.stderr
     assert "Failed: 'who was trained on'." in failed.stdout
     (result,) = json.loads((repository / "gaudit.sarif").read_text())["runs"][0]["results"]

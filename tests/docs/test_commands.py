@@ -1,4 +1,4 @@
-"""Every command that the documents print runs, and every benchmark that they name knows its options.
+"""Every command that documents and help texts print runs, and every benchmark that they name knows its options.
 
 Commands run as they are printed, in a folder with files of the names that they read. What would take minutes
 runs with settings that make it quick, by the rules of `support.documented_commands`: the command line, the names
@@ -17,9 +17,9 @@ from pathlib import Path
 import click
 import pytest
 
-from support.documented_commands import DATASET, DOCUMENTS, SMALL, Told, commands, parsed, small
+from gaudit.commands.main import main
+from support.documented_commands import DATASET, DOCUMENTS, NETWORK, SMALL, Told, commands, parsed, small
 from support.example_plugin import put
-from support.forked_shell import forked_shell
 from support.places import EXAMPLES, ROOT
 
 TOLD = commands("gaudit")
@@ -28,6 +28,10 @@ ELSEWHERE = {
     "--url": "it asks a service: test_bring_your_own.py starts one, and runs the command against it",
 }
 """Options with which a command is parsed here and not run, and why. Each stands in some document."""
+RUN_ELSEWHERE = {
+    "docs/how-to/bring-your-own.md": "test_bring_your_own.py runs its commands one after another, on its own files",
+}
+"""Documents whose commands, where no other document prints them, run in another test, and why."""
 VERDICTS = {
     "check": {1, 3},
     "check-claim": {1},
@@ -70,14 +74,11 @@ CLASSES = {"attack": "OwnAttack", "check-claim": "OwnMechanism", "plugin check":
 
 
 @pytest.fixture(scope="module")
-def shell(tmp_path_factory):
+def shell(shell, tmp_path_factory):
     """A shell in which the plug-in of the examples is installed."""
     place = tmp_path_factory.mktemp("plugin") / "site"
     put(EXAMPLES / "plugin", place)
-    with forked_shell() as made:
-        before = made.environment.get("PYTHONPATH", "")
-        made.environment["PYTHONPATH"] = f"{place}:{ROOT / 'tests'}:{before}"
-        yield made
+    return shell.with_packages(ROOT / "tests").with_packages(place)
 
 
 @pytest.fixture(scope="module")
@@ -141,7 +142,8 @@ def _copy(source: Path, to: Path) -> None:
 
 def small_plan(plan, dear) -> str:
     """A plan as TOML with one seed, a small graph, one strength of each defense, and fewer steps."""
-    lines = ["seeds = 1", f'datasets = ["{DATASET}"]']
+    publishes = all(one["name"] == "publish" for one in plan["target"])
+    lines = ["seeds = 1", f'datasets = ["{NETWORK if publishes else DATASET}"]']
     for group, name in (("target", "targets"), ("attack", "attacks"), ("defense", None)):
         for one in plan.get(group, []):
             settings = dict(one.get("settings", {}))
@@ -167,7 +169,7 @@ def _inline(value) -> str:
 
 
 def _elsewhere(told: Told) -> bool:
-    return any(option in told.words for option in ELSEWHERE)
+    return any(option in told.words for option in ELSEWHERE) or set(told.where) <= set(RUN_ELSEWHERE)
 
 
 @pytest.mark.parametrize("told", TOLD, ids=str)
@@ -191,6 +193,29 @@ def test_a_command_runs(told, shell, shelf, tmp_path):
 def test_what_is_only_parsed_is_still_printed():
     for option in ELSEWHERE:
         assert any(option in told.words for told in TOLD), f"no document prints a command with {option} any more"
+
+
+def test_every_command_that_ends_in_a_result_has_an_example_in_its_help():
+    shown = {where for told in TOLD for where in told.where if where.endswith(" --help")}
+    called = {f"{name} --help" for name, _ in every_command("gaudit", main)}
+    assert shown == called
+
+
+def every_command(called, command):
+    """What runs: all but groups, and the program itself, whose help has an example too."""
+    if called == "gaudit" or not isinstance(command, click.Group):
+        yield called, command
+    for name, one in command.commands.items() if isinstance(command, click.Group) else ():
+        yield from every_command(f"{called} {name}", one)
+
+
+def test_the_plan_and_the_policy_of_the_help_belong_together(shell, tmp_path):
+    for file, command in (("plan.toml", "audit"), ("gaudit.toml", "check")):
+        (block,) = re.findall(r"\x08\n(.*?)(?:\n\n|\Z)", main.commands[command].help, re.DOTALL)
+        (tmp_path / file).write_text(block)
+    done = shell.run("gaudit audit plan.toml --workers 1 && gaudit check audit.db", tmp_path)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "1 check: 1 pass." in done.stdout
 
 
 def test_the_documents_print_commands():

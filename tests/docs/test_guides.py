@@ -22,8 +22,6 @@ GUIDES = {
 }
 """Each guide with the group of the entry point that it prints, and how many tests."""
 
-MAIN = "from gaudit.commands.main import main"
-
 
 def blocks(guide: str, language: str) -> list[str]:
     """The code of one language in a guide."""
@@ -52,16 +50,10 @@ def package_of(guide: str, folder: Path) -> tuple[Path, Path]:
 
 
 @pytest.mark.parametrize("guide", GUIDES)
-def test_the_guide_works_from_another_package(guide, tmp_path):
+def test_the_guide_works_from_another_package(guide, shell, tmp_path):
     _, checks = package_of(guide, tmp_path)
-    done = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", checks.name],
-        cwd=tmp_path,
-        env={name: value for name, value in os.environ.items() if not name.startswith("PYTEST")},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    line = f"pytest -q -p no:cacheprovider -p no:xdist {checks.name}"
+    done = shell.with_packages(tmp_path).run(line, tmp_path)
     assert done.returncode == 0, done.stdout + done.stderr
     assert re.search(rf"^{GUIDES[guide][1]} passed", done.stdout, re.MULTILINE), done.stdout
 
@@ -69,16 +61,9 @@ def test_the_guide_works_from_another_package(guide, tmp_path):
 @pytest.mark.parametrize(
     "guide", ["adding-an-attack.md", "adding-a-target.md", "adding-a-defense.md", "plugins.md"]
 )
-def test_what_the_guide_shows_keeps_the_rules_of_plugins(guide, tmp_path):
+def test_what_the_guide_shows_keeps_the_rules_of_plugins(guide, shell, tmp_path):
     package, _ = package_of(guide, tmp_path)
-    done = subprocess.run(
-        [sys.executable, "-c", f"{MAIN}; main()", "plugin", "check", package.stem],
-        cwd=tmp_path,
-        env={**os.environ, "PYTHONPATH": str(tmp_path)},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    done = shell.with_packages(tmp_path).run(f"gaudit plugin check {package.stem}", tmp_path)
     assert done.returncode == 0, done.stdout + done.stderr
     assert done.stdout.startswith(f"{package.stem} 1.0 keeps all")
 

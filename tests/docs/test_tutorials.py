@@ -6,7 +6,6 @@ from importlib.util import module_from_spec, spec_from_file_location
 
 import pytest
 
-from support.forked_shell import forked_shell
 from support.places import EXAMPLES, ROOT
 
 PAGES = {page.stem: page.read_text(encoding="utf-8") for page in sorted((ROOT / "docs" / "tutorials").glob("*.md"))}
@@ -25,11 +24,10 @@ def _make():
 make = _make()
 
 
-@pytest.fixture(scope="module")
-def environment():
+@pytest.fixture
+def environment(shell):
     """Variables of a shell in which commands start at once; trials run in it, one at a time."""
-    with forked_shell() as shell:
-        yield {**shell.environment, "LOKY_MAX_CPU_COUNT": "1"}
+    return {**shell.environment, "LOKY_MAX_CPU_COUNT": "1"}
 
 
 def quoted(text):

@@ -1,4 +1,4 @@
-"""Commands that documents print, and what it takes to run each of them quickly in an empty folder.
+"""Commands that documents and help texts print, and what it takes to run each of them quickly in an empty folder.
 
 Everything goes by rules, so that a document can be rewritten: what a command reads is told by the parameters of
 `click`, and what makes it dear by the fields of settings.
@@ -43,6 +43,10 @@ SMALL: Mapping[str, object] = {
 """Settings that make a computation long, by their names in any target or attack, and values that make it short."""
 DATASET = "patients"
 """569 nodes that need no download."""
+NETWORK = "karate"
+"""34 people, where a network is published: nothing that a command prints needs more of them."""
+RUNS = 400
+"""Runs of a mechanism with which a claim is checked, and as many without its unit."""
 CITATIONS: Mapping[str, str] = {
     "unmoved-words": "words that nobody has are there in sparse features alone",
     "nearest-embedding": "with two classes no client hears from another one",
@@ -56,7 +60,7 @@ class Told:
 
     Attributes:
         words: its words, from ``gaudit`` on, without comments and redirections.
-        where: the documents that print it.
+        where: the documents, and the help texts, that print it.
     """
 
     words: tuple[str, ...]
@@ -82,13 +86,22 @@ def lines(block: str) -> Iterator[str]:
 
 
 def commands(program: str, documents: Sequence[Path] = tuple(DOCUMENTS)) -> list[Told]:
-    """Each command of a program in the documents once, in the order of its first appearance."""
+    """Each command of a program in documents and help texts once, in the order of its first appearance."""
     found: dict[tuple[str, ...], list[str]] = {}
-    for document in documents:
-        for block in code(document.read_text(encoding="utf-8")):
-            for words in (w for line in lines(block) for w in _pieces(line, program)):
-                found.setdefault(words, []).append(str(document.relative_to(ROOT)))
+    texts = [(str(page.relative_to(ROOT)), code(page.read_text(encoding="utf-8"))) for page in documents]
+    for where, blocks in [*texts, *examples(main, program)]:
+        for words in (w for block in blocks for line in lines(block) for w in _pieces(line, program)):
+            found.setdefault(words, []).append(where)
     return [Told(words, tuple(dict.fromkeys(where))) for words, where in found.items()]
+
+
+def examples(command: click.Command, called: str) -> Iterator[tuple[str, list[str]]]:
+    """The examples in the help text of a command and of all below it, each with the command that prints it."""
+    told = re.findall(r"^ *Example: (.*?)(?:\n\n|\Z)", command.help or "", re.MULTILINE | re.DOTALL)
+    yield f"{called} --help", [" ".join(one.split()) for one in told]
+    if isinstance(command, click.Group):
+        for name, one in command.commands.items():
+            yield from examples(one, f"{called} {name}")
 
 
 def _pieces(line: str, program: str) -> Iterator[tuple[str, ...]]:
@@ -156,9 +169,16 @@ def small(told: Told, dear: Mapping[str, Mapping[str, Sequence[str]]]) -> Small:
     if larger:
         made = made.put(larger[0], "--dataset", "citations")
     elif "dataset" in params and not given and params["dataset"] not in (DATASET, "karate"):
-        made = made.put("the default and real graphs take minutes, and these are downloaded", "--dataset", DATASET)
+        dataset = NETWORK if params.get("target") == "publish" else DATASET
+        made = made.put("the default and real graphs take minutes, and these are downloaded", "--dataset", dataset)
     if name == "release" and not Path(params["original"]).suffix:
         made = made.put("a bundled graph in the place of one that is downloaded", "--original", DATASET)
+    if name == "check-claim" and (params["search"] or params["epsilon"] is None) and params["runs"] is None:
+        made = made.put("fewer runs than show the most that a claim can be refuted by", "--runs", str(RUNS))
+    if name == "release" and params["adjacency"] and not params["attacks"]:
+        made = made.put(
+            "one attack reads what several files hold, as those do that train models", "--attack", "nearest"
+        )
     if (params.get("seeds") or 1) > 1 or params.get("preset") == "paper":
         made = made.put("one repetition shows that the command works", "--seeds", "1")
     if name == "check-training" and params["dataset"] not in (DATASET, "karate"):

@@ -5,6 +5,7 @@ for each of a hundred commands would take longer than the commands.
 """
 
 import contextlib
+import gc
 import json
 import os
 import runpy
@@ -13,7 +14,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 CLIENT = """#!{python} -IS
@@ -41,6 +42,11 @@ class Shell:
     commands: Path
     """The folder that holds ``gaudit``, ``python`` and ``pytest``."""
     environment: dict[str, str] = field(repr=False)
+
+    def with_packages(self, folder: Path) -> "Shell":
+        """The same shell, where what lies in a folder is installed too."""
+        before = self.environment.get("PYTHONPATH", "")
+        return replace(self, environment={**self.environment, "PYTHONPATH": f"{folder}:{before}"})
 
     def run(
         self, line: str, folder: Path, more: Mapping[str, str] | None = None
@@ -95,6 +101,7 @@ def serve(address: str) -> None:
     os.cpu_count = lambda: 1  # trials run in the command's own process: numbers do not depend on how many there are
     _warm_up()
     registered.cache_clear()  # a command may find packages that the server does not
+    gc.freeze()  # else each command would look through, and so copy, all that the server has imported
     with socket.socket(socket.AF_UNIX) as listening:
         listening.bind(address)
         listening.listen()

@@ -144,7 +144,7 @@ def test_nothing_runs_twice(undisturbed):
 
 
 def test_several_workers_come_to_the_same(undisturbed, tmp_path):
-    run(tmp_path / "audit.db", workers=3)
+    run(tmp_path / "audit.db", workers=2)
     assert rows(tmp_path / "audit.db") == rows(undisturbed)
 
 

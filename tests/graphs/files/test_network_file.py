@@ -326,6 +326,40 @@ def test_a_lone_edge_that_stands_first_is_written_so_that_it_is_read(tmp_path):
     same(read_network(tmp_path / "g.csv"), network, ids, ())
 
 
+@pytest.mark.parametrize(
+    ("name", "row"),
+    [
+        ("g.csv", "source,target\n"),
+        ("g.csv", "Source;Target"),
+        ("g.txt", "FromNodeId ToNodeId\n\n# no rows\n"),
+        ("g.tsv.gz", "from\tto\tweight\n"),
+        ("g.csv", "Id,Source,Label,Target,Type,Weight\n"),
+    ],
+)
+def test_column_names_alone_are_no_edge(tmp_path, name, row):
+    """An export of nothing was read as two people who know each other."""
+    file = tmp_path / name
+    file.write_bytes(gzip.compress(row.encode()) if name.endswith(".gz") else row.encode())
+    refused(file, "holds the names of columns .* and no edges")
+
+
+def test_an_only_row_of_other_words_is_an_edge_and_that_is_said(tmp_path):
+    for row in ("ann bob\n", "ann source\n", "ann bob friend\n"):
+        found = read(tmp_path, row)
+        assert pairs(found) == {tuple(row.split()[:2])}
+        assert f"first row read as an edge, of ann and {row.split()[1]}" in found.dropped.sentence
+    for row in ("1 2\n", "ann 2\n"):
+        assert read(tmp_path, row).dropped.columns == ""
+
+
+def test_an_only_edge_between_nodes_called_like_columns_is_read_once_that_is_said(tmp_path):
+    assert pairs(read(tmp_path, "#@node source\nsource target\n")) == {("source", "target")}
+    assert pairs(read(tmp_path, "source target\ntarget source\n")) == {("source", "target")}
+    network = Network.from_edges(2, [0], [1])
+    write_network(network, tmp_path / "g.csv", ["source", "target"])
+    same(read_network(tmp_path / "g.csv"), network, ["source", "target"], ())
+
+
 def test_declared_nodes_and_types_come_first_in_their_order(tmp_path):
     found = read(tmp_path, "#@node z\n#@node alone\n#@type foe\nb a friend\nz b foe\n")
     assert found.ids == ("z", "alone", "b", "a")

@@ -96,27 +96,31 @@ class Found:
         """Whether decoys that may be chosen are, so often that many of the candidates may be chosen by chance.
 
         What is left over of people whom nobody asks about, or noise with heavy tails, is explained by whoever is
-        alike, and by decoys as often as by candidates. If d decoys are chosen, (1 + d) times the candidates for
-        each decoy is more than the number of wrong candidates, in the mean (Barber and Candes 2015).
+        alike, and by decoys as often as by candidates. Of a known number of people the best choice is searched for,
+        and once more where decoys are in the one that is found: the better one counts.
         """
-        nodes, chosen = np.flatnonzero(self.whoever.any(1)), self._competing()
-        decoys, others = int((nodes >= self.candidates).sum()), int((nodes < self.candidates).sum())
-        wrong = (1 + int((chosen >= self.candidates).sum())) * others / max(decoys, 1)
-        return wrong > MOST_WRONG * int((chosen < self.candidates).sum())
+        if self.sight.members is None:
+            return self._by_chance(pursue(self.everybody, None, LEAST))
+        unit, squares = self.convex.unit, self.everybody.squares
+        alone = np.where(self.whoever, unit * self.everybody.slopes - unit**2 * squares / 2, -np.inf)
+        convex = np.full_like(alone, -np.inf)
+        convex[: self.candidates] = self.convex.gains
+        found = whole_units(self.everybody, [convex, alone], unit, self.sight.members)
+        if self._by_chance(found):
+            other = whole_units(self.everybody, [convex], unit, self.sight.members)
+            found = min(found, other, key=lambda one: one.residual)
+        return self._by_chance(found)
 
-    def _competing(self) -> Ints:
-        """Who is chosen where decoys may be."""
-        everybody, members = self.everybody, self.sight.members
-        if members is None:
-            found = pursue(everybody, members, LEAST)
-        else:
-            unit = self.convex.unit
-            alone = np.where(self.whoever, unit * everybody.slopes - unit**2 * everybody.squares / 2, -np.inf)
-            convex = np.full_like(alone, -np.inf)
-            convex[: self.candidates] = self.convex.gains
-            found = whole_units(everybody, [convex, alone], unit, members)
-        chosen: Ints = found.atoms.node[found.shares > found.unit / 2]
-        return chosen
+    def _by_chance(self, chosen: Solution) -> bool:
+        """Whether more than `MOST_WRONG` of the candidates in a choice may be wrong, as decoys in it tell.
+
+        If d decoys are chosen, (1 + d) times the candidates for each decoy is more than the number of wrong
+        candidates, in the mean (Barber and Candes 2015).
+        """
+        nodes, taken = np.flatnonzero(self.whoever.any(1)), chosen.atoms.node[chosen.shares > chosen.unit / 2]
+        decoys, others = int((nodes >= self.candidates).sum()), int((nodes < self.candidates).sum())
+        wrong = (1 + int((taken >= self.candidates).sum())) * others / max(decoys, 1)
+        return wrong > MOST_WRONG * int((taken < self.candidates).sum())
 
     @cached_property
     def _decoys(self) -> tuple[Floats, Floats]:

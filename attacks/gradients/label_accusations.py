@@ -22,6 +22,8 @@ SOME = 0.05
 """Share of a member below which a guess is no guess."""
 WHOLE = 1e-3
 """How far from a whole number the members in a set may be for them to be whole people: 4e-5 is much."""
+LEAST_WHOLE = 3
+"""Whole people that a proof needs where their number is not told: the middle one is whole by itself."""
 ENOUGH = math.log(1000)
 """Evidence that an accusation needs where something is left over, in nats: 1,000 times likelier than any swap."""
 MOST_WRONG = 0.25
@@ -175,11 +177,13 @@ def _accusations(found: Found) -> list[Accusation]:
     """Everybody in a solution: of each set of twins as many as have shares.
 
     They are proven where the solution is exact and most of it whole people: shares of any size may add up to
-    something else. Of a known number of members whole people are asked for.
+    something else. Of a known number of members whole people are asked for. Of an unknown one the unit is the
+    middle share itself, which is whole whatever it is: two more must be.
     """
     sets = [one for one in _sets(found) if one.count]
     whole = sum(one.count for one in sets if one.whole)
     mostly = found.solution.exact and 2 * whole > max(sum(one.count for one in sets), found.sight.members or 0)
+    mostly = mostly and (found.sight.members is not None or whole >= LEAST_WHOLE)
     if found.solution.exact and found.sight.members is not None and not mostly:
         return []
     return [

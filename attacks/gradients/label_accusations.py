@@ -99,10 +99,13 @@ class Found:
 
         What is left over of people whom nobody asks about, or noise with heavy tails, is explained by whoever is
         alike, and by decoys as often as by candidates. Of a known number of people the best choice is searched for,
-        and once more where decoys are in the one that is found: the better one counts.
+        and once more where decoys are in the one that is found: the better one counts. Of an exact solution that is
+        one without decoys, too, none serves.
         """
         if self.sight.members is None:
-            return self._by_chance(pursue(self.everybody, None, LEAST))
+            found = pursue(self.everybody, None, LEAST)
+            some = (found.atoms.node[found.shares > found.unit / 2] >= self.candidates).any()
+            return self._by_chance(found) if some or not found.exact else False
         unit, squares = self.convex.unit, self.everybody.squares
         alone = np.where(self.whoever, unit * self.everybody.slopes - unit**2 * squares / 2, -np.inf)
         convex = np.full_like(alone, -np.inf)
@@ -151,7 +154,8 @@ def accusations(found: Sequence[Found]) -> list[Accusation]:
 def _believed(found: Found, told: Floats) -> list[Accusation]:
     """The accusations for which there is evidence enough, if decoys do not serve as well."""
     if found.solution.exact:
-        return _accusations(found)
+        said = _accusations(found)
+        return said if any(one.proven for one in said) or not said or not found.decoys_serve() else []
     if found.contested or _evidence(found) < ENOUGH:
         return []
     likely = [said for said in _accusations(found) if told[said.subject] >= found.enough]

@@ -22,6 +22,8 @@ SOME = 0.05
 """Share of a member below which a guess is no guess."""
 WHOLE = 1e-3
 """How far from a whole number the members in a set may be for them to be whole people: 4e-5 is much."""
+LEAST_WHOLE = 3
+"""Whole people that a proof needs where their number is not told: the middle one is whole by itself."""
 ENOUGH = math.log(1000)
 """Evidence that an accusation needs where something is left over, in nats: 1,000 times likelier than any swap."""
 MOST_WRONG = 0.25
@@ -97,10 +99,13 @@ class Found:
 
         What is left over of people whom nobody asks about, or noise with heavy tails, is explained by whoever is
         alike, and by decoys as often as by candidates. Of a known number of people the best choice is searched for,
-        and once more where decoys are in the one that is found: the better one counts.
+        and once more where decoys are in the one that is found: the better one counts. Of an exact solution that is
+        one without decoys, too, none serves.
         """
         if self.sight.members is None:
-            return self._by_chance(pursue(self.everybody, None, LEAST))
+            found = pursue(self.everybody, None, LEAST)
+            some = (found.atoms.node[found.shares > found.unit / 2] >= self.candidates).any()
+            return self._by_chance(found) if some or not found.exact else False
         unit, squares = self.convex.unit, self.everybody.squares
         alone = np.where(self.whoever, unit * self.everybody.slopes - unit**2 * squares / 2, -np.inf)
         convex = np.full_like(alone, -np.inf)
@@ -149,7 +154,8 @@ def accusations(found: Sequence[Found]) -> list[Accusation]:
 def _believed(found: Found, told: Floats) -> list[Accusation]:
     """The accusations for which there is evidence enough, if decoys do not serve as well."""
     if found.solution.exact:
-        return _accusations(found)
+        said = _accusations(found)
+        return said if any(one.proven for one in said) or not said or not found.decoys_serve() else []
     if found.contested or _evidence(found) < ENOUGH:
         return []
     likely = [said for said in _accusations(found) if told[said.subject] >= found.enough]
@@ -175,11 +181,13 @@ def _accusations(found: Found) -> list[Accusation]:
     """Everybody in a solution: of each set of twins as many as have shares.
 
     They are proven where the solution is exact and most of it whole people: shares of any size may add up to
-    something else. Of a known number of members whole people are asked for.
+    something else. Of a known number of members whole people are asked for. Of an unknown one the unit is the
+    middle share itself, which is whole whatever it is: two more must be.
     """
     sets = [one for one in _sets(found) if one.count]
     whole = sum(one.count for one in sets if one.whole)
     mostly = found.solution.exact and 2 * whole > max(sum(one.count for one in sets), found.sight.members or 0)
+    mostly = mostly and (found.sight.members is not None or whole >= LEAST_WHOLE)
     if found.solution.exact and found.sight.members is not None and not mostly:
         return []
     return [

@@ -23,7 +23,7 @@ from scipy.sparse import csr_array
 from sklearn.metrics import roc_auc_score
 
 from gaudit.attacks.gradients.label_accusations import accusations
-from gaudit.attacks.gradients.label_pursuit import LabelPursuit, pursued, surroundings
+from gaudit.attacks.gradients.label_pursuit import LabelPursuit, decoys_of, pursued, surroundings
 from gaudit.attacks.gradients.node_gradients import Atoms, Tensors, node_gradients
 from gaudit.defenses.training.pseudo_labels import PseudoLabels
 from gaudit.defenses.uploads.gaussian_uploads import GaussianUploads
@@ -225,11 +225,8 @@ def uploads(view: View, sent: Callable[[Message], Tensors]) -> View:
 
 def of_others(view: View, knowledge: NodeKnowledge, classes: Ints, draw: np.random.Generator) -> View:
     """Gradients of as many people as each client has labels of, whom nobody asks about and who are no decoys."""
-    known = [knowledge.subjects, knowledge.shadow, knowledge.population]
-    asked, every = knowledge.subjects.numpy(), np.unique(torch.cat(known).numpy())
-    others = np.setdiff1d(np.arange(len(knowledge.x)), every)
-    if not len(others):  # all that are not asked about are known to be no members, and may be decoys
-        others = np.setdiff1d(every, asked)
+    apart = np.concatenate([knowledge.subjects.numpy(), decoys_of(knowledge)])
+    others = np.setdiff1d(np.arange(len(knowledge.x)), apart)
     near = surroundings(csr_array(knowledge.x.double().numpy()), knowledge.edges.numpy(), others)
     at = next(m for m in view.messages if m.kind == SELF_TRAINING_MODEL_KIND)
     gradients = node_gradients(near, {name: value.double().numpy() for name, value in at.tensors.items()})

@@ -99,13 +99,13 @@ class Found:
 
         What is left over of people whom nobody asks about, or noise with heavy tails, is explained by whoever is
         alike, and by decoys as often as by candidates. Of a known number of people the best choice is searched for,
-        and once more where decoys are in the one that is found: the better one counts. Of an exact solution that is
-        one without decoys, too, none serves.
+        and once more where decoys are in the one that is found: the better one counts. An exact solution that takes
+        no decoy, though it may, is no chance.
         """
         if self.sight.members is None:
             found = pursue(self.everybody, None, LEAST)
-            some = (found.atoms.node[found.shares > found.unit / 2] >= self.candidates).any()
-            return self._by_chance(found) if some or not found.exact else False
+            decoys = self._taken(found) >= self.candidates
+            return bool(decoys.any() or not found.exact) and self._by_chance(found)
         unit, squares = self.convex.unit, self.everybody.squares
         alone = np.where(self.whoever, unit * self.everybody.slopes - unit**2 * squares / 2, -np.inf)
         convex = np.full_like(alone, -np.inf)
@@ -122,10 +122,16 @@ class Found:
         If d decoys are chosen, (1 + d) times the candidates for each decoy is more than the number of wrong
         candidates, in the mean (Barber and Candes 2015).
         """
-        nodes, taken = np.flatnonzero(self.whoever.any(1)), chosen.atoms.node[chosen.shares > chosen.unit / 2]
+        nodes, taken = np.flatnonzero(self.whoever.any(1)), self._taken(chosen)
         decoys, others = int((nodes >= self.candidates).sum()), int((nodes < self.candidates).sum())
         wrong = (1 + int((taken >= self.candidates).sum())) * others / max(decoys, 1)
         return wrong > MOST_WRONG * int((taken < self.candidates).sum())
+
+    @staticmethod
+    def _taken(chosen: Solution) -> Ints:
+        """Nodes that take part with half of a member or more."""
+        found: Ints = chosen.atoms.node[chosen.shares > chosen.unit / 2]
+        return found
 
     @cached_property
     def _decoys(self) -> tuple[Floats, Floats]:

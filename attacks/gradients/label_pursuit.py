@@ -150,7 +150,7 @@ Allowed = dict[int | None, np.ndarray]
 """Which subjects and decoys may be a client's, [s + z] bool."""
 
 
-def _decoys(knowledge: NodeKnowledge) -> Ints:
+def decoys_of(knowledge: NodeKnowledge) -> Ints:
     """Some nodes that are no members, [z]."""
     known = torch.cat([knowledge.shadow, knowledge.population]).cpu().numpy()
     own: Ints = np.unique(known)
@@ -161,7 +161,7 @@ def _decoys(knowledge: NodeKnowledge) -> Ints:
 def _readings(knowledge: NodeKnowledge) -> Iterator[tuple[Surroundings, Allowed]]:
     """What models may have read of the graph: all edges, or those within clients where these are known."""
     edges = knowledge.edges.cpu().numpy()
-    subjects = np.concatenate([knowledge.subjects.cpu().numpy(), _decoys(knowledge)])
+    subjects = np.concatenate([knowledge.subjects.cpu().numpy(), decoys_of(knowledge)])
     every = np.ones(len(subjects), dtype=bool)
     rows = csr_array(knowledge.x.detach().double().cpu().numpy())
     if knowledge.holders is None:

@@ -214,7 +214,7 @@ def test_what_others_explain_accuses_nobody(self_trained):
 
 def test_without_decoys_people_are_ranked_and_nobody_is_accused(self_trained, monkeypatch):
     none = np.empty(0, dtype=int)
-    monkeypatch.setattr("gaudit.attacks.gradients.label_pursuit._decoys", lambda knowledge: none)
+    monkeypatch.setattr("gaudit.attacks.gradients.label_pursuit.decoys_of", lambda knowledge: none)
     account = Account(self_trained, change=noisy(NOISE))
     assert account.claims == ()
     above = account.score[account.truth][:, None] > account.score[~account.truth][None]
@@ -263,6 +263,46 @@ def test_shares_that_add_up_and_are_no_people_accuse_nobody(self_trained):
     assert account.claims == ()
     untold = without(LABELLED_COUNT_KIND, CLASS_COUNTS_KIND)
     account = Account(self_trained, change=lambda view: untold(changed(torch.neg)(view)))
+    assert not any(claim.proven for claim in account.claims)
+
+
+@pytest.fixture(scope="module")
+def small():
+    """A model with fewer weights than there are people: its gradient is a sum of whoever there is."""
+    return ran("fedgc", {**SHORT, "hidden": 2, "test": TEST}, "pseudo-labels")
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_small_model_proves_nothing_about_others(small, seed):
+    untold = without(LABELLED_COUNT_KIND, CLASS_COUNTS_KIND)
+    others = of_outsiders(small, seed)
+    for change in (others, lambda view: untold(others(view))):
+        account = Account(small, change=change)
+        assert not any(claim.proven for claim in account.claims)
+        assert len(account.claims) <= 3
+
+
+def test_few_people_prove_nothing_where_their_number_is_not_told(self_trained):
+    """The middle one of one or two shares is a whole one by itself."""
+    near_all = np.flatnonzero(Account(self_trained).truth)[:2]
+
+    def change(view):
+        kept = without(CLASS_GRADIENTS_KIND, LABELLED_COUNT_KIND, CLASS_COUNTS_KIND)(view).messages
+        made = []
+        for m in kept:
+            if m.kind == SELF_TRAINING_GRADIENTS_KIND:
+                at = next(w for w in view.messages if w.kind == SELF_TRAINING_MODEL_KIND and w.round == m.round)
+                some = self_trained.secrets[LabelMembership.name].subjects
+                near = surroundings(csr_array(PLANTED.x.double().numpy()), PLANTED.edge_index.numpy(), some)
+                gradients = node_gradients(near, {n: t.double().numpy() for n, t in at.tensors.items()})
+                atoms = Atoms(near_all, PLANTED.y.numpy()[some[near_all]])
+                sent = gradients.of(gradients.summed_errors(atoms, np.array([0.5, 0.5])))
+                m = replace(m, tensors={n: torch.from_numpy(v).float() for n, v in sent.items()})  # noqa: PLW2901
+            made.append(m)
+        return replace(view, messages=tuple(made))
+
+    account = Account(self_trained, change=change)
+    assert all(one.solution.exact for one in account.found.found)
     assert not any(claim.proven for claim in account.claims)
 
 

@@ -183,11 +183,11 @@ def test_noise_alone_names_nobody(self_trained):
     assert found == [(), ()]
 
 
-def of_outsiders(run, seed):
+def of_outsiders(run, seed, data=PLANTED):
     """Uploads made of 20 nodes each that nobody asks about, at the weights that the clients got."""
     subjects, draw = run.secrets[LabelMembership.name].subjects, np.random.default_rng(seed)
-    others = np.setdiff1d(np.arange(PLANTED.num_nodes), subjects)
-    near = surroundings(csr_array(PLANTED.x.double().numpy()), PLANTED.edge_index.numpy(), others)
+    others = np.setdiff1d(np.arange(data.num_nodes), subjects)
+    near = surroundings(csr_array(data.x.double().numpy()), data.edge_index.numpy(), others)
 
     def change(view):
         made = []
@@ -196,7 +196,7 @@ def of_outsiders(run, seed):
                 at = next(w for w in view.messages if w.kind == SELF_TRAINING_MODEL_KIND and w.round == m.round)
                 gradients = node_gradients(near, {n: t.double().numpy() for n, t in at.tensors.items()})
                 some = draw.choice(len(others), 20, replace=False)
-                atoms = Atoms(some, PLANTED.y.numpy()[others[some]])
+                atoms = Atoms(some, data.y.numpy()[others[some]])
                 sent = gradients.of(gradients.summed_errors(atoms, np.full(20, 1 / 20)))
                 m = replace(m, tensors={n: torch.from_numpy(v).float() for n, v in sent.items()})  # noqa: PLW2901
             made.append(m)
@@ -266,18 +266,21 @@ def test_shares_that_add_up_and_are_no_people_accuse_nobody(self_trained):
     assert not any(claim.proven for claim in account.claims)
 
 
+PATIENTS = load_dataset("patients")
+
+
 @pytest.fixture(scope="module")
 def small():
     """A model with fewer weights than there are people: its gradient is a sum of whoever there is."""
-    return ran("fedgc", {**SHORT, "hidden": 2, "test": TEST}, "pseudo-labels")
+    return ran("fedgc", {**SHORT, "clients": 3, "hidden": 4, "test": TEST}, "pseudo-labels", PATIENTS)
 
 
 @pytest.mark.parametrize("seed", range(3))
 def test_a_small_model_proves_nothing_about_others(small, seed):
     untold = without(LABELLED_COUNT_KIND, CLASS_COUNTS_KIND)
-    others = of_outsiders(small, seed)
+    others = of_outsiders(small, seed, PATIENTS)
     for change in (others, lambda view: untold(others(view))):
-        account = Account(small, change=change)
+        account = Account(small, PATIENTS, change=change)
         assert not any(claim.proven for claim in account.claims)
         assert len(account.claims) <= 3
 

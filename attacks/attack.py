@@ -27,7 +27,8 @@ class Accusation:
         subject: its position among the subjects.
         label: the class that it was trained on with, or None where the attack does not say.
         owner: the client that holds it, or None.
-        proven: whether what was seen leaves nothing else over but rounding.
+        proven: whether what was seen leaves nothing else over but rounding, and whole people add up to it; whoever
+            is no subject is taken to be no member.
         alike: positions of others that nothing seen tells from it: some of this set are members, as many as are
             accused.
     """

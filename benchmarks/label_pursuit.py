@@ -92,8 +92,8 @@ Change = Callable[[View, NodeKnowledge, Ints, np.random.Generator], View]
 """What is done to what the server sees: the view, what it knows, the nodes' classes, a source of randomness."""
 
 
-def row(dataset: str, seed: int, case: Case, change: Change | None = None, redrawn: bool = False) -> list[str]:
-    """One run, attacked: what the table says of it; where redrawn, beside a truth of other members."""
+def row(dataset: str, seed: int, case: Case, change: Change | None = None) -> list[str]:
+    """One run, attacked: what the table says of it, where what the server sees may be changed."""
     attack = LabelPursuit(rounds=case.rounds, parts=case.parts)
     kinds = set(attack.kinds())
     if isinstance(case.defense, PseudoLabels):  # what clients condense is another question
@@ -117,8 +117,6 @@ def row(dataset: str, seed: int, case: Case, change: Change | None = None, redra
     place = {node: k for k, node in enumerate(game.subjects.tolist())}
     order = np.array([place[node] for node in ids.tolist()])
     truth, owner = game.truth[order], game.owners[order] if game.owners is not None else None
-    if redrawn:
-        truth = np.random.default_rng(seed).permutation(truth)
     y = data.y.numpy()[ids]
     hits = [c for c in accused if truth[c.subject]]
     owned = [c for c in hits if c.owner is not None and owner is not None and c.owner == owner[c.subject]]
@@ -251,8 +249,7 @@ def turned(view: View, _: NodeKnowledge, __: Ints, ___: np.random.Generator) -> 
     return uploads(view, lambda m: {n: -t.double().numpy() for n, t in m.tensors.items()})
 
 
-NULLS: dict[str, Change | None] = {
-    "another truth": None,
+NULLS: dict[str, Change] = {
     "gradients of others": of_others,
     "noise, Cauchy": partial(heavy, 1.0),
     "noise, Student's t with 2 degrees": partial(heavy, 2.0),
@@ -265,16 +262,13 @@ NULLS: dict[str, Change | None] = {
 @seeds
 @click.option("--only", multiple=True, help="Nulls, by the start of their names.")
 def null(names: Sequence[str], seeds: int, only: Sequence[str]) -> None:
-    """What FedGC's server would see if it did not depend on who is asked about: nobody should be accused.
-
-    Under another truth all are accused who took part, and most of them are no members then.
-    """
+    """What FedGC's server would see if it did not depend on who is asked about: nobody should be accused."""
     case = CASES["fedgc, self-training"]
     chosen = {name: one for name, one in NULLS.items() if not only or name.startswith(tuple(only))}
     table(
         "null",
         (
-            (name, row(dataset, s, case, one, redrawn=one is None))
+            (name, row(dataset, s, case, one))
             for dataset in names
             for name, one in chosen.items()
             for s in range(seeds)

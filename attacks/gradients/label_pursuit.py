@@ -230,10 +230,10 @@ def _one(sight: Sight, seen: Sequence[Seen], whoever: np.ndarray, wide: Callable
     if not solution.exact and len(seen) > 1:
         observed = Observed(_whitened(seen, solution), allowed)
         solution = pursue(observed, sight.members, LEAST)
-    known = sight.members is not None and len(solution.atoms) and sight.members <= allowed.any(1).sum()
-    if solution.exact or not known or sight.members is None:
+    members = sight.members
+    if solution.exact or members is None or not len(solution.atoms) or members > allowed.any(1).sum():
         return Found(sight, observed, solution, solution, whoever, wide)
-    whole = whole_units(observed, [solution.gains], solution.unit, sight.members)
+    whole = whole_units(observed, [solution.gains], solution.unit, members)
     if whole.residual > AS_GOOD * solution.residual:
         return Found(sight, observed, solution, solution, whoever, wide, contested=True)
     return Found(sight, observed, solution, whole, whoever, wide)

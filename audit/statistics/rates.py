@@ -249,10 +249,8 @@ def _reweighted_tpr(
     for start in range(0, resamples, step):
         weights = rng.standard_exponential((min(step, resamples - start), nodes or subjects))
         if nodes is not None:
-            ends = (
-                np.take(weights, end, axis=1) for end in np.divmod(pairs, nodes)
-            )  # three times as fast as [:, .]
-            weights = np.multiply(*ends)
+            first, second = np.divmod(pairs, nodes)  # take is three times as fast as [:, .]
+            weights = np.take(weights, first, axis=1) * np.take(weights, second, axis=1)
         for seed, (run, columns) in enumerate(zip(runs, where, strict=True)):
             out[:, seed, start : start + len(weights)] = _flagged_mass(run, columns, weights, fpr)
     return out

@@ -74,7 +74,8 @@ def _sure(found: Accusations) -> Iterator[str]:
     """How far accusations can be doubted."""
     if any(found.proven):
         are = "is" if _one(found.proven) else "are"
-        yield f"{_counted(found.proven, 'accusation')} {are} proven: nothing else explains what was sent."
+        why = "nobody else who is asked about explains what was sent"
+        yield f"{_counted(found.proven, 'accusation')} {are} proven: {why}."
     if any(found.in_sets):
         stand = "stands" if _one(found.in_sets) else "stand"
         group = "for a group of people whom the attack cannot tell apart"

@@ -99,7 +99,8 @@ def test_sentences_say_what_was_counted():
     assert accusing(Outcome(of_run([], []))) == "The attack label-pursuit accuses nobody outright."
     assert accusing(Outcome(of_run([1, 1, 0], [1, 0, 1], alike=1))) == (
         "The attack label-pursuit names 2 of 10 members outright and wrongly accuses 1 other. It also tells the "
-        "right label of 1 of these members. 2 accusations are proven: nothing else explains what was sent. "
+        "right label of 1 of these members. 2 accusations are proven: nobody else who is asked about explains what "
+        "was sent. "
         "3 accusations stand for a group of people whom the attack cannot tell apart."
     )
     text = accusing(Outcome(of_run([1, 1, 0], [1, 1, 1]), of_run([1], [1])), "Without a defense")

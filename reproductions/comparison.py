@@ -233,7 +233,8 @@ def _of_numbers(compared: int, outside: Sequence[Number], open_: int) -> Iterato
         worst = max(outside, key=lambda n: abs(n.apart or 0.0))
         place = ", ".join(filter(None, [worst.dataset, worst.row.name, "" if worst.at is None else str(worst.at)]))
         why = f" {worst.reason}" if worst.reason else ""
-        yield f"{len(outside)} are missed, most by {worst.apart:+.1f} ({place}, {worst.measure.name}).{why}"
+        are = "is" if len(outside) == 1 else "are"
+        yield f"{len(outside)} {are} missed, most by {worst.apart:+.1f} ({place}, {worst.measure.name}).{why}"
 
 
 def _of_claims(total: int, broken: int) -> Iterator[str]:

@@ -81,7 +81,8 @@ def _line(record: Record) -> str:
     content = asdict(record)
     content["values"] = {key: _rounded(value) for key, value in record.values.items()}
     content |= {"seconds": round(record.seconds, 1), "validation": _rounded(record.validation)}
-    return json.dumps({key: value for key, value in content.items() if value not in ("", {}, None, False)})
+    there = {key: value for key, value in content.items() if value is not None and value is not False}
+    return json.dumps({key: value for key, value in there.items() if value not in ("", {})})
 
 
 def _rounded(value: Any) -> Any:

@@ -38,7 +38,7 @@ def _page(paper: str, found: Sequence[tuple[Experiment, Sequence[Record]]]) -> I
 
 def _state(experiment: Experiment, records: Sequence[Record]) -> str:
     word, sentence = state_line(experiment, records)
-    return f"{word}. {sentence}"
+    return f"{word.capitalize()}. {sentence}"
 
 
 def part_of(experiment: Experiment, records: Sequence[Record]) -> Iterator[str]:

@@ -8,7 +8,7 @@ from typing import Literal
 
 from ..audit.statistics.finding import Finding
 from ..audit.statistics.metrics import mean_difference
-from .experiment import SHARES, Claim, Experiment, Measure, Place, Row
+from .experiment import Claim, Experiment, Measure, Place, Row
 from .records import Record
 
 At = int | float | str | None
@@ -48,7 +48,7 @@ class Number:
         """The mean over seeds with Student's t interval; None where nothing ran."""
         if not self.values:
             return None
-        limits = (0.0, 100.0) if self.measure.of in SHARES else (-math.inf, math.inf)
+        limits = (0.0, 100.0) if self.measure.percent else (-math.inf, math.inf)
         return mean_difference(self.values, [0.0] * len(self.values), metric=self.measure.name, limits=limits)
 
     @property
@@ -65,7 +65,7 @@ class Number:
         apart, found = self.apart, self.finding
         if apart is None or found is None or self.published is None:
             return ""
-        bar = BAR if self.measure.of in SHARES else TENTH * abs(self.published)
+        bar = BAR if self.measure.percent else TENTH * abs(self.published)
         if abs(apart) <= bar + 1e-9:
             return "within"
         inside = found.low is not None and found.high is not None and found.low <= self.published <= found.high
@@ -78,7 +78,7 @@ def numbers(experiment: Experiment, records: Iterable[Record]) -> list[Number]:
     found = []
     for dataset in experiment.datasets:
         for row in experiment.rows_on(dataset):
-            for at in experiment.places(dataset):
+            for at in experiment.places(dataset, row):
                 for measure in experiment.measures_of(row):
                     found.append(_number(experiment, chosen, dataset, row, measure, at))
     return found
@@ -111,7 +111,7 @@ def _number(
 
 def _values(records: Iterable[Record], measure: Measure, at: At) -> Iterator[tuple[int, float]]:
     """Seed and number, as it is printed."""
-    factor = 100.0 if measure.of in SHARES else 1.0
+    factor = 100.0 if measure.percent else 1.0
     for record in sorted(records, key=lambda one: one.seed):
         value = record.values.get(measure.key)
         if isinstance(value, dict):

@@ -62,6 +62,7 @@ class Measure(Settings):
         blind: the same attack without the release.
         release: the release that is read: the one that validation chose, or the first.
         compared: whether a published value is a bar; times of other machines are none.
+        share: whether a ``figure`` is a share of one, to be printed in percent.
     """
 
     key: str
@@ -75,6 +76,12 @@ class Measure(Settings):
     blind: bool = False
     release: Literal["chosen", "first"] = "chosen"
     compared: bool = True
+    share: bool = False
+
+    @property
+    def percent(self) -> bool:
+        """Whether it is a share of one and is printed in percent."""
+        return self.share or self.of in SHARES
 
     @model_validator(mode="after")
     def _names_what_it_reads(self) -> Self:
@@ -99,6 +106,7 @@ class Row(Settings):
         datasets: graphs that it runs on; all by default.
         measures: keys of the measures that are read off it; all by default.
         ours: a row that the paper lacks, such as a trivial alternative.
+        once: whether the axis does not concern it: it is run at a single place and printed once.
     """
 
     name: str
@@ -111,6 +119,7 @@ class Row(Settings):
     datasets: tuple[str, ...] | None = None
     measures: tuple[str, ...] | None = None
     ours: bool = False
+    once: bool = False
 
 
 class Axis(Settings):
@@ -121,12 +130,14 @@ class Axis(Settings):
         setting: of the target, with dots into nested ones; ``defense.`` before it means the defense's; ``round``
             means the releases of one run.
         values: in the order of the paper.
+        by_target: the setting where one target calls it otherwise, by the target's name.
         on: values on one graph alone, by its name.
         logarithmic: whether the paper's figure has equal ratios.
     """
 
     name: str
     setting: str
+    by_target: dict[str, str] = Field(default_factory=dict)
     values: tuple[int | float | str, ...] = Field(min_length=1)
     on: dict[str, tuple[int | float | str, ...]] = Field(default_factory=dict)
     logarithmic: bool = False
@@ -134,6 +145,10 @@ class Axis(Settings):
     def values_on(self, dataset: str) -> tuple[int | float | str, ...]:
         """Values on a graph."""
         return self.on.get(dataset, self.values)
+
+    def setting_of(self, target: str) -> str:
+        """What a target calls it."""
+        return self.by_target.get(target, self.setting)
 
 
 class Place(Settings):
@@ -195,7 +210,8 @@ class Experiment(Settings):
         axis: what varies besides rows.
         row: ways to run.
         measure: numbers to read.
-        published: by graph, row and measure; along the axis a list, in which nan stands for what is not printed.
+        published: by graph, row and measure; along the axis a list, in which nan stands for what is not printed;
+            a single value for rows that the axis does not concern.
         reason: why numbers differ.
         claim: what the paper says in words.
     """
@@ -236,10 +252,11 @@ class Experiment(Settings):
         rows, measures = {row.name for row in self.row}, {measure.key for measure in self.measure}
         if len(rows) < len(self.row) or len(measures) < len(self.measure):
             raise ValueError("two rows or two measures have one name")
+        once = {row.name for row in self.row if row.once}
         for dataset, row, measure, value in self.printed():
             if row not in rows or measure not in measures:
                 raise ValueError(f"a value is published for '{row}', '{measure}', which no row or measure is")
-            wanted = 1 if self.axis is None else len(self.axis.values_on(dataset))
+            wanted = 1 if self.axis is None or row in once else len(self.axis.values_on(dataset))
             if len(value) != wanted:
                 raise ValueError(f"{dataset}, '{row}', '{measure}' has {len(value)} values and not {wanted}")
         for place in (*self.reason, *(p for c in self.claim for p in (c.larger, c.smaller))):
@@ -282,9 +299,11 @@ class Experiment(Settings):
             found = found[self.axis.values_on(dataset).index(at)] if at in self.axis.values_on(dataset) else None
         return None if found is None or math.isnan(found) else found
 
-    def places(self, dataset: str) -> tuple[int | float | str | None, ...]:
-        """Places of the axis on a graph; without one a single place."""
-        return (None,) if self.axis is None else self.axis.values_on(dataset)
+    def places(self, dataset: str, row: Row | None = None) -> tuple[int | float | str | None, ...]:
+        """Places of the axis on a graph; a single one without an axis, and for a row that it does not concern."""
+        if self.axis is None or (row is not None and row.once):
+            return (None,)
+        return self.axis.values_on(dataset)
 
     def rows_on(self, dataset: str) -> tuple[Row, ...]:
         """Rows that run on a graph."""

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -89,13 +90,18 @@ def _result(done: Any) -> Any:
 
 
 def _record(experiment: Experiment, trial: CellTrial, result: Any, seconds: float, refused: str | None) -> Record:
-    about = {"dataset": trial.dataset, "row": trial.row.name, "at": trial.at, "seed": trial.plan.index}
-    about |= {"tried": trial.tried, "quick": trial.quick, "seconds": seconds, "made_by": _made_by()}
-    if result is None:
-        return Record(**about, refused=refused or "failed")
-    validation = result.utility.validation
-    return Record(
-        **about,
-        values=read_off(experiment, trial.row, result, seconds),
-        validation=None if math.isnan(validation) else validation,
+    record = Record(
+        trial.dataset,
+        trial.row.name,
+        trial.plan.index,
+        trial.at,
+        tried=trial.tried,
+        seconds=seconds,
+        quick=trial.quick,
+        made_by=_made_by(),
     )
+    if result is None:
+        return replace(record, refused=refused or "failed")
+    validation = result.utility.validation
+    values = read_off(experiment, trial.row, result, seconds)
+    return replace(record, values=values, validation=None if math.isnan(validation) else validation)

@@ -71,7 +71,7 @@ def trials_of(
 def _cells(experiment: Experiment, dataset: str) -> Iterator[tuple[Row, At, dict[str, Any]]]:
     in_one_run = experiment.axis is not None and experiment.axis.setting == ROUND
     for row in experiment.rows_on(dataset):
-        for at in (None,) if in_one_run else experiment.places(dataset):
+        for at in (None,) if in_one_run else experiment.places(dataset, row):
             for values in product(*row.tried.values()):
                 yield row, at, dict(zip(row.tried, values, strict=True))
 
@@ -95,11 +95,12 @@ def _plan(
         settings = merged(settings, experiment.quick.get(row.target, {}))
         strength |= experiment.quick_strength.get(row.defense, {})
     if experiment.axis is not None and at is not None:
-        part, _, name = experiment.axis.setting.partition(".")
+        setting = experiment.axis.setting_of(row.target)
+        part, _, name = setting.partition(".")
         if part == "defense":
             strength |= {name: at}
         else:
-            settings = merged(settings, _nested({experiment.axis.setting: at}))
+            settings = merged(settings, _nested({setting: at}))
     attacks = {a.identity: a for m in experiment.measures_of(row) if (a := mounted(m)) is not None}
     timeline = experiment.axis is not None and experiment.axis.setting == ROUND
     first = any(m.release == "first" for m in experiment.measures_of(row))

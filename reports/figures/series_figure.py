@@ -10,7 +10,7 @@ from markupsafe import Markup
 
 from ...audit.statistics.finding import Finding
 from ...reproductions.comparison import Number, numbers
-from ...reproductions.experiment import SHARES, Experiment
+from ...reproductions.experiment import Experiment
 from ...reproductions.records import Record
 from .axes import BELOW, LEFT, RIGHT, TOP, WIDTH, Axes
 from .marks import SERIES, Mark
@@ -75,7 +75,7 @@ def _panel(
     steps = {at: i for i, at in enumerate(places)}
     shown = {(n.row.name, n.at): _shown(n) for n in found}
     values = [v for f in shown.values() for v in (f.estimate, f.low, f.high) if v is not None]
-    share = found[0].measure.of in SHARES
+    share = found[0].measure.percent
     least, most = (0.0, 1.0) if share else (0.0, max(values) or 1.0)
     scaled = {key: _within(f, most) for key, f in shown.items()}
     y = linear(
@@ -104,7 +104,7 @@ def _panel(
 def _shown(number: Number) -> Finding:
     found = number.finding
     assert found is not None
-    if number.measure.of not in SHARES:
+    if not number.measure.percent:
         return found
     ends = (None if v is None else v / 100 for v in (found.estimate, found.low, found.high))
     estimate, low, high = ends
@@ -121,4 +121,4 @@ def _within(found: Finding, most: float) -> Finding:
 def _told(number: Number) -> str:
     found = number.finding
     assert found is not None
-    return found.text(1 if number.measure.of in SHARES else 3)
+    return found.text(1 if number.measure.percent else 3)

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from ...reproductions.comparison import BAR, At, Number, judged, numbers, state_of
-from ...reproductions.experiment import SHARES, Experiment, Measure
+from ...reproductions.experiment import Experiment, Measure
 from ...reproductions.records import Record
 from .table import Table
 
@@ -68,7 +68,7 @@ def _by_place(experiment: Experiment, dataset: str, measure: Measure, found: Seq
             continue
         cells = [_row_name(row.name, row.ours), _seeds(list(own.values()))]
         for at in places:
-            cells += _cells(own.get(at))[: 2 if beside else 1]
+            cells += _cells(own.get(at, own.get(None)))[: 2 if beside else 1]
         rows.append(tuple(cells))
     return Table(f"{dataset}: {measure.name}", tuple(columns), tuple(rows), tuple(range(1, len(columns))))
 
@@ -97,7 +97,7 @@ def _cells(number: Number | None) -> tuple[str, str]:
 
 
 def _digits(measure: Measure) -> int:
-    if measure.of in SHARES:
+    if measure.percent:
         return 1
     return 0 if measure.of in ("seconds", "bytes") else 3
 

@@ -17,9 +17,9 @@ The paper leaves open, or says in two ways, what is needed to compute it. The re
   the one in" GraphMI, whose L is the normalised Laplacian D^-1/2 (D - A) D^-1/2: `normalised`, the default.
 - With L = D - A (`sum`) the trace is the sum over edges of squared differences, and unweighted it outweighs
   everything else: IN becomes nearly the same everywhere (on a quarter of Cora it deviates by 0.001), IN >= OUT
-  holds for all nodes or none, and the upper halves of two runs with other first weights share about as many nodes as two
-  random halves do. `mean` divides it by the number of edges; such halves share 85 %. A constant B minimises both,
-  but not the trace with the normalised Laplacian, which B in proportion to the roots of degrees does.
+  holds for all nodes or none, and the upper halves of two runs with other first weights share about as many nodes
+  as two random halves do. `mean` divides it by the number of edges; such halves share 85 %. A constant B minimises
+  both, but not the trace with the normalised Laplacian, which B in proportion to the roots of degrees does.
 """
 
 from collections.abc import Iterator

@@ -35,12 +35,14 @@ from ..partition import partition
 from ..party import Client, all_labelled, clients_of
 from ..splits import SPLIT, SplitName, divided
 from ..target import Offers, Progress, Run, Target, Utility, no_progress
+from .kept_nodes import accuracies_by_fate, fate
 from .label_statistic import STATISTIC_KINDS
 from .local_training import (
     Correction,
     Forward,
     LocalTask,
     OptimiserName,
+    OptimiserState,
     Subgraph,
     as_parameters,
     dropout,
@@ -68,7 +70,10 @@ class FederatedSettings(FeatureSettings):
     hidden: int = Field(16, ge=1)
     heads: int = Field(4, ge=1, description="attention heads of GAT's first layer")
     dropout: float = Field(0.5, ge=0, lt=1, description="of hidden units")
-    optimiser: OptimiserName = Field("adam", description="its state is fresh in every round")
+    optimiser: OptimiserName = "adam"
+    optimiser_state: Literal["fresh", "kept"] = Field(
+        "fresh", description="at the beginning of a client's round; kept: as it stood at the end of its last one"
+    )
     lr: float = Field(1e-3, gt=0)
     weight_decay: float = Field(0.0, ge=0)
     rounds: int = Field(50, ge=1)
@@ -129,6 +134,7 @@ class FederatedRun:
         original: the clients as they are.
         clients: the clients after the defense had its hand on their data.
         recipe: of the model.
+        states: what each client's optimiser remembers of its last round, by number, where that is kept.
         notes: sentences that a reader of the result must know.
     """
 
@@ -154,6 +160,7 @@ class FederatedRun:
         self.original = all_labelled(told)
         self.clients = [self._defended(c) for c in self.original]
         self.recipe = s.recipe()
+        self.states: dict[int, OptimiserState] = {}
         self.notes = [self._partition_note(int(parts.cut_edges.shape[1]))]
 
     # what subclasses change
@@ -203,7 +210,8 @@ class FederatedRun:
         tasks = [LocalTask.of(c, f, t) for c, f, t in zip(self.clients, forwards, terms, strict=True)]
         self.shares = self._shares()
         weights = self._rounds(tasks)
-        answers = self._answers(weights)
+        whole = s.answer_with == "original"
+        answers = self._answers(weights, self.original if whole else self.clients)
         self._publish(weights, answers)
         utility = self._utility(answers)
         secrets = {
@@ -215,7 +223,14 @@ class FederatedRun:
         }
         tested = int(self.data.test_mask.sum())
         return Run(
-            self.channel.transcript, secrets, (utility,), 0, tuple(self.notes), tested=tested, recipe=self.recipe
+            self.channel.transcript,
+            secrets,
+            (utility,),
+            0,
+            tuple(self.notes),
+            figures=self._figures(weights, answers),
+            tested=tested,
+            recipe=self.recipe,
         )
 
     def _rounds(self, tasks: list[LocalTask]) -> dict[str, Tensor]:
@@ -257,6 +272,7 @@ class FederatedRun:
                 weight_decay=s.weight_decay,
                 drop=dropout(s.dropout, coins),
                 correction=self.correction(client, received),
+                state=self.states.setdefault(client.number, {}) if s.optimiser_state == "kept" else None,
             )
             sent = self.uploaded(received, own)
             uploads.append(self.channel.send(UPDATE_KIND, client.name, "server", t, sent))
@@ -300,9 +316,18 @@ class FederatedRun:
         self.progress("preparing local graphs", client.number + 1, self.settings.clients)
         return defended
 
-    def _answers(self, weights: Mapping[str, Tensor]) -> Tensor:
-        """Logits of all nodes [N, C]: each client answers for its own."""
-        asked = self.original if self.settings.answer_with == "original" else self.clients
+    def _figures(self, weights: Mapping[str, Tensor], answers: Tensor) -> dict[str, float]:
+        """Accuracy by what became of a node, where the defense dropped some; ``answers`` are those published."""
+        kept, dropped = fate(self.original, self.clients, int(self.data.num_nodes))
+        if not bool(dropped.any()):
+            return {}
+        whole = self.settings.answer_with == "original"
+        others = self._answers(weights, self.clients if whole else self.original)
+        both = (answers, others) if whole else (others, answers)
+        return accuracies_by_fate(*both, self.data.y, self.data.test_mask, kept, dropped)
+
+    def _answers(self, weights: Mapping[str, Tensor], asked: list[Client]) -> Tensor:
+        """Logits of all nodes [N, C]: each of the clients ``asked`` answers for its own."""
         found = torch.empty(self.data.num_nodes, self.original[0].classes)
         with torch.no_grad():
             for client, forward in zip(asked, self.answering(asked), strict=True):

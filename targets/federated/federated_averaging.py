@@ -125,8 +125,8 @@ class FederatedRun:
 
     Subclasses change what clients read (`forwards`, `answering`), what they train for (`tasks_of`), what is added
     to their gradients (`correction`), what goes along with the weights (`before_round`, `after_round`), who trains
-    in a round (`takes_part`), what they send of their weights (`uploaded`) and what the server makes of it
-    (`averaged`).
+    in a round (`takes_part`), what they send of their weights (`uploaded`), what the server makes of it
+    (`averaged`), and what each client gets of that (`handed_out`, `final_models`: one common model by default).
 
     Attributes:
         settings: of the target.
@@ -165,6 +165,16 @@ class FederatedRun:
 
     # what subclasses change
 
+    def handed_out(self, weights: Mapping[str, Tensor], round_: int) -> list[Mapping[str, Tensor]]:
+        """What each client begins a round with, in their order: the common ``weights``, which all are sent."""
+        received = self.channel.send(GLOBAL_KIND, "server", "clients", round_, weights)
+        return [received] * len(self.clients)
+
+    def final_models(self, weights: Mapping[str, Tensor]) -> list[Mapping[str, Tensor]]:
+        """What each client answers with in the end: the common ``weights``, which all are sent once more."""
+        self.channel.send(GLOBAL_KIND, "server", "clients", self.settings.rounds, weights)
+        return [weights] * len(self.clients)
+
     def forwards(self, clients: list[Client], channel: Channel) -> list[Forward]:
         """What each client's model reads, of all its nodes in their order."""
         return [Subgraph.of(self.recipe, c.x, c.edges) for c in clients]
@@ -174,11 +184,14 @@ class FederatedRun:
         return self.forwards(clients, Channel(retain=lambda message: False))
 
     def tasks_of(self, tasks: list[LocalTask], received: Mapping[str, Tensor], round_: int) -> list[LocalTask]:
-        """What clients train for in a round that began with ``received``, if not for their own ``tasks``."""
+        """What clients train for in a round that began with ``received``, if not for their own ``tasks``.
+
+        Where clients receive different weights, this is what the first of them received.
+        """
         return tasks
 
     def before_round(self, round_: int, received: Mapping[str, Tensor]) -> None:
-        """Called after the common weights were sent, and ``received`` by the clients."""
+        """Called after the common weights were sent, and ``received`` by the clients (`tasks_of`)."""
 
     def correction(self, client: Client, received: Mapping[str, Tensor]) -> Correction | None:
         """What a client adds to its gradients in a round that began with ``received``."""
@@ -196,6 +209,17 @@ class FederatedRun:
         """The truth about whose label was trained on."""
         return label_membership(self.data, self.original)
 
+    def secrets(self) -> dict[str, Game]:
+        """The truth of each game that the run offers."""
+        nodes, non_edges = self.data.num_nodes, self.settings.non_edges
+        return {
+            "edge-presence": edge_presence(
+                self.original, nodes, branch(self.seed, "links"), non_edges, self.clients
+            ),
+            "label-membership": self.members(),
+            **ownership_secrets(self.original, nodes, branch(self.seed, "ownership"), self.clients),
+        }
+
     def after_round(
         self, client: Client, received: Mapping[str, Tensor], own: Mapping[str, Tensor], round_: int
     ) -> None:
@@ -204,31 +228,24 @@ class FederatedRun:
     # the run
 
     def run(self) -> Run:
-        s = self.settings
         terms = [self.defense.on_training(c, branch(self.seed, "term", c.number)) for c in self.clients]
         forwards = self.forwards(self.clients, self.channel)
         tasks = [LocalTask.of(c, f, t) for c, f, t in zip(self.clients, forwards, terms, strict=True)]
         self.shares = self._shares()
         weights = self._rounds(tasks)
+        models = self.final_models(weights)
         whole = s.answer_with == "original"
-        answers = self._answers(weights, self.original if whole else self.clients)
+        answers = self._answers(models, self.original if whole else self.clients)
         self._publish(weights, answers)
         utility = self._utility(answers)
-        secrets = {
-            "edge-presence": edge_presence(
-                self.original, self.data.num_nodes, branch(self.seed, "links"), s.non_edges, self.clients
-            ),
-            "label-membership": self.members(),
-            **ownership_secrets(self.original, self.data.num_nodes, branch(self.seed, "ownership"), self.clients),
-        }
-        tested = int(self.data.test_mask.sum())
+        tested, secrets = int(self.data.test_mask.sum()), self.secrets()
         return Run(
             self.channel.transcript,
             secrets,
             (utility,),
             0,
             tuple(self.notes),
-            figures=self._figures(weights, answers),
+            figures=self._figures(models, answers),
             tested=tested,
             recipe=self.recipe,
         )
@@ -244,23 +261,23 @@ class FederatedRun:
         for t in range(s.rounds):
             with self.channel.keeping():
                 _must_be_finite(weights, t)
-            received = self.channel.send(GLOBAL_KIND, "server", "clients", t, weights)
+            received = self.handed_out(weights, t)
             if server is None:
                 weights = self.averaged(self._trained(tasks, received, t))
             else:
-                weights = server.stepped(self.averaged(self._gradients(tasks, received, t)))
+                weights = server.stepped(self.averaged(self._gradients(tasks, received[0], t)))
             self.progress("training", t + 1, s.rounds)
         with self.channel.keeping():
             _must_be_finite(weights, s.rounds)
-        self.channel.send(GLOBAL_KIND, "server", "clients", s.rounds, weights)
         return weights
 
     def _trained(
-        self, tasks: list[LocalTask], received: Mapping[str, Tensor], t: int
+        self, tasks: list[LocalTask], begun: list[Mapping[str, Tensor]], t: int
     ) -> list[Mapping[str, Tensor]]:
         s, uploads = self.settings, []
-        self.before_round(t, received)
-        for client, task in zip(self.clients, self.tasks_of(tasks, received, t), strict=True):
+        self.before_round(t, begun[0])
+        each = zip(self.clients, self.tasks_of(tasks, begun[0], t), begun, strict=True)
+        for client, task, received in each:
             if not self.takes_part(client, t):
                 continue
             coins = torch.Generator(s.device).manual_seed(integer(branch(self.seed, "dropout", client.number, t)))
@@ -316,21 +333,21 @@ class FederatedRun:
         self.progress("preparing local graphs", client.number + 1, self.settings.clients)
         return defended
 
-    def _figures(self, weights: Mapping[str, Tensor], answers: Tensor) -> dict[str, float]:
+    def _figures(self, models: list[Mapping[str, Tensor]], answers: Tensor) -> dict[str, float]:
         """Accuracy by what became of a node, where the defense dropped some; ``answers`` are those published."""
         kept, dropped = fate(self.original, self.clients, int(self.data.num_nodes))
         if not bool(dropped.any()):
             return {}
         whole = self.settings.answer_with == "original"
-        others = self._answers(weights, self.clients if whole else self.original)
+        others = self._answers(models, self.clients if whole else self.original)
         both = (answers, others) if whole else (others, answers)
         return accuracies_by_fate(*both, self.data.y, self.data.test_mask, kept, dropped)
 
-    def _answers(self, weights: Mapping[str, Tensor], asked: list[Client]) -> Tensor:
-        """Logits of all nodes [N, C]: each of the clients ``asked`` answers for its own."""
+    def _answers(self, models: list[Mapping[str, Tensor]], asked: list[Client]) -> Tensor:
+        """Logits of all nodes [N, C]: each of the clients ``asked`` answers for its own nodes with its model."""
         found = torch.empty(self.data.num_nodes, self.original[0].classes)
         with torch.no_grad():
-            for client, forward in zip(asked, self.answering(asked), strict=True):
+            for client, forward, weights in zip(asked, self.answering(asked), models, strict=True):
                 found[client.nodes.cpu()] = forward(weights).cpu()
         return found
 
@@ -376,6 +393,12 @@ def _must_be_finite(weights: Mapping[str, Tensor], rounds: int) -> None:
     """Raises InputError where training diverged: nothing that follows would mean anything."""
     if not all(bool(torch.isfinite(weight).all()) for weight in weights.values()):
         raise InputError(f"training diverges: after {rounds} rounds the common weights are not finite; lower lr")
+
+
+def must_read_uploads(channel: Channel) -> None:
+    """Raises InputError where a server that needs uploads one by one gets their sum alone."""
+    if channel.seals(UPDATE_KIND):
+        raise InputError("the server must read each client's update by itself: uploads in a secure sum do not do")
 
 
 def averaged(uploads: list[Mapping[str, Tensor]], shares: list[float]) -> dict[str, Tensor]:

@@ -76,9 +76,16 @@ class Subgraph:
         return cls(recipe, rows, edges, Factor.of(make(edges, len(x))))
 
     def __call__(self, weights: Weights, drop: Drop = nothing_dropped) -> Tensor:
+        return self.read_out(self.hidden(weights, drop), weights)
+
+    def hidden(self, weights: Weights, drop: Drop = nothing_dropped) -> Tensor:
+        """What the first layer makes of the nodes, [n, h]."""
         hidden = self._layer(self.x, weights, "1")
-        hidden = F.elu(hidden) if self.recipe.architecture == "gat" else torch.relu(hidden)
-        return self._layer(drop(hidden), weights, "2")
+        return drop(F.elu(hidden) if self.recipe.architecture == "gat" else torch.relu(hidden))
+
+    def read_out(self, hidden: Tensor, weights: Weights) -> Tensor:
+        """What the second layer makes of that, [n, C]."""
+        return self._layer(hidden, weights, "2")
 
     def _layer(self, rows: Factor | Tensor, weights: Weights, number: str) -> Tensor:
         out = rows @ weights["w" + number]
@@ -159,7 +166,10 @@ class LocalTask:
 
     def loss(self, weights: Weights, drop: Drop = nothing_dropped) -> Tensor:
         """The loss to differentiate; its value lacks the extra term, of which only the derivative is known."""
-        logits = self.forward(weights, drop)
+        return self.loss_of(self.forward(weights, drop))
+
+    def loss_of(self, logits: Tensor) -> Tensor:
+        """The same of what a model said of all nodes, [n, C]."""
         own = logits[self.labelled]
         loss = F.cross_entropy(own, self.labels)
         if self.term is None:

@@ -221,6 +221,20 @@ GENERATOR_KIND = declare("generator", Carries.WEIGHTS, Carries.EMBEDDINGS, Carri
 """A client's fGen weights, its nodes' noisy embeddings and numbers of missing neighbours, by the server to all."""
 GENERATOR_GRADIENT_KIND = declare("generator-gradient", Carries.GRADIENT, routes=[_UP, "server > client"])
 """A client's gradient by another's fGen weights, to the server; and their sum, from there to the asking client."""
+BOUNDARY_ROWS_KIND = declare("boundary-rows", Carries.ROWS, routes=[_BETWEEN])
+"""Features ``x`` [k, d] as they are, ids ``nodes`` [k] and degrees ``degree`` [k] of nodes with an edge to another
+client, to that client (BNS-GCN)."""
+BOUNDARY_HIDDEN_KIND = declare("boundary-hidden", Carries.EMBEDDINGS, routes=[_BETWEEN])
+"""Hidden units ``hidden`` [k, h] of the same ``nodes`` [k] under the round's weights, after dropout (BNS-GCN)."""
+BOUNDARY_GRADIENT_KIND = declare("boundary-gradient", Carries.GRADIENT, routes=[_BETWEEN])
+"""How the asking client's loss, summed over its labelled nodes, changes with these hidden units: ``nodes`` [k] and
+``gradient`` [k, h]."""
+PARTIAL_GRADIENT_KIND = declare("partial-gradient", Carries.GRADIENT, routes=[_UP])
+"""A client's part of the gradient of the loss summed over all labelled nodes: by its own nodes' use of weights."""
+DRIFTED_KIND = declare("drifted-update", Carries.UPDATE, routes=[_UP], since=GLOBAL_KIND)
+"""A client's weights plus its drift, the sum of its updates so far: what the server averages (FedDC)."""
+COMMON_UPDATE_KIND = declare("common-update", Carries.WEIGHTS, Carries.CONTROL, routes=[_DOWN])
+"""The mean of the clients' updates of the last round."""
 NEIGHBOUR_IDS_KIND = declare("neighbour-ids", Carries.IDS, routes=[_UP])
 """Which rows a client asks for and contributes to: needed for routing, encrypted or not."""
 NEIGHBOUR_SUMS_KIND = declare("neighbour-sums", Carries.SUMS, routes=[_UP])

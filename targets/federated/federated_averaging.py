@@ -151,12 +151,16 @@ class FederatedRun:
         self.data = divided(data, parts.owner, s.split, branch(seed, "split"))
         clients = [c.to(s.device) for c in clients_of(self.data, parts, labelled=False)]
         told = defense.on_labels(clients, self._exchange, self.channel, branch(seed, "labels"))
-        self.original = all_labelled(told)
+        self.original = all_labelled(self.present(told))
         self.clients = [self._defended(c) for c in self.original]
         self.recipe = s.recipe()
         self.notes = [self._partition_note(int(parts.cut_edges.shape[1]))]
 
     # what subclasses change
+
+    def present(self, clients: list[Client]) -> list[Client]:
+        """The clients as far as they take part; called once, before any defense of the data."""
+        return clients
 
     def forwards(self, clients: list[Client], channel: Channel) -> list[Forward]:
         """What each client's model reads, of all its nodes in their order."""
@@ -189,6 +193,10 @@ class FederatedRun:
         """The truth about whose label was trained on."""
         return label_membership(self.data, self.original)
 
+    def more_secrets(self) -> dict[str, Game]:
+        """Truths of games beside those of all federated runs, by the game's name."""
+        return {}
+
     def after_round(
         self, client: Client, received: Mapping[str, Tensor], own: Mapping[str, Tensor], round_: int
     ) -> None:
@@ -212,6 +220,7 @@ class FederatedRun:
             ),
             "label-membership": self.members(),
             **ownership_secrets(self.original, self.data.num_nodes, branch(self.seed, "ownership"), self.clients),
+            **self.more_secrets(),
         }
         tested = int(self.data.test_mask.sum())
         return Run(

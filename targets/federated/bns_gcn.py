@@ -301,7 +301,7 @@ class BNSGCN(Federated):
 
     name = "bns-gcn"
     sends: ClassVar[tuple[str, ...]] = (*Federated.sends, *LINKED_KINDS, PARTIAL_GRADIENT_KIND)
-    games = (*Federated.games, NodePresence.name)
+    games: ClassVar[tuple[str, ...]] = (*Federated.games, NodePresence.name)
     Settings = BNSGCNSettings
     settings: BNSGCNSettings
     loop = _LinkedRun

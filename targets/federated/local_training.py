@@ -74,9 +74,12 @@ class Subgraph:
         return cls(recipe, rows, edges, Factor.of(make(edges, len(x))))
 
     def __call__(self, weights: Weights, drop: Drop = nothing_dropped) -> Tensor:
+        return self._layer(drop(self.hidden(weights)), weights, "2")
+
+    def hidden(self, weights: Weights) -> Tensor:
+        """Hidden units of all nodes after their activation, [n, h]."""
         hidden = self._layer(self.x, weights, "1")
-        hidden = F.elu(hidden) if self.recipe.architecture == "gat" else torch.relu(hidden)
-        return self._layer(drop(hidden), weights, "2")
+        return F.elu(hidden) if self.recipe.architecture == "gat" else torch.relu(hidden)
 
     def _layer(self, rows: Factor | Tensor, weights: Weights, number: str) -> Tensor:
         out = rows @ weights["w" + number]

@@ -233,6 +233,20 @@ RANDOM_GRAPH_KIND = declare("random-graph", Carries.RANDOM_GRAPH, routes=[_DOWN]
 """Features ``x`` [n, d] and ``edges`` [2, e] of a random graph that models are compared on (Fed-PUB)."""
 FUNCTION_KIND = declare("functional-embedding", Carries.FUNCTION, routes=[_UP])
 """The mean over that graph of what a client's model makes of it, ``mean`` [C] or [h] (Fed-PUB)."""
+BOUNDARY_ROWS_KIND = declare("boundary-rows", Carries.ROWS, routes=[_BETWEEN])
+"""Features ``x`` [k, d] as they are, ids ``nodes`` [k] and degrees ``degree`` [k] of nodes with an edge to another
+client, to that client (BNS-GCN)."""
+BOUNDARY_HIDDEN_KIND = declare("boundary-hidden", Carries.EMBEDDINGS, routes=[_BETWEEN])
+"""Hidden units ``hidden`` [k, h] of the same ``nodes`` [k] under the round's weights, after dropout (BNS-GCN)."""
+BOUNDARY_GRADIENT_KIND = declare("boundary-gradient", Carries.GRADIENT, routes=[_BETWEEN])
+"""How the asking client's loss, summed over its labelled nodes, changes with these hidden units: ``nodes`` [k] and
+``gradient`` [k, h]."""
+PARTIAL_GRADIENT_KIND = declare("partial-gradient", Carries.GRADIENT, routes=[_UP])
+"""A client's part of the gradient of the loss summed over all labelled nodes: by its own nodes' use of weights."""
+DRIFTED_KIND = declare("drifted-update", Carries.UPDATE, routes=[_UP], since=GLOBAL_KIND)
+"""A client's weights plus its drift, the sum of its updates so far: what the server averages (FedDC)."""
+COMMON_UPDATE_KIND = declare("common-update", Carries.WEIGHTS, Carries.CONTROL, routes=[_DOWN])
+"""The mean of the clients' updates of the last round."""
 NEIGHBOUR_IDS_KIND = declare("neighbour-ids", Carries.IDS, routes=[_UP])
 """Which rows a client asks for and contributes to: needed for routing, encrypted or not."""
 NEIGHBOUR_SUMS_KIND = declare("neighbour-sums", Carries.SUMS, routes=[_UP])

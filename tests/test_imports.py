@@ -38,6 +38,11 @@ SIBLINGS = {
     "targets/classification": {"targets", "targets/models", "targets/games"},
     "targets/publishing": {"targets", "targets/models", "targets/games"},
     "targets/condensation": {"targets", "targets/models", "targets/games", "targets/federated"},
+    "targets/local_reduction": {
+        *("targets", "targets/models", "targets/games"),
+        "targets/federated",
+        "targets/condensation",
+    },
     "targets/private_training": {"targets", "targets/models", "targets/games", "targets/federated"},
     "targets/controls": {
         *("targets", "targets/models", "targets/games"),

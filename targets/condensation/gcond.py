@@ -11,7 +11,7 @@ from .central import CentralCondensation, CentralSettings, OwnGraph
 from .condensed import CondensedGraph
 from .gradient_distance import Distance
 from .local import started_alone
-from .matching import ClassCells, MatchingSettings
+from .matching import ClassCells, MatchingServer, MatchingSettings
 from .released import check_checkpoints
 
 
@@ -56,9 +56,14 @@ class GCond(CentralCondensation):
     Settings = GCondSettings
     settings: GCondSettings
 
+    def server(self, graph: OwnGraph, seed: np.random.SeedSequence) -> MatchingServer:
+        """The condensed graph before its first step."""
+        begun, graph.copied = started_alone(self.settings, graph.owner, graph.size, seed)
+        return begun
+
     def releases(self, graph: OwnGraph, seed: np.random.SeedSequence) -> Iterator[tuple[int, CondensedGraph]]:
         s, owner = self.settings, graph.owner
-        server, graph.copied = started_alone(s, owner, graph.size, seed)
+        server = self.server(graph, seed)
         cells, backbone = ClassCells(owner, graph.near, graph.change), BACKBONES[s.backbone]
         for round_ in range(s.rounds):
             theta = server.draw_model(round_)

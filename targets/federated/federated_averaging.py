@@ -157,13 +157,17 @@ class FederatedRun:
         self.data = divided(data, parts.owner, s.split, branch(seed, "split"))
         clients = [c.to(s.device) for c in clients_of(self.data, parts, labelled=False)]
         told = defense.on_labels(clients, self._exchange, self.channel, branch(seed, "labels"))
-        self.original = all_labelled(told)
+        self.original = all_labelled(self.present(told))
         self.clients = [self._defended(c) for c in self.original]
         self.recipe = s.recipe()
         self.states: dict[int, OptimiserState] = {}
         self.notes = [self._partition_note(int(parts.cut_edges.shape[1]))]
 
     # what subclasses change
+
+    def present(self, clients: list[Client]) -> list[Client]:
+        """The clients as far as they take part; called once, before any defense of the data."""
+        return clients
 
     def handed_out(self, weights: Mapping[str, Tensor], round_: int) -> list[Mapping[str, Tensor]]:
         """What each client begins a round with, in their order: the common ``weights``, which all are sent."""
@@ -429,7 +433,12 @@ class Federated(Target):
     )
     asks_for_labels = True
     loop: ClassVar[type[FederatedRun]] = FederatedRun
-    games = ("edge-presence", "label-membership", NodeOwnership.name, Contribution.name)
+    games: ClassVar[tuple[str, ...]] = (
+        "edge-presence",
+        "label-membership",
+        NodeOwnership.name,
+        Contribution.name,
+    )
     Settings = FederatedSettings
     settings: FederatedSettings
 

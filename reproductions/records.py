@@ -1,7 +1,7 @@
 """Numbers that were measured: one line of JSON for each trial, packaged beside the plan file."""
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -38,7 +38,7 @@ class Record:
     row: str
     seed: int
     at: At = None
-    values: dict[str, float | dict[str, float]] = field(default_factory=dict)
+    values: Mapping[str, float | dict[str, float]] = field(default_factory=dict)
     tried: dict[str, Any] = field(default_factory=dict)
     validation: float | None = None
     seconds: float = 0.0

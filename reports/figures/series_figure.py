@@ -9,7 +9,7 @@ from dataclasses import replace
 from markupsafe import Markup
 
 from ...audit.statistics.finding import Finding
-from ...reproductions.comparison import Number, numbers
+from ...reproductions.comparison import At, Number, numbers
 from ...reproductions.experiment import Experiment
 from ...reproductions.records import Record
 from .axes import BELOW, LEFT, RIGHT, TOP, WIDTH, Axes
@@ -71,9 +71,13 @@ def _panel(
     experiment: Experiment, title: str, found: Sequence[Number], marks: dict[str, Mark], down: float
 ) -> Markup:
     assert experiment.axis is not None
-    places = [at for at in experiment.axis.values_on(found[0].dataset) if any(n.at == at for n in found)]
-    steps = {at: i for i, at in enumerate(places)}
-    shown = {(n.row.name, n.at): _shown(n) for n in found}
+    places = [at for at in experiment.axis.values_on(found[0].dataset) if any(n.at in (at, None) for n in found)]
+    steps: dict[At, int] = {at: i for i, at in enumerate(places)}
+    shown = {
+        (n.row.name, at): _shown(n)  # what the axis does not concern is drawn all along it
+        for n in found
+        for at in (places if n.at is None else [n.at])
+    }
     values = [v for f in shown.values() for v in (f.estimate, f.low, f.high) if v is not None]
     share = found[0].measure.percent
     least, most = (0.0, 1.0) if share else (0.0, max(values) or 1.0)

@@ -209,7 +209,7 @@ class _LinkedRun(FederatedRun):
         return [_without(client, ~self.there.to(client.x.device)) for client in clients]
 
     def secrets(self) -> dict[str, Game]:
-        """Besides, who was there, where some were not; of those who were, nodes with an edge to another client apart."""
+        """Besides, who was there, where some were not; of those who were, nodes on a boundary apart."""
         found = super().secrets()
         if bool(self.there.all()):
             return found

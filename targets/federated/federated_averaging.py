@@ -238,7 +238,7 @@ class FederatedRun:
         self.shares = self._shares()
         weights = self._rounds(tasks)
         models = self.final_models(weights)
-        whole = s.answer_with == "original"
+        whole = self.settings.answer_with == "original"
         answers = self._answers(models, self.original if whole else self.clients)
         self._publish(weights, answers)
         utility = self._utility(answers)

@@ -82,6 +82,8 @@ def reproduce_command(item: str, **options: Any) -> None:
         )
     if figure is not None and whole:
         raise InputError(f"--figure draws one figure: name it, as {item}:{asked[-1].item}")
+    if figure is not None and asked[0].axis is None:
+        raise InputError(f"{asked[0].name} has no figure to draw: nothing is measured along an axis")
     asked = tuple(one.only(options["datasets"], options["rows"]) for one in asked)
     _show([(one, _records(one, options)) for one in asked], whole, output, figure)
     if options["quick"]:

@@ -98,7 +98,8 @@ class Row(Settings):
     Attributes:
         name: as the table calls it.
         target: a registered target.
-        settings: besides its preset ``paper``.
+        like: names of settings that several rows share (`Experiment.base`), laid on one another in this order.
+        settings: besides its preset ``paper`` and those.
         on: settings on one graph alone, by its name.
         defense: a registered defense.
         strength: its settings.
@@ -111,6 +112,7 @@ class Row(Settings):
 
     name: str
     target: str
+    like: tuple[str, ...] = ()
     settings: dict[str, Any] = Field(default_factory=dict)
     on: dict[str, dict[str, Any]] = Field(default_factory=dict)
     defense: str = "none"
@@ -205,6 +207,8 @@ class Experiment(Settings):
         conditions: sentences that a reader needs.
         seeds: how many by default.
         settings: of all rows' targets.
+        on: settings of all rows' targets on one graph alone, by its name.
+        base: settings that some rows share, by a name of our own.
         quick: settings of all rows' targets for a first look, by target.
         quick_strength: settings of all rows' defenses for a first look, by defense.
         axis: what varies besides rows.
@@ -227,6 +231,8 @@ class Experiment(Settings):
     conditions: tuple[str, ...] = ()
     seeds: int = Field(3, ge=1)
     settings: dict[str, Any] = Field(default_factory=dict)
+    on: dict[str, dict[str, Any]] = Field(default_factory=dict)
+    base: dict[str, dict[str, Any]] = Field(default_factory=dict)
     quick: dict[str, dict[str, Any]] = Field(default_factory=dict)
     quick_strength: dict[str, dict[str, Any]] = Field(default_factory=dict)
     axis: Axis | None = None
@@ -252,13 +258,18 @@ class Experiment(Settings):
         rows, measures = {row.name for row in self.row}, {measure.key for measure in self.measure}
         if len(rows) < len(self.row) or len(measures) < len(self.measure):
             raise ValueError("two rows or two measures have one name")
+        for row in self.row:
+            if not set(row.like) <= set(self.base):
+                raise ValueError(
+                    f"the row '{row.name}' is like {', '.join(row.like)}: not all are settings in 'base'"
+                )
         once = {row.name for row in self.row if row.once}
-        for dataset, row, measure, value in self.printed():
-            if row not in rows or measure not in measures:
-                raise ValueError(f"a value is published for '{row}', '{measure}', which no row or measure is")
-            wanted = 1 if self.axis is None or row in once else len(self.axis.values_on(dataset))
+        for dataset, name, measure, value in self.printed():
+            if name not in rows or measure not in measures:
+                raise ValueError(f"a value is published for '{name}', '{measure}', which no row or measure is")
+            wanted = 1 if self.axis is None or name in once else len(self.axis.values_on(dataset))
             if len(value) != wanted:
-                raise ValueError(f"{dataset}, '{row}', '{measure}' has {len(value)} values and not {wanted}")
+                raise ValueError(f"{dataset}, '{name}', '{measure}' has {len(value)} values and not {wanted}")
         for place in (*self.reason, *(p for c in self.claim for p in (c.larger, c.smaller))):
             if (place.row or None) not in {None, *rows} or (place.measure or None) not in {None, *measures}:
                 raise ValueError(f"a reason or a claim speaks of '{place.row}', '{place.measure}': there is none")
@@ -304,6 +315,12 @@ class Experiment(Settings):
         if self.axis is None or (row is not None and row.once):
             return (None,)
         return self.axis.values_on(dataset)
+
+    def settings_of(self, row: Row, dataset: str) -> Iterator[dict[str, Any]]:
+        """Settings of a row's target on a graph, to be laid on one another in this order."""
+        yield self.settings
+        yield from (self.base[name] for name in row.like)
+        yield from (self.on.get(dataset, {}), row.settings, row.on.get(dataset, {}))
 
     def rows_on(self, dataset: str) -> tuple[Row, ...]:
         """Rows that run on a graph."""

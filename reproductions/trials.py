@@ -88,7 +88,7 @@ def _plan(
 ) -> TrialPlan:
     kind = find("targets", row.target)
     settings = kind.preset("paper", data)
-    for over in (experiment.settings, row.settings, row.on.get(dataset, {}), _nested(tried)):
+    for over in (*experiment.settings_of(row, dataset), _nested(tried)):
         settings = merged(settings, over)
     strength = dict(row.strength)
     if quick:

@@ -60,3 +60,27 @@ def test_a_part_has_the_rows_and_claims_that_are_left():
 def test_names_for_commands_and_for_readers():
     assert (small_table().name, small_table().called) == ("small:table1", "Table 1")
     assert axis_figure().called == "Figure 3"
+
+
+def test_settings_are_laid_on_one_another_from_the_general_to_the_particular():
+    found = small_table(
+        settings={"rounds": 1, "lr": 1.0},
+        base={"short": {"rounds": 2, "clients": 2}},
+        on={"karate": {"clients": 3, "hidden": 3}},
+        row=[
+            {
+                "name": "plain",
+                "target": "fedavg",
+                "like": ["short"],
+                "settings": {"hidden": 4, "heads": 4},
+                "on": {"karate": {"heads": 5}},
+            }
+        ],
+        published={},
+    )
+    laid: dict[str, object] = {}
+    for over in found.settings_of(found.row[0], "karate"):
+        laid |= over
+    assert laid == {"rounds": 2, "lr": 1.0, "clients": 3, "hidden": 4, "heads": 5}
+    with pytest.raises(InputError, match="'plain' is like long"):
+        small_table(row=[{"name": "plain", "target": "fedavg", "like": ["long"]}], published={})

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, Literal, Self, get_args
 
-from pydantic import ConfigDict, Field, model_validator
+from pydantic import ConfigDict, Field, field_validator, model_validator
 
 from ..errors import unknown_name
 from ..settings import Settings
@@ -102,7 +102,7 @@ class Row(Settings):
         settings: besides its preset ``paper`` and those.
         on: settings on one graph alone, by its name.
         defense: a registered defense.
-        strength: its settings.
+        strength: its settings; "none" stands for no value, which TOML cannot write.
         tried: values of settings of which validation accuracy chooses in each trial, where the paper is silent.
         datasets: graphs that it runs on; all by default.
         measures: keys of the measures that are read off it; all by default.
@@ -122,6 +122,11 @@ class Row(Settings):
     measures: tuple[str, ...] | None = None
     ours: bool = False
     once: bool = False
+
+    @field_validator("strength")
+    @classmethod
+    def _no_value(cls, strength: dict[str, Any]) -> dict[str, Any]:
+        return {name: None if value == "none" else value for name, value in strength.items()}
 
 
 class Axis(Settings):

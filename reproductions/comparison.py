@@ -4,7 +4,7 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
-from typing import Literal
+from typing import Any, Literal
 
 from ..audit.statistics.finding import Finding
 from ..audit.statistics.metrics import mean_difference
@@ -192,7 +192,7 @@ def _read(
 class State:
     """How far a table or figure was reproduced, in a word and a sentence."""
 
-    word: Literal["reproduced", "differs", "not run yet", "needs data", "drawing"]
+    word: Literal["reproduced", "differs", "in part", "not run yet", "needs data", "drawing"]
     sentence: str
 
 
@@ -218,8 +218,9 @@ def state_of(experiment: Experiment, records: Sequence[Record]) -> State:
             f"{_counted(len(missing), 'published number')} {'is' if len(missing) == 1 else 'are'} not measured."
         )
     if not said:
-        said.append("Nothing printed to compare with: the measured numbers stand alone.")
-    return State("differs" if outside or broken else "reproduced", " ".join(filter(None, [*said, lacking])))
+        said.append("The paper prints no number to compare with.")
+    word: Any = "differs" if outside or broken else "in part" if missing else "reproduced"
+    return State(word, " ".join(filter(None, [*said, lacking])))
 
 
 def _of_numbers(compared: int, outside: Sequence[Number], open_: int) -> Iterator[str]:

@@ -50,7 +50,7 @@ class Measure(Settings):
         name: the head of its column.
         of: what is read: the test accuracy of the release that validation chose (``accuracy``), that before local
             tuning, the validation accuracy, an attack's AUC (``auc`` within what is public, ``plain-auc`` over all
-            subjects, as papers have it), its true-positive rate at 1 % false positives, its average precision at
+            subjects, as papers have it), its true-positive rate over all subjects at 1 % false positives, its average precision at
             the true prevalence or at as many members as others (``even-average-precision``), its precision at as
             many guesses as there are members, the accuracy of another architecture (``transfer``), a figure that
             the run tells, the CPU seconds of the trial, or the bytes of all messages that the observer sees.

@@ -83,8 +83,7 @@ def _metric(of: str, judged: ScoredSubjects) -> float | None:
     if of == "auc":
         return auc_of_run(judged)
     if of == "tpr":
-        scaled = judged.standardised()
-        return rate_finding([scaled if len(scaled.score) else judged.plainly()], RATE).estimate
+        return rate_finding([judged.plainly()], RATE).estimate
     if of == "precision":
         return precision_at_members(judged)
     if of == "even-average-precision":

@@ -20,7 +20,7 @@ def print_reproduction(console: Console, experiment: Experiment, records: Sequen
     for table in reproduced_tables(experiment, records):
         console.print(_drawn(table))
     for title, lines in (
-        ("What the paper says of it:", statements(experiment, records)),
+        ("Statements, and whether they hold:", statements(experiment, records)),
         ("Why numbers differ, as far as we know:", reasons(experiment)),
         ("Conditions:", list(experiment.conditions)),
     ):

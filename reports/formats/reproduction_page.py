@@ -50,7 +50,7 @@ def part_of(experiment: Experiment, records: Sequence[Record]) -> Iterator[str]:
         yield from ("", f"**{table.caption}**", "")
         yield from _table(table)
     for title, lines in (
-        ("What the paper says of it", statements(experiment, records)),
+        ("Statements, and whether they hold", statements(experiment, records)),
         ("Why numbers differ, as far as we know", reasons(experiment)),
         ("Conditions", experiment.conditions),
     ):

@@ -8,10 +8,12 @@ from ...reproductions.records import Record
 from .table import Table
 
 MISSING = "not run"
+OURS = "*"
+"""Marks rows that the paper lacks."""
 HOW_TO_READ = (
     "Measured numbers are means over seeds with Student's 95 % intervals. A number is met where the mean is within "
     f"{BAR:g} points of the published one, or within a tenth of it where it is no percentage. It is not told apart "
-    "where it is further away and the published number lies within the interval."
+    "where it is further away and the published number lies within the interval. Rows with a star are not in the paper."
 )
 
 
@@ -74,7 +76,7 @@ def _by_place(experiment: Experiment, dataset: str, measure: Measure, found: Seq
 
 
 def _row_name(name: str, ours: bool) -> str:
-    return f"{name} (not in the paper)" if ours else name
+    return f"{name} {OURS}" if ours else name
 
 
 def _seeds(found: Sequence[Number]) -> str:

@@ -2,10 +2,10 @@ import json
 
 import pytest
 from click.testing import CliRunner
-from support.small_experiment import axis_figure, small_table
 
 from gaudit.commands.main import main
 from gaudit.reproductions import catalogue
+from support.small_experiment import axis_figure, small_table
 
 
 @pytest.fixture
@@ -40,7 +40,9 @@ def test_a_table_is_run_recorded_and_shown_again(small):
 
 
 def test_a_figure_is_drawn(small):
-    done = run("small:figure3", "--seeds", 2, "--workers", 1, "--figure", "f.svg", "-o", "f.md", "--records", "r.jsonl")
+    done = run(
+        "small:figure3", "--seeds", 2, "--workers", 1, "--figure", "f.svg", "-o", "f.md", "--records", "r.jsonl"
+    )
     assert done.exit_code == 0, done.output
     drawn = (small / "f.svg").read_text()
     assert drawn.startswith('<svg xmlns="http://www.w3.org/2000/svg"')

@@ -1,5 +1,6 @@
 """`gaudit reproduce`: a published table or figure, measured beside what its paper prints."""
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -55,7 +56,12 @@ LIST = "list"
     metavar="SECONDS",
     help="Give a trial up that takes longer. Default: trials may take as long as they do.",
 )
-@click.option("--figure", type=click.Path(path_type=Path), metavar="FILE", help="Draw the figure here (SVG).")
+@click.option(
+    "--figure",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Draw the figure here (SVG); of a whole paper the folder that all its figures are drawn in.",
+)
 @click.option("-o", "--output", type=click.Path(path_type=Path), metavar="FILE", help="Write Markdown here.")
 @clear_errors
 def reproduce_command(item: str, **options: Any) -> None:
@@ -75,14 +81,14 @@ def reproduce_command(item: str, **options: Any) -> None:
     whole = item in papers()
     asked = experiments(item) if whole else (experiment_of(item),)
     output, figure = options.pop("output"), options.pop("figure")
-    check_outputs([output, figure, options["records_file"]])
+    check_outputs([output, None if whole else figure, options["records_file"]])
     if whole and not options["recorded"]:
         raise InputError(
             f"{item} has {len(asked)} tables and figures, which may take days: name one, or --recorded"
         )
-    if figure is not None and whole:
-        raise InputError(f"--figure draws one figure: name it, as {item}:{asked[-1].item}")
-    if figure is not None and asked[0].axis is None:
+    if whole and figure is not None and not figure.is_dir():
+        raise InputError(f"--figure {figure} is no folder: a whole paper has several figures")
+    if not whole and figure is not None and asked[0].axis is None:
         raise InputError(f"{asked[0].name} has no figure to draw: nothing is measured along an axis")
     asked = tuple(one.only(options["datasets"], options["rows"]) for one in asked)
     _show([(one, _records(one, options)) for one in asked], whole, output, figure)
@@ -96,19 +102,28 @@ def _show(
     from ..reports.console.reproduction_console import print_catalogue, print_reproduction
     from ..reports.formats.reproduction_page import page_of, part_of
 
+    drawn = {} if figure is None else _drawn(found, whole, figure)
     if output is not None:
-        write(output, page_of(found[0][0].paper, found) if whole else "\n".join(part_of(*found[0])) + "\n")
+        places = {name: os.path.relpath(file, output.parent) for name, file in drawn.items()}
+        page = page_of(found[0][0].paper, found, places) if whole else "\n".join(part_of(*found[0], places)) + "\n"
+        write(output, page)
     elif whole:
         print_catalogue(console(), found)
     else:
         print_reproduction(console(), *found[0])
-    if figure is not None:
-        from ..reports.figures.series_figure import series_figure
 
-        drawn = series_figure(*found[0])
-        if not drawn:
-            raise InputError(f"{found[0][0].name} has no figure to draw: nothing was measured along an axis")
-        write(figure, drawn)
+
+def _drawn(found: "list[tuple[Experiment, list[Record]]]", whole: bool, place: Path) -> dict[str, Path]:
+    """Draws what was measured along an axis; where, by the name of the table or figure."""
+    from ..reports.figures.series_figure import series_figure
+
+    files = {}
+    for experiment, records in found:
+        drawing = series_figure(experiment, records)
+        if drawing:
+            files[experiment.name] = place / f"{experiment.name.replace(':', '-')}.svg" if whole else place
+            write(files[experiment.name], drawing)
+    return files
 
 
 def _records(experiment: "Experiment", options: dict[str, Any]) -> "list[Record]":
@@ -131,7 +146,10 @@ def _measured(experiment: "Experiment", options: dict[str, Any]) -> "list[Record
     if not experiment.datasets or not experiment.row:
         raise InputError(f"{experiment.name} cannot be run: {_why_not(experiment)}")
     if experiment.kind == "statistics":
-        return counts(experiment)
+        sizes = counts(experiment)
+        if options["records_file"] is not None:
+            add_records(options["records_file"], sizes)
+        return sizes
     last = options["first_seed"] + (options["seeds"] or experiment.seeds)
     seeds, file = range(options["first_seed"], last), options["records_file"]
     trials, graphs = planned_trials(experiment, seeds, options["quick"])

@@ -1,6 +1,6 @@
 """A paper's tables and figures as a page of Markdown: what holds and what does not, then the numbers."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from ...reproductions.catalogue import paper_of
 from ...reproductions.experiment import Experiment
@@ -11,12 +11,22 @@ from ..text.table import Table
 MADE = "<!-- made by gaudit reproduce {paper} --recorded -o FILE: change the plan files, not this page -->"
 
 
-def page_of(paper: str, found: Sequence[tuple[Experiment, Sequence[Record]]]) -> str:
-    """The page of a paper; the same records give the same bytes."""
-    return "\n".join(_page(paper, found)).strip() + "\n"
+def page_of(
+    paper: str, found: Sequence[tuple[Experiment, Sequence[Record]]], figures: Mapping[str, str] | None = None
+) -> str:
+    """The page of a paper; the same records give the same bytes.
+
+    Args:
+        paper: its folder.
+        found: tables and figures with what was measured.
+        figures: where drawings are, as the page links to them, by the name of the table or figure.
+    """
+    return "\n".join(_page(paper, found, figures or {})).strip() + "\n"
 
 
-def _page(paper: str, found: Sequence[tuple[Experiment, Sequence[Record]]]) -> Iterator[str]:
+def _page(
+    paper: str, found: Sequence[tuple[Experiment, Sequence[Record]]], figures: Mapping[str, str]
+) -> Iterator[str]:
     about = paper_of(paper)
     yield from (f"# {about.name}, reproduced", "", MADE.format(paper=paper), "")
     yield f"{about.title} ({about.source})."
@@ -33,7 +43,7 @@ def _page(paper: str, found: Sequence[tuple[Experiment, Sequence[Record]]]) -> I
     for experiment, records in found:
         if records:
             yield ""
-            yield from part_of(experiment, records)
+            yield from part_of(experiment, records, figures)
 
 
 def _state(experiment: Experiment, records: Sequence[Record]) -> str:
@@ -41,11 +51,15 @@ def _state(experiment: Experiment, records: Sequence[Record]) -> str:
     return f"{word.capitalize()}. {sentence}"
 
 
-def part_of(experiment: Experiment, records: Sequence[Record]) -> Iterator[str]:
+def part_of(
+    experiment: Experiment, records: Sequence[Record], figures: Mapping[str, str] | None = None
+) -> Iterator[str]:
     """One table or figure."""
     yield f"## {heading(experiment)}"
     yield from ("", _state(experiment, records))
     yield from ("", "```", f"gaudit reproduce {experiment.name}", "```")
+    if experiment.name in (figures or {}):
+        yield from ("", f"![{experiment.title}]({(figures or {})[experiment.name]})")
     for table in reproduced_tables(experiment, records):
         yield from ("", f"**{table.caption}**", "")
         yield from _table(table)

@@ -5,7 +5,7 @@ from click.testing import CliRunner
 
 from gaudit.commands.main import main
 from gaudit.reproductions import catalogue
-from support.small_experiment import axis_figure, small_table
+from support.small_experiment import axis_figure, small_table, told
 
 
 @pytest.fixture
@@ -66,7 +66,7 @@ def test_a_whole_paper_is_a_page(small):
         (("small:table1", "--row", "plane"), "did you mean 'plain'?"),
         (("small:table1", "--dataset", "Cora"), "karate"),
         (("small",), "--recorded"),
-        (("small", "--recorded", "--figure", "f.svg"), "small:figure3"),
+        (("small", "--recorded", "--figure", "f.svg"), "no folder"),
         (("small:table1", "--recorded", "--figure", "f.svg"), "no figure to draw"),
         (("small:table1", "--recorded", "-o", "nowhere/f.md"), "does not exist"),
     ],
@@ -82,3 +82,13 @@ def test_quick_runs_are_called_what_they_are(small):
     done = run("small:table1", "--quick", "--seeds", 1, "--row", "proximal", "--workers", 1, "--records", "r.jsonl")
     assert "no reproduction" in done.output
     assert json.loads((small / "r.jsonl").read_text())["quick"] is True
+
+
+def test_a_page_shows_the_figures_that_were_drawn(small, monkeypatch):
+    (small / "pictures").mkdir()
+    records = [told("plain", 0, at, accuracy=0.5) for at in (1, 2, 3)]
+    monkeypatch.setattr(catalogue, "records_of", lambda experiment: records if experiment.axis else [])
+    done = run("small", "--recorded", "-o", "page.md", "--figure", "pictures")
+    assert done.exit_code == 0, done.output
+    assert "![clients](pictures/small-figure3.svg)" in (small / "page.md").read_text()
+    assert [file.name for file in (small / "pictures").iterdir()] == ["small-figure3.svg"]

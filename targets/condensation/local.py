@@ -40,7 +40,12 @@ def condensed_alone(
 
 
 def started_alone(
-    settings: MatchingSettings, client: Client, size: int, seed: np.random.SeedSequence
+    settings: MatchingSettings,
+    client: Client,
+    size: int,
+    seed: np.random.SeedSequence,
+    kind: type[MatchingServer] = MatchingServer,
+    aligned: bool = True,
 ) -> tuple[MatchingServer, Tensor | None]:
     """A condensed graph of one client's before its first step, and the own nodes (positions) that it starts from.
 
@@ -49,11 +54,13 @@ def started_alone(
         client: whose graph.
         size: n', number of condensed nodes.
         seed: of first features, structure and models.
+        kind: what moves it.
+        aligned: whether a condensed node starts from a row of its own class.
 
     Raises:
         InputError: the size leaves a class empty.
     """
     train = client.train.nonzero().flatten()
     rows = (client.x[train], client.y_train[train]) if settings.init == "real" else None
-    own = MatchingServer.starting(settings, client.x.shape[1], client.class_counts()[None], size, seed, rows)
+    own = kind.starting(settings, client.x.shape[1], client.class_counts()[None], size, seed, rows, aligned)
     return own, None if own.started_from is None else train[own.started_from]

@@ -217,6 +217,7 @@ class MatchingServer:
         size: int,
         seed: np.random.SeedSequence,
         rows: tuple[Tensor, Tensor] | None = None,
+        aligned: bool = True,
     ) -> "MatchingServer":
         """Labels in the shares of the labelled nodes' classes, first features, and a structure generator.
 
@@ -227,10 +228,11 @@ class MatchingServer:
             size: n', number of condensed nodes.
             seed: of first features, structure and models.
             rows: real rows [m, d] and their labels [m] to start from; noise without them.
+            aligned: whether a condensed node starts from a row of its own class, see `misaligned`.
         """
         y = allocate_labels(counts.sum(0).cpu(), size).to(counts.device)
         with seeded(branch(seed, "init")):
-            chosen = None if rows is None else _one_for_each(y, rows[1])
+            chosen = None if rows is None else _one_for_each(y if aligned else misaligned(y, rows[1]), rows[1])
             if rows is None or chosen is None:
                 x = 0.01 * torch.randn(len(y), features, device=y.device)
             else:
@@ -296,15 +298,29 @@ class MatchingServer:
         return CondensedGraph(self.x.detach().clone(), self.y.clone(), adjacency)
 
 
+def misaligned(y: Tensor, labels: Tensor) -> Tensor:
+    """The class of the row that each condensed node starts from in GCond's code, and in what is built on it, [n'].
+
+    Rows are put there in the order of class numbers, labels in the order of class sizes among ``labels`` [m], the
+    smallest class first and of equal ones that which appears first. The two orders agree for some nodes only. Nodes
+    are labelled ``y`` here, ascending.
+    """
+    present = list(dict.fromkeys(labels.tolist()))
+    by_size = sorted(present, key=lambda label: int((labels == label).sum()))
+    in_code = torch.cat([y[y == label] for label in by_size])
+    return y[in_code.argsort(stable=True)]
+
+
 def _one_for_each(y: Tensor, labels: Tensor) -> Tensor:
     """For each condensed node a row with its label, [n']; a row is taken twice only when all of its class are."""
     chosen: list[int] = []
+    orders: dict[int, Tensor] = {}
     for label in y.tolist():
         of_class = (labels == label).nonzero().flatten()
         taken = sum(1 for i in chosen if int(labels[i]) == label)
         if taken % len(of_class) == 0:
-            order = of_class[torch.randperm(len(of_class), device=y.device)]
-        chosen.append(int(order[taken % len(of_class)]))
+            orders[label] = of_class[torch.randperm(len(of_class), device=y.device)]
+        chosen.append(int(orders[label][taken % len(of_class)]))
     return torch.tensor(chosen, device=y.device)
 
 

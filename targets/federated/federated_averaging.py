@@ -35,7 +35,7 @@ from ..partition import partition
 from ..party import Client, all_labelled, clients_of
 from ..splits import SPLIT, SplitName, divided
 from ..target import Offers, Progress, Run, Target, Utility, no_progress
-from .kept_nodes import accuracies_by_fate, fate
+from .kept_nodes import accuracies_by_fate, kept_nodes
 from .label_statistic import STATISTIC_KINDS
 from .local_training import (
     Correction,
@@ -339,13 +339,13 @@ class FederatedRun:
 
     def _figures(self, models: list[Mapping[str, Tensor]], answers: Tensor) -> dict[str, float]:
         """Accuracy by what became of a node, where the defense dropped some; ``answers`` are those published."""
-        kept, dropped = fate(self.original, self.clients, int(self.data.num_nodes))
-        if not bool(dropped.any()):
+        kept = kept_nodes(self.original, self.clients, int(self.data.num_nodes))
+        if kept is None:
             return {}
         whole = self.settings.answer_with == "original"
         others = self._answers(models, self.clients if whole else self.original)
         both = (answers, others) if whole else (others, answers)
-        return accuracies_by_fate(*both, self.data.y, self.data.test_mask, kept, dropped)
+        return accuracies_by_fate(*both, self.data.y, self.data.test_mask, kept)
 
     def _answers(self, models: list[Mapping[str, Tensor]], asked: list[Client]) -> Tensor:
         """Logits of all nodes [N, C]: each of the clients ``asked`` answers for its own nodes with its model."""

@@ -14,23 +14,17 @@ DROPPED_ON_WHOLE = "accuracy of dropped test nodes on the whole graph"
 SHARE_KEPT = "share of nodes that the defense kept"
 
 
-def fate(before: Sequence[Client], after: Sequence[Client], nodes: int) -> tuple[Tensor, Tensor]:
-    """Which of N nodes a defense kept and which it dropped, [N] bool each.
-
-    A kept node has an edge or a training label left (`remaining`). A dropped one had one of these before. A node
-    that had neither is in no mask.
-    """
-    kept, dropped = torch.zeros(nodes, dtype=torch.bool), torch.zeros(nodes, dtype=torch.bool)
+def kept_nodes(before: Sequence[Client], after: Sequence[Client], nodes: int) -> Tensor | None:
+    """Which of N nodes have an edge or a training label in what a defense left, [N]; None if it dropped nobody."""
+    kept, dropped = torch.zeros(nodes, dtype=torch.bool), False
     for one, other in zip(before, after, strict=True):
         stays = remaining(other)
         kept[one.nodes[stays].cpu()] = True
-        dropped[one.nodes[remaining(one) & ~stays].cpu()] = True
-    return kept, dropped
+        dropped = dropped or bool((remaining(one) & ~stays).any())
+    return kept if dropped else None
 
 
-def accuracies_by_fate(
-    whole: Tensor, left: Tensor, y: Tensor, test: Tensor, kept: Tensor, dropped: Tensor
-) -> dict[str, float]:
+def accuracies_by_fate(whole: Tensor, left: Tensor, y: Tensor, test: Tensor, kept: Tensor) -> dict[str, float]:
     """Accuracies of test nodes by what became of them; one without such nodes is left out.
 
     Args:
@@ -38,13 +32,12 @@ def accuracies_by_fate(
         left: those on what the defense left [N, C].
         y: labels [N].
         test: which nodes are tested [N].
-        kept: which nodes the defense kept [N].
-        dropped: which it dropped [N].
+        kept: which nodes the defense kept [N]; it dropped the others.
     """
     asked = {
         KEPT_ON_LEFT: (left, test & kept),
         KEPT_ON_WHOLE: (whole, test & kept),
-        DROPPED_ON_WHOLE: (whole, test & dropped),
+        DROPPED_ON_WHOLE: (whole, test & ~kept),
     }
     found = {
         name: float((logits.argmax(1) == y)[mask].float().mean())

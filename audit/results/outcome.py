@@ -216,6 +216,7 @@ class DefenseOutcome:
         kept: how much of what a network is used for a published one keeps, by measure; 1: as in the original.
         promise: the differential privacy of its settings, or None.
         elsewhere: whether the run took place elsewhere, with whatever defense was in place there.
+        figures: what else runs measured of themselves, by name.
     """
 
     defense: str
@@ -239,6 +240,7 @@ class DefenseOutcome:
     kept: dict[str, Finding] = field(default_factory=dict)
     promise: Guarantee | None = None
     elsewhere: bool = False
+    figures: dict[str, Finding] = field(default_factory=dict)
 
     @property
     def reference(self) -> bool:
@@ -275,4 +277,5 @@ class DefenseOutcome:
             "notes": list(self.notes),
             "transfer": {name: f.as_dict() for name, f in self.transfer.items()},
             "kept": {name: f.as_dict() for name, f in self.kept.items()},
+            "figures": {name: f.as_dict() for name, f in self.figures.items()},
         }

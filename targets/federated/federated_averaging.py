@@ -194,6 +194,10 @@ class FederatedRun:
     ) -> None:
         """Called when a client has sent its ``own`` weights of a round."""
 
+    def figures(self) -> dict[str, float]:
+        """What the run measured of itself besides accuracy, by name."""
+        return {}
+
     # the run
 
     def run(self) -> Run:
@@ -215,7 +219,14 @@ class FederatedRun:
         }
         tested = int(self.data.test_mask.sum())
         return Run(
-            self.channel.transcript, secrets, (utility,), 0, tuple(self.notes), tested=tested, recipe=self.recipe
+            self.channel.transcript,
+            secrets,
+            (utility,),
+            0,
+            tuple(self.notes),
+            figures=self.figures(),
+            tested=tested,
+            recipe=self.recipe,
         )
 
     def _rounds(self, tasks: list[LocalTask]) -> dict[str, Tensor]:

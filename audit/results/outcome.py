@@ -217,6 +217,7 @@ class DefenseOutcome:
         figures: what else its runs tell of themselves in numbers, by name.
         promise: the differential privacy of its settings, or None.
         elsewhere: whether the run took place elsewhere, with whatever defense was in place there.
+        figures: what else runs measured of themselves, by name.
     """
 
     defense: str
@@ -241,6 +242,7 @@ class DefenseOutcome:
     figures: dict[str, Finding] = field(default_factory=dict)
     promise: Guarantee | None = None
     elsewhere: bool = False
+    figures: dict[str, Finding] = field(default_factory=dict)
 
     @property
     def reference(self) -> bool:

@@ -6,11 +6,11 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from pydantic import Field, model_validator
 
-from ..models.backbone import BACKBONES, BackboneName
+from ..models.backbone import BackboneName
 from .central import CentralCondensation, CentralSettings, OwnGraph
 from .condensed import CondensedGraph
 from .gradient_distance import Distance
-from .local import started_alone
+from .local import Steps, matched, started_alone
 from .matching import ClassCells, MatchingServer, MatchingSettings
 from .released import check_checkpoints
 
@@ -64,14 +64,8 @@ class GCond(CentralCondensation):
     def releases(self, graph: OwnGraph, seed: np.random.SeedSequence) -> Iterator[tuple[int, CondensedGraph]]:
         s, owner = self.settings, graph.owner
         server = self.server(graph, seed)
-        cells, backbone = ClassCells(owner, graph.near, graph.change), BACKBONES[s.backbone]
-        for round_ in range(s.rounds):
-            theta = server.draw_model(round_)
-            learner = server.learner(theta, s.lr_model)
-            for step in range(s.outer):
-                server.match(theta, cells.to_match(theta, backbone, graph.term), round_)
-                if step + 1 < s.outer and s.inner:
-                    theta = server.taught(learner, s.inner)
-            graph.progress("condensing", round_ + 1, s.rounds)
-            if round_ + 1 in s.checkpoints:
-                yield round_ + 1, server.release()
+        cells, steps = ClassCells(owner, graph.near, graph.change), Steps(s.outer, s.inner, s.lr_model)
+        for done in matched(server, cells, graph.term, s.rounds, steps):
+            graph.progress("condensing", done, s.rounds)
+            if done in s.checkpoints:
+                yield done, server.release()

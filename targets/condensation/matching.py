@@ -20,7 +20,7 @@ from ..channel import Channel
 from ..defense import GradientChange, LossTerm
 from ..federated.self_training import mean_error
 from ..messages import CLASS_GRADIENTS_KIND, CLASS_GRADIENTS_SUM_KIND
-from ..models.backbone import BACKBONES, Backbone, BackboneName, Factors, Outer, Weights
+from ..models.backbone import BACKBONES, Backbone, BackboneName, Factors, Outer, Spread, Weights
 from ..models.propagation import Factor, Neighbourhood, dense_gcn_operator, sparse_features
 from ..party import Client
 from .condensed import CondensedGraph
@@ -39,8 +39,12 @@ class MatchingSettings(Settings):
     ratio: float = Field(0.026, gt=0, le=1)
     ratio_of: RatioOf = "nodes"
     init: Literal["noise", "real"] = Field("noise", description="first condensed features")
+    noise_deviation: float = Field(0.01, gt=0, description="of first features that are noise")
     backbone: BackboneName = "gcn"
     hidden: int = Field(256, ge=1)
+    first_weights: Spread = Field(
+        "fan-out", description="of the models drawn: uniform within 1 / sqrt(it); the released codes have fan-in"
+    )
     lr_features: float = Field(
         1e-2,
         gt=0,
@@ -234,7 +238,7 @@ class MatchingServer:
         with seeded(branch(seed, "init")):
             chosen = None if rows is None else _one_for_each(y if aligned else misaligned(y, rows[1]), rows[1])
             if rows is None or chosen is None:
-                x = 0.01 * torch.randn(len(y), features, device=y.device)
+                x = settings.noise_deviation * torch.randn(len(y), features, device=y.device)
             else:
                 x = rows[0][chosen].clone()
             structure = StructureGenerator(features).to(y.device)
@@ -243,8 +247,10 @@ class MatchingServer:
     def draw_model(self, round_: int) -> Weights:
         """A fresh random model for one round."""
         with seeded(branch(self.seed, "model", round_)):
-            model = self.backbone(self.x.shape[1], self.settings.hidden, self.classes).to(self.x.device)
-        return model.weights()
+            model = self.backbone(self.x.shape[1], self.settings.hidden, self.classes)
+            if self.settings.first_weights != "fan-out":
+                model.reset_parameters(self.settings.first_weights)
+        return model.to(self.x.device).weights()
 
     def match(self, theta: Weights, real: Mapping[int, Mapping[str, Tensor | Outer]], round_: int) -> None:
         """One step on the features or on the structure, towards gradients like the real ones."""

@@ -229,6 +229,10 @@ class FederatedRun:
     ) -> None:
         """Called when a client has sent its ``own`` weights of a round."""
 
+    def figures(self) -> dict[str, float]:
+        """What the run measured of itself besides accuracy, by name."""
+        return {}
+
     # the run
 
     def run(self) -> Run:
@@ -249,7 +253,7 @@ class FederatedRun:
             (utility,),
             0,
             tuple(self.notes),
-            figures=self._figures(models, answers),
+            figures=self._by_fate(models, answers) | self.figures(),
             tested=tested,
             recipe=self.recipe,
         )
@@ -337,7 +341,7 @@ class FederatedRun:
         self.progress("preparing local graphs", client.number + 1, self.settings.clients)
         return defended
 
-    def _figures(self, models: list[Mapping[str, Tensor]], answers: Tensor) -> dict[str, float]:
+    def _by_fate(self, models: list[Mapping[str, Tensor]], answers: Tensor) -> dict[str, float]:
         """Accuracy by what became of a node, where the defense dropped some; ``answers`` are those published."""
         kept = kept_nodes(self.original, self.clients, int(self.data.num_nodes))
         if kept is None:

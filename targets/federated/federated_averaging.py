@@ -437,12 +437,7 @@ class Federated(Target):
     )
     asks_for_labels = True
     loop: ClassVar[type[FederatedRun]] = FederatedRun
-    games: ClassVar[tuple[str, ...]] = (
-        "edge-presence",
-        "label-membership",
-        NodeOwnership.name,
-        Contribution.name,
-    )
+    games: ClassVar[tuple[str, ...]] = ("edge-presence", "label-membership", NodeOwnership.name, Contribution.name)
     Settings = FederatedSettings
     settings: FederatedSettings
 

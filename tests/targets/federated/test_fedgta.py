@@ -86,7 +86,7 @@ def test_clients_without_any_confidence_share_evenly():
 
 
 def test_one_client_alone_trains_as_it_would_without_the_method(data):
-    """Its mixture is its own upload: its weights are those of averaging with one client, to the last bit."""
+    """Its mixture is its own upload; its weights are those of federated averaging to the last bit."""
     one, other = (ran(kind(**SMALL | {"clients": 1}), data) for kind in (FedGTA, FedAvg))
     for mine, theirs in zip(sent(one, "update"), sent(other, "update"), strict=True):
         assert all(torch.equal(mine.tensors[name], weight) for name, weight in theirs.tensors.items())

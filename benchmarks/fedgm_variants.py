@@ -3,8 +3,8 @@
     python benchmarks/fedgm_variants.py run --seeds 3
     python benchmarks/fedgm_variants.py show
 
-Trials without a teacher are those of ``gaudit reproduce fedgm:table2``; here are those with one, of the first stage,
-with the same seeds, partitions and splits. What `label-pursuit` finds does not depend on the first
+Trials without a teacher are those of ``gaudit reproduce fedgm:table2``; here are those with one, of the first
+stage, with the same seeds, partitions and splits. What `label-pursuit` finds does not depend on the first
 stage: it reads the class gradients of one round of the second, after one round of the first, and knows who holds
 which node. After the first stage alone none are sent.
 """
@@ -24,7 +24,10 @@ VARIANTS: dict[str, tuple[str, str]] = {  # first features, defense
     "private teacher, from noise": ("noise", "private-teacher"),
 }
 ONE_ROUND = {"rounds": 1, "refinements": 1, "test": {"epochs": 1, "models": 1}}
-SHORT = {"as published": "FedGM, last round", "from noise": "FedGM from noise"}
+SHORT = {
+    "as published": "FedGM, a loss for each class",
+    "from noise": "FedGM, a loss for each class, from noise",
+}
 """What the table calls those that it has."""
 RECORDS = records_option("fedgm_variants")
 
@@ -80,7 +83,7 @@ def trial(
     init, defense = VARIANTS[variant]
     data = load_dataset(dataset)
     data.name = dataset
-    fitting = {**find("targets", "fedgm").preset("paper", data), "init": init, **settings}
+    fitting = {**find("targets", "fedgm").preset("paper", data), "init": init, "losses": "class-wise", **settings}
     plans = tuple(AttackPlan(*attack) for attack in attacks)
     began = time.process_time()
     result = run_trial(TrialPlan("fedgm", fitting, defense, {}, plans, 0, index), data)
@@ -105,7 +108,7 @@ def show(dataset: str, records: TrialRecords) -> None:
         read = [one["attacks"]["label-pursuit"] for one in records.seeds(f"{dataset}, gradients: {variant}:")]
         if variant in SHORT:
             whole = [one.values for one in others if one.row == SHORT[variant]]
-            both = [{"accuracy": one["accuracy"], "attacks": _attacks(one, "")} for one in whole]
+            both = [{"accuracy": one["last"], "attacks": _attacks(one, "last-")} for one in whole]
             first = [{"accuracy": one["first-stage"], "attacks": _attacks(one, "first-")} for one in whole]
             click.echo(row(f"{variant}, both stages", both, percent(read) if read else ""))
             click.echo(row(f"{variant}, stage 1", first, "nothing to read"))

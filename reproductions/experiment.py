@@ -49,18 +49,19 @@ class Measure(Settings):
         key: by which published values name it.
         name: the head of its column.
         of: what is read: the test accuracy of the release that validation chose (``accuracy``), that before local
-            tuning, the validation accuracy, an attack's AUC (``auc`` within what is public, ``plain-auc`` over all
-            subjects, as papers have it), its true-positive rate over all subjects at 1 % false positives, its average precision at
-            the true prevalence or at as many members as others (``even-average-precision``), its precision at as
-            many guesses as there are members, the accuracy of another architecture (``transfer``), a figure that
-            the run tells, the CPU seconds of the trial, or the bytes of all messages that the observer sees.
+            tuning, the validation accuracy, an attack's AUC (``auc`` within what is public, ``plain-auc`` over
+            all subjects, as papers have it), its true-positive rate over all subjects at 1 % false positives, its
+            average precision at the true prevalence or at as many members as others (``even-average-precision``),
+            its precision at as many guesses as there are members, the accuracy of another architecture
+            (``transfer``), a figure that the run tells, the CPU seconds of the trial, or the bytes of all
+            messages that the observer sees.
         named: the architecture of ``transfer``, or the name of a ``figure``.
         attack: whose number it is.
         observer: who mounts it, or whose messages are counted.
         settings: of the attack.
         within: attributes of the subjects that count, such as client = "0".
         blind: the same attack without the release.
-        release: the release that is read: the one that validation chose, or the first.
+        release: the release that is read: the one that validation chose, the first, or the last.
         compared: whether a published value is a bar; times of other machines are none.
         share: whether a ``figure`` is a share of one, to be printed in percent.
     """
@@ -74,7 +75,7 @@ class Measure(Settings):
     settings: dict[str, Any] = Field(default_factory=dict)
     within: dict[str, str] = Field(default_factory=dict)
     blind: bool = False
-    release: Literal["chosen", "first"] = "chosen"
+    release: Literal["chosen", "first", "last"] = "chosen"
     compared: bool = True
     share: bool = False
 

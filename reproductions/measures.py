@@ -12,7 +12,7 @@ from ..audit.statistics.rates import rate_finding
 from ..audit.statistics.scored_subjects import ScoredSubjects
 from ..targets.target import Utility
 from .experiment import OF_ATTACKS, Experiment, Measure, Row
-from .trials import ROUND, mounted
+from .trials import in_one_run, mounted
 
 RATE = 0.01
 """False positives at which a true-positive rate is read."""
@@ -26,13 +26,15 @@ def read_off(
     A number that the run does not have, such as that of an attack that has nothing to read, is left out.
     """
     found: dict[str, float | dict[str, float]] = {}
-    by_round = experiment.axis is not None and experiment.axis.setting == ROUND
+    by_round = in_one_run(experiment, row)
     for measure in experiment.measures_of(row):
         if by_round:
             read = {str(u.round): _read(measure, result, u, seconds) for u in result.utilities}
             found[measure.key] = {at: value for at, value in read.items() if value is not None}
         else:
-            at = result.utility if measure.release == "chosen" else result.utilities[0]
+            at = {"chosen": result.utility, "first": result.utilities[0], "last": result.utilities[-1]}[
+                measure.release
+            ]
             value = _read(measure, result, at, seconds)
             if value is not None:
                 found[measure.key] = value

@@ -69,9 +69,8 @@ def trials_of(
 
 
 def _cells(experiment: Experiment, dataset: str) -> Iterator[tuple[Row, At, dict[str, Any]]]:
-    in_one_run = experiment.axis is not None and experiment.axis.setting == ROUND
     for row in experiment.rows_on(dataset):
-        for at in (None,) if in_one_run else experiment.places(dataset, row):
+        for at in (None,) if in_one_run(experiment, row) else experiment.places(dataset, row):
             for values in product(*row.tried.values()):
                 yield row, at, dict(zip(row.tried, values, strict=True))
 
@@ -102,11 +101,15 @@ def _plan(
         else:
             settings = merged(settings, _nested({setting: at}))
     attacks = {a.identity: a for m in experiment.measures_of(row) if (a := mounted(m)) is not None}
-    timeline = experiment.axis is not None and experiment.axis.setting == ROUND
-    first = any(m.release == "first" for m in experiment.measures_of(row))
-    return TrialPlan(
-        row.target, settings, row.defense, strength, tuple(attacks.values()), 0, seed, timeline or first
-    )
+    others = any(m.release != "chosen" and m.attack for m in experiment.measures_of(row))
+    timeline = others or in_one_run(experiment, row)
+    mounting = tuple(attacks.values())
+    return TrialPlan(row.target, settings, row.defense, strength, mounting, 0, seed, timeline)
+
+
+def in_one_run(experiment: Experiment, row: Row) -> bool:
+    """Whether the places of the axis are releases of one run."""
+    return experiment.axis is not None and not row.once and experiment.axis.setting_of(row.target) == ROUND
 
 
 def _nested(settings: dict[str, Any]) -> dict[str, Any]:

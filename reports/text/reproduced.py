@@ -13,7 +13,8 @@ OURS = "*"
 HOW_TO_READ = (
     "Measured numbers are means over seeds with Student's 95 % intervals. A number is met where the mean is within "
     f"{BAR:g} points of the published one, or within a tenth of it where it is no percentage. It is not told apart "
-    "where it is further away and the published number lies within the interval. Rows with a star are not in the paper."
+    "where it is further away and the published number lies within the interval. Rows with a star are not in the "
+    "paper."
 )
 
 

@@ -25,6 +25,7 @@ from ..messages import (
 from ..models.propagation import Factor, sparse_features, sparse_operator
 from ..models.training_config import TrainingConfig
 from ..party import Client
+from ..target import Offers
 from .federated_averaging import Federated, FederatedRun, FederatedSettings, averaged, labelled_counts
 from .local_training import Aggregated, Drop, Forward, LocalTask, Weights, as_parameters, dropout, nothing_dropped
 from .neighbour_exchange import exchange
@@ -305,6 +306,11 @@ class BNSGCN(Federated):
     Settings = BNSGCNSettings
     settings: BNSGCNSettings
     loop = _LinkedRun
+
+    @property
+    def offers(self) -> Offers:
+        """As of all federated targets; where some nodes are taken out, it is asked who was there."""
+        return replace(super().offers, game=NodePresence.name if self.settings.absent else None)
 
     @classmethod
     def preset(cls, preset: str, data: Data) -> dict[str, Any]:

@@ -209,10 +209,10 @@ class _LinkedRun(FederatedRun):
             self.data[mask] = self.data[mask] & self.there.to(self.data[mask].device)
         return [_without(client, ~self.there.to(client.x.device)) for client in clients]
 
-    def more_secrets(self) -> dict[str, Game]:
-        """Who was there, where some were not; of those who were, nodes with an edge to another client apart."""
+    def offered(self, secrets: dict[str, Game]) -> dict[str, Game]:
+        """Who was there, alone where some were not; nodes with an edge to another client, and the others, apart."""
         if bool(self.there.all()):
-            return {}
+            return secrets
         holders, border = np.empty(len(self.there), dtype=np.int64), np.zeros(len(self.there), dtype=bool)
         for client in self.original:
             holders[client.nodes.cpu().numpy()] = client.number

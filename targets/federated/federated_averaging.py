@@ -193,9 +193,9 @@ class FederatedRun:
         """The truth about whose label was trained on."""
         return label_membership(self.data, self.original)
 
-    def more_secrets(self) -> dict[str, Game]:
-        """Truths of games beside those of all federated runs, by the game's name."""
-        return {}
+    def offered(self, secrets: dict[str, Game]) -> dict[str, Game]:
+        """The truths that a run offers, by the game's name, given those that all federated runs have."""
+        return secrets
 
     def after_round(
         self, client: Client, received: Mapping[str, Tensor], own: Mapping[str, Tensor], round_: int
@@ -220,11 +220,11 @@ class FederatedRun:
             ),
             "label-membership": self.members(),
             **ownership_secrets(self.original, self.data.num_nodes, branch(self.seed, "ownership"), self.clients),
-            **self.more_secrets(),
         }
         tested = int(self.data.test_mask.sum())
+        offered = self.offered(secrets)
         return Run(
-            self.channel.transcript, secrets, (utility,), 0, tuple(self.notes), tested=tested, recipe=self.recipe
+            self.channel.transcript, offered, (utility,), 0, tuple(self.notes), tested=tested, recipe=self.recipe
         )
 
     def _rounds(self, tasks: list[LocalTask]) -> dict[str, Tensor]:

@@ -247,6 +247,9 @@ DRIFTED_KIND = declare("drifted-update", Carries.UPDATE, routes=[_UP], since=GLO
 """A client's weights plus its drift, the sum of its updates so far: what the server averages (FedDC)."""
 COMMON_UPDATE_KIND = declare("common-update", Carries.WEIGHTS, Carries.CONTROL, routes=[_DOWN])
 """The mean of the clients' updates of the last round."""
+PROTOTYPES_KIND = declare("embedding-prototypes", Carries.EMBEDDINGS, Carries.COUNTS, routes=[_UP, _DOWN])
+"""Means ``prototypes`` [k, h] of a client's nodes' embeddings by cluster, and how many there are, ``sizes`` [k];
+by the server to all (FedDEP)."""
 NEIGHBOUR_IDS_KIND = declare("neighbour-ids", Carries.IDS, routes=[_UP])
 """Which rows a client asks for and contributes to: needed for routing, encrypted or not."""
 NEIGHBOUR_SUMS_KIND = declare("neighbour-sums", Carries.SUMS, routes=[_UP])

@@ -126,7 +126,8 @@ def _root(matrix: Tensor) -> Tensor:
     for _ in range(12):
         step = (3 * identity - inverse @ root) / 2
         root, inverse = root @ step, step @ inverse
-    return root * norm.sqrt()
+    found: Tensor = root * norm.sqrt()
+    return found
 
 
 def _eigenvalues(matrix: Tensor) -> Tensor:
@@ -158,7 +159,8 @@ class StructuredServer(MatchingServer):
         moves = any(weight.requires_grad for weight in self.structure.parameters())
         if self.transport is None or not moves:
             return loss
-        return loss + self.weight * self.transport(self.structure(x.detach()))
+        apart: Tensor = self.transport(self.structure(x.detach()))
+        return loss + self.weight * apart
 
 
 class SGDD(GCond):

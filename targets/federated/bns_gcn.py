@@ -25,6 +25,7 @@ from ..messages import (
 from ..models.propagation import Factor, sparse_features, sparse_operator
 from ..models.training_config import TrainingConfig
 from ..party import Client
+from ..target import Offers
 from .federated_averaging import Federated, FederatedRun, FederatedSettings, averaged, labelled_counts
 from .local_training import Aggregated, Drop, Forward, LocalTask, Weights, as_parameters, dropout, nothing_dropped
 from .neighbour_exchange import exchange
@@ -209,10 +210,9 @@ class _LinkedRun(FederatedRun):
         return [_without(client, ~self.there.to(client.x.device)) for client in clients]
 
     def secrets(self) -> dict[str, Game]:
-        """Besides, who was there, where some were not; of those who were, nodes on a boundary apart."""
-        found = super().secrets()
+        """Who was there, alone where some were not; of those who were, nodes on a boundary apart."""
         if bool(self.there.all()):
-            return found
+            return super().secrets()
         holders, border = np.empty(len(self.there), dtype=np.int64), np.zeros(len(self.there), dtype=bool)
         for client in self.original:
             holders[client.nodes.cpu().numpy()] = client.number
@@ -222,7 +222,7 @@ class _LinkedRun(FederatedRun):
         game = NodePresence(
             subjects=np.arange(len(there)), truth=there, owners=holders, holders=holders, groups=apart
         )
-        return {**found, game.name: game}
+        return {game.name: game}
 
     def forwards(self, clients: list[Client], channel: Channel) -> list[Forward]:
         """The model on the undivided graph: what clients are asked with in the end."""
@@ -306,6 +306,11 @@ class BNSGCN(Federated):
     Settings = BNSGCNSettings
     settings: BNSGCNSettings
     loop = _LinkedRun
+
+    @property
+    def offers(self) -> Offers:
+        """As of all federated targets; where some nodes are taken out, it is asked who was there."""
+        return replace(super().offers, game=NodePresence.name if self.settings.absent else None)
 
     @classmethod
     def preset(cls, preset: str, data: Data) -> dict[str, Any]:

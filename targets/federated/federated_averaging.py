@@ -183,6 +183,10 @@ class FederatedRun:
         """What each client's model reads, of all its nodes in their order."""
         return [Subgraph.of(self.recipe, c.x, c.edges) for c in clients]
 
+    def width(self) -> int:
+        """How many features the model reads."""
+        return int(self.data.num_features)
+
     def answering(self, clients: list[Client]) -> list[Forward]:
         """What each client's model reads when the trained model is used; nothing is learned or recorded here."""
         return self.forwards(clients, Channel(retain=lambda message: False))
@@ -261,9 +265,7 @@ class FederatedRun:
     def _rounds(self, tasks: list[LocalTask]) -> dict[str, Tensor]:
         """The common weights after all rounds; the server averages what it received."""
         s = self.settings
-        drawn = initial_weights(
-            self.recipe, self.data.num_features, self.original[0].classes, branch(self.seed, "weights")
-        )
+        drawn = initial_weights(self.recipe, self.width(), self.original[0].classes, branch(self.seed, "weights"))
         weights = {name: weight.to(s.device) for name, weight in drawn.items()}
         server = _Server(s, weights) if s.upload == "gradients" else None
         for t in range(s.rounds):

@@ -214,7 +214,6 @@ class DefenseOutcome:
         alternative: whether it is a trivial alternative to defenses, and no plan lists it as a defense itself.
         beside: the name of its trivial alternative, or None.
         kept: how much of what a network is used for a published one keeps, by measure; 1: as in the original.
-        figures: what else its runs tell of themselves in numbers, by name.
         promise: the differential privacy of its settings, or None.
         elsewhere: whether the run took place elsewhere, with whatever defense was in place there.
         figures: what else runs measured of themselves, by name.
@@ -239,7 +238,6 @@ class DefenseOutcome:
     alternative: bool = False
     beside: str | None = None
     kept: dict[str, Finding] = field(default_factory=dict)
-    figures: dict[str, Finding] = field(default_factory=dict)
     promise: Guarantee | None = None
     elsewhere: bool = False
     figures: dict[str, Finding] = field(default_factory=dict)

@@ -91,11 +91,6 @@ def _outcome(trials: list[TrialResult], control: list[TrialResult] | None, fpr: 
         _called(first),
         beside=defense.alternative,
         kept={name: _mean(name, [t.kept[name] for t in trials]) for name in first.kept},
-        figures={
-            name: mean_difference([t.figures[name] for t in trials], [0.0] * len(trials), metric=name)
-            for name in first.figures
-            if all(name in t.figures for t in trials)
-        },
         promise=defense.guaranteed,
         elsewhere=first.in_place is not None,
         figures=_figures(trials),

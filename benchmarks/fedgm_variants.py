@@ -3,10 +3,10 @@
     python benchmarks/fedgm_variants.py run --seeds 3
     python benchmarks/fedgm_variants.py show
 
-Trials without a teacher are those of `condensed_graphs.py`, which records them; here are those with one, of the
-first stage, with the same seeds, partitions and splits. What `label-pursuit` finds does not depend on the first
+Trials without a teacher are those of ``gaudit reproduce fedgm:table2``; here are those with one, of the first
+stage, with the same seeds, partitions and splits. What `label-pursuit` finds does not depend on the first
 stage: it reads the class gradients of one round of the second, after one round of the first, and knows who holds
-which node. After the first stage alone none are sent. `mia` was not run beside a teacher.
+which node. After the first stage alone none are sent.
 """
 
 import time
@@ -15,7 +15,7 @@ from typing import Any
 
 import click
 import numpy as np
-from trial_records import RECORDED, TrialRecords, percent, records_option
+from trial_records import TrialRecords, percent, records_option
 
 VARIANTS: dict[str, tuple[str, str]] = {  # first features, defense
     "as published": ("real", "none"),
@@ -24,8 +24,11 @@ VARIANTS: dict[str, tuple[str, str]] = {  # first features, defense
     "private teacher, from noise": ("noise", "private-teacher"),
 }
 ONE_ROUND = {"rounds": 1, "refinements": 1, "test": {"epochs": 1, "models": 1}}
-SHORT = {"as published": "fedgm", "from noise": "fedgm, noise"}
-"""What `condensed_graphs.py` calls those that it records."""
+SHORT = {
+    "as published": "FedGM, a loss for each class",
+    "from noise": "FedGM, a loss for each class, from noise",
+}
+"""What the table calls those that it has."""
 RECORDS = records_option("fedgm_variants")
 
 
@@ -80,7 +83,7 @@ def trial(
     init, defense = VARIANTS[variant]
     data = load_dataset(dataset)
     data.name = dataset
-    fitting = {**find("targets", "fedgm").preset("paper", data), "init": init, **settings}
+    fitting = {**find("targets", "fedgm").preset("paper", data), "init": init, "losses": "class-wise", **settings}
     plans = tuple(AttackPlan(*attack) for attack in attacks)
     began = time.process_time()
     result = run_trial(TrialPlan("fedgm", fitting, defense, {}, plans, 0, index), data)
@@ -96,19 +99,27 @@ def trial(
 @click.option("--dataset", default="Cora", show_default=True)
 @RECORDS
 def show(dataset: str, records: TrialRecords) -> None:
-    """Print what is recorded here and by `condensed_graphs.py` as Markdown."""
-    others = TrialRecords(RECORDED / "condensed_graphs.jsonl")
+    """Print what is recorded here and in FedGM's Table 2 as Markdown."""
+    from gaudit.reproductions.catalogue import experiment_of, records_of
+
+    others = [one for one in records_of(experiment_of("fedgm:table2")) if one.dataset == dataset]
     click.echo("| FedGM | seeds | accuracy % | nearest | mia | label-pursuit |\n" + "|---" * 6 + "|")
     for variant in VARIANTS:
         read = [one["attacks"]["label-pursuit"] for one in records.seeds(f"{dataset}, gradients: {variant}:")]
         if variant in SHORT:
-            whole = others.seeds(f"{dataset}: {SHORT[variant]}:")
-            click.echo(row(f"{variant}, both stages", whole, percent(read) if read else ""))
-            click.echo(row(f"{variant}, stage 1", [one["stage 1"] for one in whole], "nothing to read"))
+            whole = [one.values for one in others if one.row == SHORT[variant]]
+            both = [{"accuracy": one["last"], "attacks": _attacks(one, "last-")} for one in whole]
+            first = [{"accuracy": one["first-stage"], "attacks": _attacks(one, "first-")} for one in whole]
+            click.echo(row(f"{variant}, both stages", both, percent(read) if read else ""))
+            click.echo(row(f"{variant}, stage 1", first, "nothing to read"))
         else:
             told = records.seeds(f"{dataset}: {variant}:")
             after = f"nothing to read (with stage 2: {percent(read)})" if read else ""
             click.echo(row(f"{variant}, stage 1", told, after))
+
+
+def _attacks(values: Any, release: str) -> dict[str, float]:
+    return {name: values[release + name] for name in ("nearest", "mia") if release + name in values}
 
 
 def row(label: str, trials: list[dict[str, Any]], pursuit: str) -> str:
@@ -116,7 +127,7 @@ def row(label: str, trials: list[dict[str, Any]], pursuit: str) -> str:
 
     def told(name: str) -> str:
         found = [one["attacks"][name] for one in trials if name in one["attacks"]]
-        return percent([one["auc"] if isinstance(one, dict) else one for one in found]) if found else ""
+        return percent(found) if found else ""
 
     accuracy = percent([float(np.mean(one["accuracy"])) for one in trials]) if trials else ""
     return f"| {label} | {len(trials)} | {accuracy} | {told('nearest')} | {told('mia')} | {pursuit} |"

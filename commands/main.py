@@ -22,6 +22,7 @@ from .lint_claim import lint_claim_command
 from .plugin import plugin_group
 from .record import record_command
 from .report import report_command
+from .reproduce import reproduce_command
 from .terminal import GuardedGroup, clear_errors, console, verbose_option
 from .written_settings import read_defense, read_pairs
 
@@ -305,6 +306,7 @@ for command in (
     audit_command,
     record_command,
     report_command,
+    reproduce_command,
     check_command,
     baseline_group,
     plugin_group,

@@ -5,17 +5,22 @@ several values. A cell is a row on a graph at a place of the axis; it is run wit
 """
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, Literal, Self, get_args
 
 from pydantic import ConfigDict, Field, field_validator, model_validator
 
+from ..errors import unknown_name
 from ..settings import Settings
 from ..untrusted import read_text, toml_of
 
 LARGEST_PLAN = 2**18
 """Bytes of a plan file."""
+GRAPH = "graph"
+"""The row of statistics: the graph itself."""
+COUNTED = ("nodes", "edges", "features", "classes")
+"""What statistics count."""
 Kind = Literal["table", "figure", "statistics", "drawing"]
 Read = Literal[
     "accuracy",
@@ -44,18 +49,19 @@ class Measure(Settings):
         key: by which published values name it.
         name: the head of its column.
         of: what is read: the test accuracy of the release that validation chose (``accuracy``), that before local
-            tuning, the validation accuracy, an attack's AUC (``auc`` within what is public, ``plain-auc`` over all
-            subjects, as papers have it), its true-positive rate at 1 % false positives, its average precision at
-            the true prevalence or at as many members as others (``even-average-precision``), its precision at as
-            many guesses as there are members, the accuracy of another architecture (``transfer``), a figure that
-            the run tells, the CPU seconds of the trial, or the bytes of all messages.
-        named: the architecture of ``transfer``, the name of a ``figure``, the kinds of messages of ``bytes``.
+            tuning, the validation accuracy, an attack's AUC (``auc`` within what is public, ``plain-auc`` over
+            all subjects, as papers have it), its true-positive rate over all subjects at 1 % false positives, its
+            average precision at the true prevalence or at as many members as others (``even-average-precision``),
+            its precision at as many guesses as there are members, the accuracy of another architecture
+            (``transfer``), a figure that the run tells, the CPU seconds of the trial, or the bytes of all
+            messages that the observer sees.
+        named: the architecture of ``transfer``, or the name of a ``figure``.
         attack: whose number it is.
-        observer: who mounts it.
+        observer: who mounts it, or whose messages are counted.
         settings: of the attack.
         within: attributes of the subjects that count, such as client = "0".
         blind: the same attack without the release.
-        release: the release that is read: the one that validation chose, or the first.
+        release: the release that is read: the one that validation chose, the first, or the last.
         compared: whether a published value is a bar; times of other machines are none.
         share: whether a ``figure`` is a share of one, to be printed in percent.
     """
@@ -69,7 +75,7 @@ class Measure(Settings):
     settings: dict[str, Any] = Field(default_factory=dict)
     within: dict[str, str] = Field(default_factory=dict)
     blind: bool = False
-    release: Literal["chosen", "first"] = "chosen"
+    release: Literal["chosen", "first", "last"] = "chosen"
     compared: bool = True
     share: bool = False
 
@@ -93,11 +99,12 @@ class Row(Settings):
     Attributes:
         name: as the table calls it.
         target: a registered target.
-        settings: besides its preset ``paper``.
+        like: names of settings that several rows share (`Experiment.base`), laid on one another in this order.
+        settings: besides its preset ``paper`` and those.
         on: settings on one graph alone, by its name.
         defense: a registered defense.
         strength: its settings; "none" stands for no value, which TOML cannot write.
-        tried: values of a setting of which validation accuracy chooses one in each trial, where the paper is silent.
+        tried: values of settings of which validation accuracy chooses in each trial, where the paper is silent.
         datasets: graphs that it runs on; all by default.
         measures: keys of the measures that are read off it; all by default.
         ours: a row that the paper lacks, such as a trivial alternative.
@@ -106,6 +113,7 @@ class Row(Settings):
 
     name: str
     target: str
+    like: tuple[str, ...] = ()
     settings: dict[str, Any] = Field(default_factory=dict)
     on: dict[str, dict[str, Any]] = Field(default_factory=dict)
     defense: str = "none"
@@ -205,6 +213,8 @@ class Experiment(Settings):
         conditions: sentences that a reader needs.
         seeds: how many by default.
         settings: of all rows' targets.
+        on: settings of all rows' targets on one graph alone, by its name.
+        base: settings that some rows share, by a name of our own.
         quick: settings of all rows' targets for a first look, by target.
         quick_strength: settings of all rows' defenses for a first look, by defense.
         axis: what varies besides rows.
@@ -227,6 +237,8 @@ class Experiment(Settings):
     conditions: tuple[str, ...] = ()
     seeds: int = Field(3, ge=1)
     settings: dict[str, Any] = Field(default_factory=dict)
+    on: dict[str, dict[str, Any]] = Field(default_factory=dict)
+    base: dict[str, dict[str, Any]] = Field(default_factory=dict)
     quick: dict[str, dict[str, Any]] = Field(default_factory=dict)
     quick_strength: dict[str, dict[str, Any]] = Field(default_factory=dict)
     axis: Axis | None = None
@@ -236,6 +248,15 @@ class Experiment(Settings):
     reason: tuple[Reason, ...] = ()
     claim: tuple[Claim, ...] = ()
 
+    @model_validator(mode="before")
+    @classmethod
+    def _counts(cls, content: Any) -> Any:
+        """Of statistics of graphs the one row and the columns, which are always the same."""
+        if not isinstance(content, dict) or content.get("kind") != "statistics":
+            return content
+        columns = [{"key": name, "name": name, "of": "figure", "named": name} for name in COUNTED]
+        return {**content, "row": [{"name": GRAPH, "target": GRAPH}], "measure": columns}
+
     @model_validator(mode="after")
     def _fits_together(self) -> Self:
         if self.kind in ("table", "figure") and self.datasets and not (self.row and self.measure):
@@ -243,16 +264,21 @@ class Experiment(Settings):
         rows, measures = {row.name for row in self.row}, {measure.key for measure in self.measure}
         if len(rows) < len(self.row) or len(measures) < len(self.measure):
             raise ValueError("two rows or two measures have one name")
+        for row in self.row:
+            if not set(row.like) <= set(self.base):
+                raise ValueError(
+                    f"the row '{row.name}' is like {', '.join(row.like)}: not all are settings in 'base'"
+                )
         once = {row.name for row in self.row if row.once}
-        for dataset, row, measure, value in self.printed():
-            if self.kind != "statistics" and (row not in rows or measure not in measures):
-                raise ValueError(f"a value is published for '{row}', '{measure}', which no row or measure is")
-            wanted = 1 if self.axis is None or row in once else len(self.axis.values_on(dataset))
-            if self.kind != "statistics" and len(value) != wanted:
-                raise ValueError(f"{dataset}, '{row}', '{measure}' has {len(value)} values and should have {wanted}")
+        for dataset, name, measure, value in self.printed():
+            if name not in rows or measure not in measures:
+                raise ValueError(f"a value is published for '{name}', '{measure}', which no row or measure is")
+            wanted = 1 if self.axis is None or name in once else len(self.axis.values_on(dataset))
+            if len(value) != wanted:
+                raise ValueError(f"{dataset}, '{name}', '{measure}' has {len(value)} values and not {wanted}")
         for place in (*self.reason, *(p for c in self.claim for p in (c.larger, c.smaller))):
             if (place.row or None) not in {None, *rows} or (place.measure or None) not in {None, *measures}:
-                raise ValueError(f"a reason or a claim speaks of '{place.row}', '{place.measure}', which is not there")
+                raise ValueError(f"a reason or a claim speaks of '{place.row}', '{place.measure}': there is none")
         return self
 
     @classmethod
@@ -296,9 +322,34 @@ class Experiment(Settings):
             return (None,)
         return self.axis.values_on(dataset)
 
+    def settings_of(self, row: Row, dataset: str) -> Iterator[dict[str, Any]]:
+        """Settings of a row's target on a graph, to be laid on one another in this order."""
+        yield self.settings
+        yield from (self.base[name] for name in row.like)
+        yield from (self.on.get(dataset, {}), row.settings, row.on.get(dataset, {}))
+
     def rows_on(self, dataset: str) -> tuple[Row, ...]:
         """Rows that run on a graph."""
         return tuple(row for row in self.row if row.datasets is None or dataset in row.datasets)
+
+    def only(self, datasets: Sequence[str], rows: Sequence[str]) -> Self:
+        """The part of it with some graphs and rows; without any named all of them.
+
+        Raises:
+            InputError: it has no such graph or row.
+        """
+        for kind, asked, there in (
+            ("graph", datasets, self.datasets),
+            ("row", rows, [row.name for row in self.row]),
+        ):
+            for name in asked:
+                if name not in there:
+                    raise unknown_name(f"{kind} of {self.name}:", name, there)
+        kept = tuple(row for row in self.row if not rows or row.name in rows)
+        named = {row.name for row in kept}
+        claims = tuple(c for c in self.claim if {c.larger.row, c.smaller.row} <= {None, *named})
+        some = {"datasets": tuple(d for d in self.datasets if not datasets or d in datasets), "row": kept}
+        return self.model_copy(update={**some, "claim": claims})
 
     def measures_of(self, row: Row) -> tuple[Measure, ...]:
         """Measures that are read off a row."""

@@ -33,6 +33,9 @@ class Carries(StrEnum):
     EXPLANATIONS = "explanations of answers"
     LABELS = "labels"
     COUNTS = "counts"
+    CLASS_SHARES = "how much a client has of each class"
+    RANDOM_GRAPH = "a random graph"
+    FUNCTION = "a mean answer about a random graph"
     IDS = "ids of nodes"
     CONDENSED = "a condensed graph"
     GRAPH = "a graph"
@@ -221,6 +224,32 @@ GENERATOR_KIND = declare("generator", Carries.WEIGHTS, Carries.EMBEDDINGS, Carri
 """A client's fGen weights, its nodes' noisy embeddings and numbers of missing neighbours, by the server to all."""
 GENERATOR_GRADIENT_KIND = declare("generator-gradient", Carries.GRADIENT, routes=[_UP, "server > client"])
 """A client's gradient by another's fGen weights, to the server; and their sum, from there to the asking client."""
+MOMENTS_KIND = declare("label-moments", Carries.CLASS_SHARES, routes=[_UP])
+"""Moments of a client's propagated soft labels, ``raw`` and ``central`` [M, C], the first ones first, and its
+smoothing ``confidence`` (FedGTA)."""
+RELIABILITY_KIND = declare("class-reliability", Carries.CLASS_SHARES, routes=[_UP])
+"""How reliable a client's knowledge of each class is, ``shares`` [C], summing to one (FedTAD)."""
+RANDOM_GRAPH_KIND = declare("random-graph", Carries.RANDOM_GRAPH, routes=[_DOWN])
+"""Features ``x`` [n, d] and ``edges`` [2, e] of a random graph that models are compared on (Fed-PUB)."""
+FUNCTION_KIND = declare("functional-embedding", Carries.FUNCTION, routes=[_UP])
+"""The mean over that graph of what a client's model makes of it, ``mean`` [C] or [h] (Fed-PUB)."""
+BOUNDARY_ROWS_KIND = declare("boundary-rows", Carries.ROWS, routes=[_BETWEEN])
+"""Features ``x`` [k, d] as they are, ids ``nodes`` [k] and degrees ``degree`` [k] of nodes with an edge to another
+client, to that client (BNS-GCN)."""
+BOUNDARY_HIDDEN_KIND = declare("boundary-hidden", Carries.EMBEDDINGS, routes=[_BETWEEN])
+"""Hidden units ``hidden`` [k, h] of the same ``nodes`` [k] under the round's weights, after dropout (BNS-GCN)."""
+BOUNDARY_GRADIENT_KIND = declare("boundary-gradient", Carries.GRADIENT, routes=[_BETWEEN])
+"""How the asking client's loss, summed over its labelled nodes, changes with these hidden units: ``nodes`` [k] and
+``gradient`` [k, h]."""
+PARTIAL_GRADIENT_KIND = declare("partial-gradient", Carries.GRADIENT, routes=[_UP])
+"""A client's part of the gradient of the loss summed over all labelled nodes: by its own nodes' use of weights."""
+DRIFTED_KIND = declare("drifted-update", Carries.UPDATE, routes=[_UP], since=GLOBAL_KIND)
+"""A client's weights plus its drift, the sum of its updates so far: what the server averages (FedDC)."""
+COMMON_UPDATE_KIND = declare("common-update", Carries.WEIGHTS, Carries.CONTROL, routes=[_DOWN])
+"""The mean of the clients' updates of the last round."""
+PROTOTYPES_KIND = declare("embedding-prototypes", Carries.EMBEDDINGS, Carries.COUNTS, routes=[_UP, _DOWN])
+"""Means ``prototypes`` [k, h] of a client's nodes' embeddings by cluster, and how many there are, ``sizes`` [k];
+by the server to all (FedDEP)."""
 NEIGHBOUR_IDS_KIND = declare("neighbour-ids", Carries.IDS, routes=[_UP])
 """Which rows a client asks for and contributes to: needed for routing, encrypted or not."""
 NEIGHBOUR_SUMS_KIND = declare("neighbour-sums", Carries.SUMS, routes=[_UP])

@@ -58,6 +58,7 @@ class Run:
         notes: sentences that a reader of the result must know.
         transfer: test accuracy of other architectures trained on the chosen release, if asked for.
         kept: how much of what a network is used for a published one keeps, from 0 (lost) to 1 (as in the original).
+        figures: what else the run measured of itself, by a name that says what it is; no number where it has none.
         tested: nodes that the test accuracy is about; the dataset's test nodes where it is None, and none where
             the utility is no accuracy.
         recipe: how the released model was trained, where one is released; an adversary may know it.
@@ -76,6 +77,7 @@ class Run:
     notes: tuple[str, ...] = ()
     transfer: dict[str, float] = field(default_factory=dict)
     kept: dict[str, float] = field(default_factory=dict)
+    figures: dict[str, float] = field(default_factory=dict)
     tested: int | None = None
     recipe: TrainingConfig | None = None
     own: OwnTraining | None = None

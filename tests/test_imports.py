@@ -17,9 +17,13 @@ MAY_IMPORT = {
     "attacks": {"graphs", "mechanisms", "targets"},
     "defenses": {"graphs", "mechanisms", "targets"},
     "audit": {"graphs", "mechanisms", "targets", "attacks", "defenses"},
-    "reports": {"graphs", "mechanisms", "targets", "attacks", "defenses", "audit"},
-    "api": {"graphs", "mechanisms", "targets", "attacks", "defenses", "audit", "reports"},
-    "commands": {"graphs", "mechanisms", "targets", "attacks", "defenses", "audit", "reports", "api"},
+    "reproductions": {"graphs", "mechanisms", "targets", "attacks", "defenses", "audit"},
+    "reports": {"graphs", "mechanisms", "targets", "attacks", "defenses", "audit", "reproductions"},
+    "api": {"graphs", "mechanisms", "targets", "attacks", "defenses", "audit", "reports", "reproductions"},
+    "commands": {
+        *("graphs", "mechanisms", "targets", "attacks", "defenses", "audit", "reports", "reproductions"),
+        "api",
+    },
 }
 """Rooms, and the other rooms that each may import from; modules at the root (errors, settings, ...) all may."""
 SIBLINGS = {
@@ -34,6 +38,11 @@ SIBLINGS = {
     "targets/classification": {"targets", "targets/models", "targets/games"},
     "targets/publishing": {"targets", "targets/models", "targets/games"},
     "targets/condensation": {"targets", "targets/models", "targets/games", "targets/federated"},
+    "targets/local_reduction": {
+        *("targets", "targets/models", "targets/games"),
+        "targets/federated",
+        "targets/condensation",
+    },
     "targets/private_training": {"targets", "targets/models", "targets/games", "targets/federated"},
     "targets/controls": {
         *("targets", "targets/models", "targets/games"),

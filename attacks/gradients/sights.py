@@ -152,7 +152,8 @@ def _checked(tensors: Mapping[str, Tensor], weights: Mapping[str, Tensor], messa
 def _steps(view: View, rounds: int, told: Told) -> dict[str, list[Sight]]:
     """How common weights moved from round to round, as sums over clients."""
     found: dict[str, list[Sight]] = {}
-    common = [m for m in view.carrying(COMMON) if not MATCHED_AT.covers(m.kind) and not CONTROLS.covers(m.kind)]
+    every = [m for m in view.carrying(COMMON) if m.receiver == "clients"]  # what one client got is no sum of all
+    common = [m for m in every if not MATCHED_AT.covers(m.kind) and not CONTROLS.covers(m.kind)]
     for kind in dict.fromkeys(m.kind for m in common):
         sight = Sight(None, None, _members(told, None, None))
         for one, other in pairwise([m for m in common if m.kind == kind]):

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from .projection import PATIENCE, Projection
-from .relaxed_model import PairGradient, RelaxedModel
+from .relaxed_model import ModelOnGraph
 from .smoothness import Gram, Smoothness
 from .weighted_graph import SIDE, Tile, WeightedGraph, tiles_of
 
@@ -19,11 +19,11 @@ class AdjacencyDescent:
     the step ``smooth_from`` on, over the weights of all n (n - 1) / 2 pairs, from the empty graph: a gradient step,
     then the projection onto weights in [0, 1] with sum at most ``budget``.
 
-    The gradient of all pairs is never there at once: the loss's is a product of two narrow matrices, made tile by
-    tile. The iterate is a `WeightedGraph`. Where the budget binds, it holds some thousand pairs of a graph like
-    Cora. Where it does not bind (all labels known, as many edges as there are), up to a half of all pairs have a
-    small weight, and it takes up to 2 n^2 bytes. Inner products for smoothness take as much again up to 1 GiB,
-    beyond which they are made anew at each step.
+    The gradient of all pairs is never there at once, but for GAT's: the loss's is a product of two narrow matrices,
+    made tile by tile. The iterate is a `WeightedGraph`. Where the budget binds, it holds some thousand pairs of a
+    graph like Cora. Where it does not bind (all labels known, as many edges as there are), up to a half of all
+    pairs have a small weight, and it takes up to 2 n^2 bytes. Inner products for smoothness take as much again up
+    to 1 GiB, beyond which they are made anew at each step.
 
     Attributes:
         model: the model.
@@ -38,7 +38,7 @@ class AdjacencyDescent:
         patience: of the projection.
     """
 
-    model: RelaxedModel
+    model: ModelOnGraph
     x: Tensor
     labels: Tensor
     budget: float
@@ -66,11 +66,11 @@ class AdjacencyDescent:
         gradient = self.model.gradient(graph, self.labels)
         smooth = Smoothness.of(graph, self.gram) if self._smooths(number) else None
         keep = 1 - self.lr * self.sparsity / graph.norm if graph.norm > 0 else 1.0
-        left, right = _with_ends(gradient, smooth, self.smoothness)
-        right = right.t().contiguous()
+        if smooth is not None:
+            gradient = gradient.with_ends(self.smoothness * smooth.ends)
         projection = Projection(self.budget, self.patience)
         for rows, cols in tiles_of(graph.nodes, self.side):
-            moved = graph.taken(rows, cols).addmm_(left[rows], right[:, cols], beta=keep, alpha=-self.lr)
+            moved = gradient.stepped(graph.taken(rows, cols), rows, cols, keep, self.lr)
             if smooth is not None:
                 alike = self.gram.tile(rows, cols) * smooth.scale[cols]
                 moved.addcmul_(alike, smooth.scale[rows, None], value=2 * self.lr * self.smoothness)
@@ -102,17 +102,6 @@ class AdjacencyDescent:
 
     def _smooths(self, number: int) -> bool:
         return self.smoothness > 0 and number >= self.smooth_from
-
-
-def _with_ends(gradient: PairGradient, smooth: Smoothness | None, weight: float) -> tuple[Tensor, Tensor]:
-    """The two factors with what smoothness adds for each end of a pair."""
-    if smooth is None:
-        return gradient.left, gradient.right
-    left, right = gradient.left.clone(), gradient.right.clone()
-    # the last two columns are (by degree, one) and (one, by degree)
-    left[:, -2] += weight * smooth.ends
-    right[:, -1] += weight * smooth.ends
-    return left, right
 
 
 def refined(weights: Tensor, gradient: Tensor) -> Tensor:

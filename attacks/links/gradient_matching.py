@@ -95,7 +95,7 @@ class GradientMatching(LinkAttack):
 
     def _seen(self, view: View, part: Part, knowledge: LinkKnowledge) -> "list[Seen]":
         """The first rounds' common weights and the client's gradients there."""
-        common = {m.round: m for m in view.of_kind(GLOBAL_KIND)}
+        common = {m.round: m for m in view.of_kind(GLOBAL_KIND) if m.receiver in ("clients", part.sender)}
         kind = GRADIENT_KIND if view.of_kind(GRADIENT_KIND) else UPDATE_KIND
         sent = [m for m in of_client(view, kind, part) if m.round in common][: self.settings.rounds]
         if not sent:

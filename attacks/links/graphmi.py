@@ -14,9 +14,12 @@ from ...targets.messages import GLOBAL_KIND, UPDATE_KIND, Carries, Carrying
 from ...targets.models.training_config import TrainingConfig, weight_shapes
 from ...targets.transcript import Message, View
 from .adjacency_descent import AdjacencyDescent, refined
-from .link_attack import LinkAttack, Part, cosine_of_pairs, of_client
-from .relaxed_model import ARCHITECTURES, RelaxedModel
+from .link_attack import LinkAttack, Part, cosine_of_pairs, of_client, parts_of
+from .relaxed_attention import LARGEST, RelaxedAttention
+from .relaxed_model import ModelOnGraph, RelaxedModel
 from .weighted_graph import WeightedGraph
+
+ARCHITECTURES = ("gcn", "sage", "gat")
 
 
 class GraphMISettings(Settings):
@@ -28,6 +31,13 @@ class GraphMISettings(Settings):
     smoothness: float = Field(1e-4, ge=0, description="weight of feature smoothness")
     smooth_from: int = Field(50, ge=0, description="step from which on smoothness counts, as in the authors' code")
     density: float = Field(1.0, gt=0, description="budget of edges, in multiples of the number of edges there are")
+    labels: float = Field(
+        1.0,
+        gt=0,
+        le=1,
+        description="share of a client's nodes whose labels are used, drawn at random; the budget shrinks with its "
+        "square, as do the edges among these nodes (the authors attack a tenth of the nodes)",
+    )
     decode: Literal["embedding", "adjacency"] = Field(
         "embedding", description="what scores a pair: likeness of hidden layers, or its optimised weight"
     )
@@ -54,7 +64,12 @@ class GraphMI(LinkAttack):
     and nothing is drawn at random in the end, as the paper does; ``samples`` draws from the optimised weights. The
     code scores with the graph before the last step; here it is the graph after it.
 
-    Reads GCN and GraphSAGE (mean). Memory for a client of n nodes: O(n (d + h)); some 24 bytes for a pair with a
+    The authors attack a tenth of the nodes: the loss counts these nodes' labels alone, and the budget is the number
+    of edges among them (``labels = 0.1``). Here all labels count by default, as the server of SOS knows them all.
+
+    Reads GCN, GraphSAGE (mean), and GAT of at most 3,000 nodes a client: attention has a number of its own for each
+    pair, so that its gradient is dense. How many heads a GAT has is not seen in its weights, so its recipe must be
+    known. Of the others memory for a client of n nodes: O(n (d + h)); some 24 bytes for a pair with a
     weight, 2 n^2 bytes at most; and 2 n^2 bytes (1 GiB at most) once smoothness counts. Scores are those of the
     pairs in question alone. 19,717 nodes take 2 to 3 GiB.
     """
@@ -75,6 +90,13 @@ class GraphMI(LinkAttack):
         recipe = knowledge.recipe
         if recipe is not None and recipe.architecture not in ARCHITECTURES:
             return _unreadable(recipe.architecture)
+        if recipe is not None and recipe.architecture == "gat":
+            largest = max((len(part.nodes) for _, part in parts_of(knowledge)), default=0)
+            if largest > LARGEST:
+                return (
+                    f"a client holds {largest} nodes, and of a GAT the gradient is dense, for {LARGEST} nodes at "
+                    "most: use more clients or a smaller graph"
+                )
         return super().why_not(view, knowledge)
 
     def score_part(self, view: View, part: Part, knowledge: LinkKnowledge) -> Tensor:
@@ -82,11 +104,9 @@ class GraphMI(LinkAttack):
         recipe = knowledge.recipe or _recognised(message, part)
         weights = _checked(message, recipe, part)
         x = part.x.float()
-        model = RelaxedModel(recipe.architecture, weights, x)  # type: ignore[arg-type]
-        s = self.settings
-        descent = AdjacencyDescent(
-            model, x, part.labels, s.density * part.edges, s.lr, s.sparsity, s.smoothness, s.smooth_from
-        )
+        s, model = self.settings, _model(recipe, weights, x)
+        budget, labels = s.density * s.labels**2 * part.edges, some_of(part.labels, s.labels)
+        descent = AdjacencyDescent(model, x, labels, budget, s.lr, s.sparsity, s.smoothness, s.smooth_from)
         return self.decoded(descent, descent.found(s.iterations), part.pairs)
 
     def decoded(self, descent: AdjacencyDescent, graph: WeightedGraph, pairs: Tensor) -> Tensor:
@@ -103,8 +123,22 @@ class GraphMI(LinkAttack):
         return cosine_of_pairs(part.x.float(), part.pairs)
 
 
+def some_of(labels: Tensor, share: float) -> Tensor:
+    """The labels [n] of a share of the nodes, drawn by torch's generator, one node at least; -1 for the others."""
+    if share == 1:
+        return labels
+    drawn = torch.randperm(len(labels))[: max(1, int(share * len(labels)))].to(labels.device)
+    return torch.full_like(labels, -1).index_copy(0, drawn, labels[drawn])
+
+
+def _model(recipe: TrainingConfig, weights: Mapping[str, Tensor], x: Tensor) -> ModelOnGraph:
+    if recipe.architecture == "gat":
+        return RelaxedAttention(weights, recipe.heads, x)
+    return RelaxedModel("sage" if recipe.architecture == "sage" else "gcn", weights, x)
+
+
 def _unreadable(architecture: str) -> str:
-    return f"it reads the weights of {' and '.join(ARCHITECTURES)} models of two layers, not of '{architecture}'"
+    return f"it reads the weights of {', '.join(ARCHITECTURES)} models of two layers, not of '{architecture}'"
 
 
 def _of_part(view: View, part: Part) -> Message:
@@ -119,6 +153,11 @@ def _recognised(message: Message, part: Part) -> TrainingConfig:
     """The recipe that the names of weights tell."""
     marks = {"r1": "sage", "from1": "gat", "w": "sgc"}
     told = next((architecture for mark, architecture in marks.items() if mark in message.tensors), "gcn")
+    if told == "gat":
+        raise InputError(
+            f"{_called(message, part)} is a GAT's, and the number of its heads is not seen in its weights: "
+            "graphmi needs to know its recipe"
+        )
     if told not in ARCHITECTURES:
         raise InputError(f"{_called(message, part)} cannot be attacked by graphmi: {_unreadable(told)}")
     w1 = message.tensors.get("w1")

@@ -1,8 +1,9 @@
 """A trained two-layer GNN on a graph with weights in place of edges, and its loss's gradient for every pair."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Literal
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Literal, Protocol
 
 import torch
 from torch import Tensor
@@ -11,15 +12,13 @@ from torch.nn import functional as F
 from ...targets.models.propagation import sparse_features
 from .weighted_graph import WeightedGraph
 
-ARCHITECTURES = ("gcn", "sage")
-
 
 @dataclass(frozen=True, eq=False)
 class PairGradient:
     """The derivative by the weight of each pair {i, j} as a product of narrow matrices: left[i] . right[j].
 
     Attributes:
-        left, right: [n, 2 (h + C) + 2] each.
+        left, right: [n, 2 (h + C) + 2] each; the last two columns are what a pair's ends add, each for itself.
         hidden: the hidden layer, by the way [n, h].
         loss: the loss.
     """
@@ -32,6 +31,47 @@ class PairGradient:
     def at(self, pairs: Tensor) -> Tensor:
         """The derivatives of some pairs [s, 2], [s]."""
         return (self.left[pairs[:, 0]] * self.right[pairs[:, 1]]).sum(1)
+
+    def with_ends(self, ends: Tensor) -> "PairGradient":
+        """The same with ends[i] + ends[j] added for each pair {i, j}."""
+        left, right = self.left.clone(), self.right.clone()
+        left[:, -2] += ends
+        right[:, -1] += ends
+        return replace(self, left=left, right=right)
+
+    def stepped(self, tile: Tensor, rows: slice, cols: slice, keep: float, rate: float) -> Tensor:
+        """``keep`` times a tile of weights less ``rate`` times the derivatives there, in place."""
+        return tile.addmm_(self.left[rows], self._turned[:, cols], beta=keep, alpha=-rate)
+
+    @cached_property
+    def _turned(self) -> Tensor:
+        return self.right.t().contiguous()
+
+
+class Gradient(Protocol):
+    """The derivative of a model's loss by the weight of each pair, and how a tile of weights moves along it."""
+
+    @property
+    def hidden(self) -> Tensor: ...
+
+    def at(self, pairs: Tensor) -> Tensor: ...
+
+    def with_ends(self, ends: Tensor) -> "Gradient": ...
+
+    def stepped(self, tile: Tensor, rows: slice, cols: slice, keep: float, rate: float) -> Tensor: ...
+
+
+class ModelOnGraph(Protocol):
+    """A trained model as a function of a weighted graph on ``nodes`` nodes; ``first`` has its type and device."""
+
+    nodes: int
+    first: Tensor
+
+    def hidden(self, graph: WeightedGraph) -> Tensor: ...
+
+    def loss(self, graph: WeightedGraph, labels: Tensor) -> float: ...
+
+    def gradient(self, graph: WeightedGraph, labels: Tensor) -> Gradient: ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,7 +150,7 @@ class RelaxedModel:
         scaling = Scaling.of(self.architecture, graph.degrees)
         hidden = self._hidden(scaling, scaling.gathered(graph, self.first))
         logits = self._logits(scaling, scaling.gathered(graph, hidden @ self.weights["w2"]), hidden)
-        return float(_loss(logits, labels))
+        return float(likelihood_loss(logits, labels))
 
     def gradient(self, graph: WeightedGraph, labels: Tensor) -> PairGradient:
         """The loss's derivative by the weight of every pair at once.
@@ -141,11 +181,12 @@ class RelaxedModel:
             torch.cat([receives, gives, by_degree, one], 1),
             torch.cat([gives, receives, one, by_degree], 1),
             hidden,
-            float(_loss(logits, labels)),
+            float(likelihood_loss(logits, labels)),
         )
 
 
-def _loss(logits: Tensor, labels: Tensor) -> Tensor:
+def likelihood_loss(logits: Tensor, labels: Tensor) -> Tensor:
+    """Mean negative log-likelihood of the labels that are known (-1 elsewhere) [n]; 0 where none is."""
     known = labels >= 0
     return F.cross_entropy(logits[known], labels[known]) if bool(known.any()) else logits.new_zeros(())
 

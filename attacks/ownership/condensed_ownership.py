@@ -18,6 +18,7 @@ from .ownership_attack import OwnershipAttack, less_others
 from .row_spans import share_within, span_of
 
 ROWS = (Carrying.any_of(Carries.CONDENSED, to="client"), Carrying.any_of(Carries.CONDENSED, to="server"))
+RAW = Carrying.any_of(Carries.ROWS, to="client")
 EMBEDDINGS = Carrying.any_of(Carries.EMBEDDINGS, to="client")
 
 
@@ -27,6 +28,8 @@ class CondensedOwnership(OwnershipAttack):
     Condensing matches gradients, in which a client's rows appear aggregated with their neighbours': (S X)^T M. What
     is left of them in condensed rows is that, around what all rows have in common. So candidates are aggregated
     along the public graph, both sides are centred, and the score is the largest cosine (own derivation).
+
+    Who is told real rows (BNS-GCN) compares rows as they are: whoever was sent is named, with the sender.
 
     Who is not told rows, but embeddings of condensed nodes under common weights round after round, solves
     [E_t - b] = Z [W_t] for the rows Z by least squares: exactly, once rounds times width reach the number of
@@ -39,7 +42,7 @@ class CondensedOwnership(OwnershipAttack):
 
     name = "condensed-ownership"
     observer = "client:0"
-    any_of: ClassVar[tuple[Carrying, ...]] = (*ROWS, EMBEDDINGS, UPDATES, COMMON)
+    any_of: ClassVar[tuple[Carrying, ...]] = (*ROWS, RAW, EMBEDDINGS, UPDATES, COMMON)
     first_rounds = 50
 
     def reads(self) -> tuple[str, ...]:
@@ -52,7 +55,10 @@ class CondensedOwnership(OwnershipAttack):
         told = {name: rows_told(view, name, x.shape[1]) for name in names if name not in own}
         rows = {name: found for name, found in told.items() if len(found)}
         aggregated = gcn_operator(knowledge.edges, len(x)) @ x
-        if rows:
+        raw = {name: found for name in names if name not in own and len(found := raw_rows(view, name, x.shape[1]))}
+        if raw:
+            heard, scores = list(raw), torch.stack([_likest(x, found) for found in raw.values()], 1)
+        elif rows:
             heard, scores = list(rows), likeness(aggregated, rows)
         elif uploads_are_read(view):
             heard = [name for name in names if name not in own]
@@ -72,6 +78,17 @@ def likeness(x: Tensor, rows: Mapping[str, Tensor]) -> Tensor:
     unit = F.normalize(x - x.mean(0), dim=1)
     found = [(unit @ F.normalize(own - centre, dim=1).t()).max(1).values for own in rows.values()]
     return torch.stack(found, 1).double()
+
+
+def raw_rows(view: View, sender: str, features: int) -> Tensor:
+    """Real rows that a client sent to another as they are, [k, d]; none, k is 0."""
+    sent = [rows_of(message, features) for message in view.carrying(RAW) if message.sender == sender]
+    return torch.cat(sent).unique(dim=0) if sent else torch.empty(0, features)
+
+
+def _likest(x: Tensor, rows: Tensor) -> Tensor:
+    """The largest cosine of each row [n, d] to any of ``rows``, [n]; neither is centred, so that copies have 1."""
+    return (F.normalize(x, dim=1) @ F.normalize(rows, dim=1).t()).max(1).values.double()
 
 
 def rows_told(view: View, sender: str, features: int) -> Tensor:

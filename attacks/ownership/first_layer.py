@@ -146,7 +146,7 @@ def changes_of(view: View, sender: str, features: int) -> list[Change]:
     readable = [message for message in view.messages if message.tensors]
     corrected = any(message.sender == sender and CONTROLS.covers(message.kind) for message in readable)
     for message in readable:
-        if COMMON.covers(message.kind):
+        if COMMON.covers(message.kind) and message.receiver in ("clients", sender):
             before[message.kind] = message
         elif message.sender == sender and GRADIENTS.covers(message.kind):
             found.append(_gradient(message, features))

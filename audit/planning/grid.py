@@ -116,7 +116,7 @@ def laid_out(plan: Plan, loaded: Mapping[str, Data] | None = None) -> Grid:
             mounted.append((target, attacks))
             refused: dict[str, str] = {}
             for trial in _trials(planned, target, plan, attacks, refused, int(graphs[dataset].num_nodes or 0)):
-                tasks.append(PlannedTrial(_key(trial, digests[dataset]), len(cells), dataset, trial))
+                tasks.append(PlannedTrial(key_of(trial, digests[dataset]), len(cells), dataset, trial))
             _check_repetitions(plan, target)
             settings = target.settings.model_dump(mode="json")
             size = size_of(graphs[dataset])
@@ -125,10 +125,10 @@ def laid_out(plan: Plan, loaded: Mapping[str, Data] | None = None) -> Grid:
         if dataset not in graphs:
             graphs[dataset] = graph_of(dataset, file=False)
             digests[dataset] = digest_of(graphs[dataset])
-        tasks.append(PlannedTrial(_key(trial, digests[dataset]), -1, dataset, trial))
+        tasks.append(PlannedTrial(key_of(trial, digests[dataset]), -1, dataset, trial))
     in_order = sorted(tasks, key=lambda task: task.cell)
     tasks = list({(task.cell, task.key): task for task in in_order}.values())
-    return Grid(tuple(cells), tuple(tasks), graphs, _fingerprint(tasks, digests))
+    return Grid(tuple(cells), tuple(tasks), graphs, fingerprint_of(tasks, digests))
 
 
 def graphs_for(plan: Plan, loaded: Mapping[str, Data] | None = None) -> dict[str, Data]:
@@ -231,8 +231,8 @@ def _alike(control: type[Target], target: Target) -> dict[str, Any]:
     return alike
 
 
-def _key(trial: TrialPlan, graph: str) -> str:
-    """Of graph (rows in their order), settings, seed, code and the libraries that compute."""
+def key_of(trial: TrialPlan, graph: str) -> str:
+    """A digest of graph (rows in their order), settings, seed, code and the libraries that compute."""
     classes = [find("targets", trial.target), find("defenses", trial.defense), *trial.make_target().brought()]
     classes += [find("attacks", a.name) for a in trial.attacks]
     content = {
@@ -265,7 +265,8 @@ def described(trial: TrialPlan) -> dict[str, Any]:
     }
 
 
-def _fingerprint(tasks: list[PlannedTrial], digests: dict[str, str]) -> str:
+def fingerprint_of(tasks: list[PlannedTrial], digests: dict[str, str]) -> str:
+    """A short digest of what is measured, without the code that does it."""
     rows = [
         {"graph": digests[t.dataset], "trial": described(t.plan), **_files(t.plan)} for t in tasks if t.cell >= 0
     ]
@@ -313,7 +314,7 @@ def code_of(kind: type | Callable[..., Any]) -> str:
 
 
 OURS = Path(__file__).parents[2]
-PASSIVE = ("reports", "commands", "tests", "benchmarks", "docs", "build", "examples")
+PASSIVE = ("reports", "commands", "reproductions", "tests", "benchmarks", "docs", "build", "examples")
 """Folders of our package whose code no result depends on."""
 
 

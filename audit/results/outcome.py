@@ -214,8 +214,10 @@ class DefenseOutcome:
         alternative: whether it is a trivial alternative to defenses, and no plan lists it as a defense itself.
         beside: the name of its trivial alternative, or None.
         kept: how much of what a network is used for a published one keeps, by measure; 1: as in the original.
+        figures: what else its runs tell of themselves in numbers, by name.
         promise: the differential privacy of its settings, or None.
         elsewhere: whether the run took place elsewhere, with whatever defense was in place there.
+        figures: what else runs measured of themselves, by name.
     """
 
     defense: str
@@ -237,8 +239,10 @@ class DefenseOutcome:
     alternative: bool = False
     beside: str | None = None
     kept: dict[str, Finding] = field(default_factory=dict)
+    figures: dict[str, Finding] = field(default_factory=dict)
     promise: Guarantee | None = None
     elsewhere: bool = False
+    figures: dict[str, Finding] = field(default_factory=dict)
 
     @property
     def reference(self) -> bool:
@@ -275,4 +279,5 @@ class DefenseOutcome:
             "notes": list(self.notes),
             "transfer": {name: f.as_dict() for name, f in self.transfer.items()},
             "kept": {name: f.as_dict() for name, f in self.kept.items()},
+            "figures": {name: f.as_dict() for name, f in self.figures.items()},
         }

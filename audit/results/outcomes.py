@@ -91,14 +91,27 @@ def _outcome(trials: list[TrialResult], control: list[TrialResult] | None, fpr: 
         _called(first),
         beside=defense.alternative,
         kept={name: _mean(name, [t.kept[name] for t in trials]) for name in first.kept},
+        figures={
+            name: mean_difference([t.figures[name] for t in trials], [0.0] * len(trials), metric=name)
+            for name in first.figures
+            if all(name in t.figures for t in trials)
+        },
         promise=defense.guaranteed,
         elsewhere=first.in_place is not None,
+        figures=_figures(trials),
     )
 
 
 def _mean(name: str, values: list[float]) -> Finding:
     """Of shares that do not depend on persons that were drawn: the seeds' mean, with Student's t interval."""
     return mean_difference(values, [0.0] * len(values), metric=name, limits=(0.0, 1.0))
+
+
+def _figures(trials: list[TrialResult]) -> dict[str, Finding]:
+    """What runs measured of themselves: the seeds' mean, over those where there was something to measure."""
+    told = {name: [t.figures[name] for t in trials if name in t.figures] for name in trials[0].figures}
+    there = {name: [v for v in values if not math.isnan(v)] for name, values in told.items()}
+    return {n: mean_difference(v, [0.0] * len(v), metric=n) for n, v in there.items() if v}
 
 
 def _notes(trials: list[TrialResult]) -> tuple[str, ...]:

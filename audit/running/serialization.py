@@ -56,6 +56,7 @@ def dumps(result: TrialResult) -> bytes:
         "transfer": _without_nan(result.transfer),
         "kept": _without_nan(result.kept),
         "in_place": result.in_place,
+        "figures": _without_nan(result.figures),
     }
     text = json.dumps(content, sort_keys=True, allow_nan=False, default=_plain)
     header = np.frombuffer(text.encode(), np.uint8)
@@ -199,6 +200,7 @@ def _result(header: dict[str, Any], arrays: dict[str, np.ndarray], trust_code: b
         _of(dict[str, float])(_with_nan(header["transfer"])),
         _of(dict[str, float])(_with_nan(header.get("kept", {}))),
         _of(str | None)(header.get("in_place")),
+        _of(dict[str, float])(_with_nan(header.get("figures", {}))),
     )
 
 

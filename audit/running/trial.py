@@ -81,6 +81,7 @@ class TrialResult:
     transfer: dict[str, float] = field(default_factory=dict)
     kept: dict[str, float] = field(default_factory=dict)
     in_place: str | None = None
+    figures: dict[str, float] = field(default_factory=dict)
 
     @property
     def utility(self) -> Utility:
@@ -168,6 +169,7 @@ def attacks_on(
         run.transfer,
         run.kept,
         run.in_place,
+        run.figures,
     )
 
 

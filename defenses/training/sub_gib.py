@@ -13,10 +13,13 @@ The paper leaves open, or says in two ways, what is needed to compute it. The re
   itself. It counts as 0 below 0: to fool a discriminator beyond chance hides nothing more.
 - Eqs. 9 and 10 look at the client's whole graph, never at B: beta and gamma reach the selection through the
   encoder alone.
-- The Laplacian of Eq. 12 is D - A, its trace a sum over edges. Unweighted, as printed, it outweighs everything
-  else: IN becomes nearly the same everywhere (on a quarter of Cora it deviates by 0.001), IN >= OUT holds for all
-  nodes or none, and the upper halves of two runs with other first weights share about as many nodes as two random
-  halves do. The default is the mean over edges, with which they share 85 %.
+- Eq. 12 calls L_i "the Laplacian adjacency matrix" and prints no formula for it. It says that the term is "based on
+  the one in" GraphMI, whose L is the normalised Laplacian D^-1/2 (D - A) D^-1/2: `normalised`, the default.
+- With L = D - A (`sum`) the trace is the sum over edges of squared differences, and unweighted it outweighs
+  everything else: IN becomes nearly the same everywhere (on a quarter of Cora it deviates by 0.001), IN >= OUT
+  holds for all nodes or none, and the upper halves of two runs with other first weights share about as many nodes
+  as two random halves do. `mean` divides it by the number of edges; such halves share 85 %. A constant B minimises
+  both, but not the trace with the normalised Laplacian, which B in proportion to the roots of degrees does.
 """
 
 from collections.abc import Iterator
@@ -37,15 +40,18 @@ from ...targets.party import Client
 
 LOG_4 = 2 * float(np.log(2))
 """Loss of a discriminator that cannot tell anything."""
+SmoothnessName = Literal["normalised", "mean", "sum"]
 
 
 class SubGIBSettings(Settings):
-    """Settings of Sub-GIB; defaults are the paper's (section 5.1), but for `smoothness`."""
+    """Settings of Sub-GIB; defaults are the paper's (section 5.1; of `smoothness` what Eq. 12 cites)."""
 
     beta: float = Field(0.2, ge=0, description="weight of the information about the client's graph")
     gamma: float = Field(0.5, ge=0, description="weight of single nodes beside the whole graph in it")
-    smoothness: Literal["mean", "sum"] = Field(
-        "mean", description="of B over edges; sum: as printed, which leaves IN nearly constant"
+    smoothness: SmoothnessName = Field(
+        "normalised",
+        description="Laplacian of Eq. 12: that of GraphMI, which the paper cites; or D - A, as a mean over edges "
+        "or as a sum, which leaves IN nearly constant",
     )
     epochs: int = Field(150, ge=1)
     hidden: int = Field(512, ge=1)
@@ -132,10 +138,18 @@ def told_apart(real: Tensor, corrupted: Tensor) -> Tensor:
     return F.softplus(-real).mean() + F.softplus(corrupted).mean()
 
 
-def smoothness(belonging: Tensor, edges: Tensor) -> Tensor:
-    """tr(B^T (D - A) B): squared differences of B [n, 2] summed over edges [2, e] in both directions (Eq. 12)."""
+def smoothness(belonging: Tensor, edges: Tensor, how: SmoothnessName) -> Tensor:
+    """tr(B^T L B) of Eq. 12, B [n, 2], edges [2, e] in both directions.
+
+    With L = D - A that is the sum over edges of squared differences of B, with the normalised Laplacian that of B
+    over the root of the degree.
+    """
     row, col = edges[:, edges[0] < edges[1]]
-    return (belonging[row] - belonging[col]).square().sum()
+    if how == "normalised":
+        degrees = torch.bincount(edges[0], minlength=len(belonging))
+        belonging = belonging * degrees.clamp(min=1).rsqrt()[:, None]
+    total = (belonging[row] - belonging[col]).square().sum()
+    return total / max(len(row), 1) if how == "mean" else total
 
 
 def classification(model: SubGIB, representations: Tensor, inside: Tensor, client: Client) -> Tensor:
@@ -168,7 +182,7 @@ def fitted_scores(model: SubGIB, client: Client, settings: SubGIBSettings) -> Te
     inner = torch.optim.Adam(model.discriminators(), lr=settings.lr, fused=True)
     outer = torch.optim.Adam(model.others(), lr=settings.lr, fused=True)
     x, adjacency = Factor.of(sparse_features(client.x)), _adjacency(client)
-    n, weight = len(client.nodes), 1.0 if settings.smoothness == "sum" else 2 / max(2, client.edges.shape[1])
+    n = len(client.nodes)
     everything = torch.ones(n, device=client.x.device)
     for _ in range(settings.epochs):
         first = x @ model.w1
@@ -180,7 +194,7 @@ def fitted_scores(model: SubGIB, client: Client, settings: SubGIBSettings) -> Te
         inside = belonging[:, 0]
         loss = classification(model, model.encode(adjacency, first, inside), inside, client)
         loss = loss + settings.beta * discrimination(model, real, corrupted).information(settings.gamma)
-        _step(outer, loss + weight * smoothness(belonging, client.edges))
+        _step(outer, loss + smoothness(belonging, client.edges, settings.smoothness))
     with torch.no_grad():
         real = model.encode(adjacency, x @ model.w1, everything)
         return torch.softmax(model.belonging(real).double(), 1)[:, 0]  # in float32 the surest nodes would be tied

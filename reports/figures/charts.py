@@ -10,7 +10,7 @@ from ...audit.results.audit_result import Section
 from ...audit.results.outcome import AttackOutcome, DefenseOutcome
 from ...audit.statistics.finding import Finding
 from ..text.answers import rate_of
-from ..text.tables import Table
+from ..text.table import Table
 from .curve_chart import FRONT, curve_chart
 from .evidence_tables import counts_table, course_table, in_order, points_table, risk_table
 from .interval_chart import interval_chart

@@ -9,7 +9,7 @@ from ...audit.statistics.finding import Finding
 from ...audit.statistics.identity_metrics import CROWDS, NAMED
 from ...targets.game import THIRDS
 from ..text.answers import rate_of
-from ..text.tables import Table
+from ..text.table import Table
 from ..text.words import gain
 from .roc_chart import RocCurve, named_at
 

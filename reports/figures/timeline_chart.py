@@ -17,7 +17,7 @@ MOST_TICKS = 8
 
 @dataclass(frozen=True)
 class Course:
-    """One measure by round."""
+    """One measure by round, or by whatever else is on the abscissa."""
 
     label: str
     mark: Mark

@@ -35,7 +35,8 @@ from ..text.comparison import compared, help_for
 from ..text.explanations import GLOSSARY, limits, remarks, untested
 from ..text.overview import facts, overall
 from ..text.reproduction import plan_text
-from ..text.tables import Table, attackers_table, exposure_table, findings_table, scale_table
+from ..text.table import Table
+from ..text.tables import attackers_table, exposure_table, findings_table, scale_table
 from ..text.terms import anchor, linked
 from .exports import data_block
 

@@ -14,7 +14,8 @@ from ..text.check_tables import checks_summary, claims_table, failures_table
 from ..text.comparison import compared, help_for
 from ..text.explanations import limits, remarks, untested
 from ..text.overview import facts, overall
-from ..text.tables import Table, attackers_table, findings_table, scale_table
+from ..text.table import Table
+from ..text.tables import attackers_table, findings_table, scale_table
 
 SPECIAL = re.compile(r"([\\`*_\[\]|~#])")
 MOST_ROWS = 60

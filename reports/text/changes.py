@@ -5,7 +5,7 @@ from ...audit.checks.policy import features
 from ...audit.results.assemble import named
 from ...audit.results.audit_result import AttackFinding, Audit
 from ...audit.statistics.comparison import Comparison
-from .tables import Table
+from .table import Table
 
 COLUMNS = (
     "attack",

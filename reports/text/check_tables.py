@@ -3,7 +3,7 @@
 from ...audit.results.assemble import named
 from ...audit.results.audit_result import Audit, AuditControl, Section
 from ...audit.results.outcome import DefenseOutcome
-from .tables import Table
+from .table import Table
 
 PRIVACY = "differential privacy"
 """In the sentence of every such promise (`Guarantee.sentence`)."""

@@ -1,7 +1,6 @@
 """The tables of a report: words and numbers, ready to be shown in any format."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from ...audit.results.assemble import named
 from ...audit.results.audit_result import AttackFinding, Audit
@@ -11,32 +10,10 @@ from ...targets.transcript import Exposure
 from .answers import base_for, question, size
 from .exposed import readable_bytes, rounds_of
 from .sentences import asks_with, attacker, held
+from .table import Table
 
 NO_VERDICT = "no verdict"
 BASELINE = "baseline, reads nothing"
-
-
-@dataclass(frozen=True)
-class Table:
-    """Rows of text; a cell that is a `Level` may be shown as one.
-
-    Attributes:
-        caption: what it shows.
-        columns: their titles.
-        rows: as many cells each; the first one names the row.
-        numbers: indices of columns that are aligned as numbers.
-        note: what belongs to all rows.
-    """
-
-    caption: str
-    columns: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
-    numbers: tuple[int, ...] = ()
-    note: str = ""
-
-    def __post_init__(self) -> None:
-        if any(len(row) != len(self.columns) for row in self.rows):
-            raise ValueError(f"table '{self.caption}': each row needs {len(self.columns)} cells")
 
 
 def findings_table(caption: str, places: Sequence[AttackFinding], audit: Audit) -> Table:

@@ -5,6 +5,7 @@ Yan et al., CIKM 2025: customizer (3.3), node selector (3.4) and graph rebuilder
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Literal
 
 import torch
 from scipy.stats import wasserstein_distance
@@ -12,6 +13,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 TINY = 1e-8
+Rows = Literal["as-they-are", "unit"]
 
 
 @dataclass(frozen=True)
@@ -53,19 +55,30 @@ class Rebuilder:
     """Links among some nodes by which each expresses the others (Eq. 14 and 15).
 
     Minimises alpha |X - Z X|^2 + beta |Z|_1 + sum (1 - S) Z over symmetric Z in [0, 1] without loops, S the cosine
-    of embeddings, by projected gradients with a step of one over the Lipschitz constant. Rows of X are scaled to
-    length 1, so that the paper's alpha = 150 and beta = 250 mean the same for all graphs: links are left between
-    rows whose cosine is above about beta / (2 alpha).
+    of embeddings, by projected gradients with a step of one over the Lipschitz constant. That keeps Z to what links
+    can be: the paper prints no constraint, and without one Z = I, which links nobody, reconstructs without error.
+
+    The first link of a node goes to one whose product with it is above about beta / (2 alpha), .83 for the paper's
+    150 and 250. Condensed rows are longer than 1, and as they are (as printed) many pairs pass that. Rows of unit
+    length must have a cosine above .83, which hardly any pair has: Z is then nearly empty.
 
     Args:
         x: features [n, d].
         alpha: weight of the reconstruction.
         beta: weight of sparsity.
         links: to start from, [n, n]; none without them.
+        scale: whether rows of X are reconstructed ``as-they-are`` or scaled to ``unit`` length before.
     """
 
-    def __init__(self, x: Tensor, alpha: float, beta: float, links: Tensor | None = None) -> None:
-        rows = F.normalize(x, dim=1)
+    def __init__(
+        self,
+        x: Tensor,
+        alpha: float,
+        beta: float,
+        links: Tensor | None = None,
+        scale: Rows = "as-they-are",
+    ) -> None:
+        rows = F.normalize(x, dim=1) if scale == "unit" else x
         self.alpha, self.beta, self.gram = alpha, beta, rows @ rows.t()
         largest = float(torch.linalg.matrix_norm(self.gram, 2))
         self.rate = 1 / (2 * alpha * max(largest, TINY))

@@ -1,6 +1,6 @@
 """FedGM: clients condense alone and upload once; the server joins what they sent and refines it (IJCAI 2025)."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any, Literal
 
@@ -32,8 +32,9 @@ from ..target import Offers, Progress, Run, Target, no_progress
 from .condensed import CondensedGraph, joined
 from .evaluation import EvaluationSettings, UtilityEvaluator
 from .gradient_distance import RatioOf, condensed_size
-from .local import condensed_alone
+from .local import started_alone
 from .matching import ClassCells, MatchingServer, MatchingSettings, as_received
+from .one_loss import OneLossServer, WholeCell
 from .released import transferred, utilities, what_asks
 
 HARDER = ("actor", "tolokers")
@@ -61,10 +62,22 @@ class FedGMSettings(FeatureSettings, MatchingSettings):
         0, ge=0, description="ratios tried with Optuna on validation nodes, in place of the one above; 0: none"
     )
     init: Literal["noise", "real"] = Field("real", description="first condensed features, chosen by each client")
+    aligned: bool = Field(
+        True,
+        description="whether a condensed node starts from a row of its own class; False: as in FedGM's code, which "
+        "has the rows in the order of class numbers and the labels in that of class sizes",
+    )
+    losses: Literal["all classes", "class-wise"] = Field(
+        "all classes",
+        description="of stage 1: one loss over all classes, as printed, or one for each, as in the code",
+    )
     structure_steps: int = Field(5, ge=0, description="first rounds of each cycle that update the structure")
     feature_steps: int = Field(15, ge=0, description="the other rounds of each cycle update the features")
     rounds: int = Field(1000, ge=1, description="of each client alone: stage 1")
     refinements: int = Field(100, ge=0, description="rounds of stage 2; 0 is the ablation 'stage 1'")
+    release_every: int = Field(
+        10, ge=1, description="rounds of stage 2 between releases; the last round releases too, and the first stage"
+    )
     test: FedGMTestPhase = FedGMTestPhase()
     transfer: bool = Field(False, description="also train other architectures on the chosen release")
     device: Device = "cpu"
@@ -122,7 +135,13 @@ class FedGM(Target):
         if preset == "paper":
             return {"split": "50/25/25"} if name_of(data) in HARDER else {}
         if preset == "quick":
-            return {"clients": 5, "rounds": 150, "refinements": 30, "test": {"epochs": 200, "models": 2}}
+            return {
+                "clients": 5,
+                "rounds": 150,
+                "refinements": 30,
+                "release_every": 15,
+                "test": {"epochs": 200, "models": 2},
+            }
         raise unknown_name("preset", preset, ("quick", "paper"))
 
     def run(
@@ -195,19 +214,19 @@ class _FedGMRun:
     def run(self) -> Run:
         s = self.settings
         near = self._exchange(self.clients)
-        cells = [
-            ClassCells(c, n, self.defense.on_gradients(c, branch(self.seed, "gradients", c.number)))
-            for c, n in zip(self.clients, near, strict=True)
-        ]
+        changes = [self.defense.on_gradients(c, branch(self.seed, "gradients", c.number)) for c in self.clients]
+        held = list(zip(self.clients, near, changes, strict=True))
+        cells = [ClassCells(*party) for party in held]
+        first = [WholeCell(*party) for party in held] if s.losses == "all classes" else cells
         with self.channel.keeping():
-            uploads = [self._upload(*party) for party in zip(self.clients, cells, self.terms, strict=True)]
-            releases = [(0, self._released(joined(uploads), 0))]
-            if s.refinements:
-                releases.append((s.refinements, self._released(self._refined(uploads, cells), s.refinements)))
+            uploads = [self._upload(*party) for party in zip(self.clients, first, self.terms, strict=True)]
+            releases = [(0, self._released(joined(uploads), 0)), *self._refined(uploads, cells)]
         asking, asked = what_asks(self.defense, self.original, self.clients, near, self._exchange)
         bench = UtilityEvaluator(asking, near, asked, s.backbone, s.test)
         worth, _ = utilities(bench, releases, branch(self.seed, "evaluate"), self.progress)
-        best = releases[-1][1]  # whether there is a second stage is a setting, not chosen by its result
+        # whether there is a second stage is a setting, not chosen by its result; its best round is chosen
+        chosen = max(range(min(1, s.refinements), len(worth)), key=lambda place: worth[place].validation)
+        best = releases[chosen][1]
         groups = channels_of_leakage(self.data.train_mask.cpu().numpy(), self.copied) if s.init == "real" else {}
         secrets = {
             LabelMembership.name: label_membership(self.data, self.clients, groups),
@@ -222,7 +241,7 @@ class _FedGMRun:
             told = transferred(best, self.data, asking, s.test, seed, self.progress, across=False)
         note = f"{len(best.y)} condensed nodes of {s.clients} clients, density {best.density():.3f}"
         notes = (note, *bench.remarks())
-        return Run(self.channel.transcript, secrets, worth, len(releases) - 1, notes, told)
+        return Run(self.channel.transcript, secrets, worth, chosen, notes, told)
 
     def _exchange(self, clients: list[Client]) -> list[Neighbourhood]:
         return exchange(clients, 0, self.data.num_nodes, self.channel, encrypted=False)
@@ -232,15 +251,21 @@ class _FedGMRun:
         s, seed = self.settings, branch(self.seed, "client", client.number)
         size = condensed_size(s.ratio, s.ratio_of, len(client.nodes), client.labelled)
         size = max(size, int((client.class_counts() > 0).sum()))  # small clients: a node for each class
-        own, copied = condensed_alone(s, client, cells, term, size, s.rounds, seed)
+        kind = OneLossServer if s.losses == "all classes" else MatchingServer
+        own, copied = started_alone(s, client, size, seed, kind, s.aligned)
+        for round_ in range(s.rounds):
+            theta = own.draw_model(round_)
+            own.match(theta, cells.to_match(theta, BACKBONES[s.backbone], term), round_)
         if copied is not None:
             self.copied[client.nodes[copied].cpu().numpy()] = True
         self.progress("condensing local graphs", client.number + 1, s.clients)
         sent = self.channel.send(CONDENSED_UPLOAD_KIND, client.name, "server", 0, own.release().tensors())
         return CondensedGraph.from_tensors(sent)
 
-    def _refined(self, uploads: list[CondensedGraph], cells: list[ClassCells]) -> CondensedGraph:
-        """Stage 2: the features of the joined graph, moved towards the gradients of all clients."""
+    def _refined(
+        self, uploads: list[CondensedGraph], cells: list[ClassCells]
+    ) -> Iterator[tuple[int, CondensedGraph]]:
+        """Stage 2: the features of the joined graph, moved towards the gradients of all clients; its releases."""
         s, seed, classes = self.settings, branch(self.seed, "refine"), self.clients[0].classes
         still = s.model_copy(update={"structure_steps": 0, "feature_steps": 1})
         graph = joined(uploads)
@@ -253,7 +278,8 @@ class _FedGMRun:
             ]
             server.match(theta, as_received(self.channel, answers, counts, "weighted", round_), round_)
             self.progress("refining", round_ + 1, s.refinements)
-        return server.release()
+            if (round_ + 1) % s.release_every == 0 or round_ + 1 == s.refinements:
+                yield round_ + 1, self._released(server.release(), round_ + 1)
 
     def _answer(
         self, client: Client, cells: ClassCells, term: LossTerm | None, theta: Weights, round_: int

@@ -6,12 +6,12 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from pydantic import Field, model_validator
 
-from ..models.backbone import BACKBONES, BackboneName
+from ..models.backbone import BackboneName
 from .central import CentralCondensation, CentralSettings, OwnGraph
 from .condensed import CondensedGraph
 from .gradient_distance import Distance
-from .local import started_alone
-from .matching import ClassCells, MatchingSettings
+from .local import Steps, matched, started_alone
+from .matching import ClassCells, MatchingServer, MatchingSettings
 from .released import check_checkpoints
 
 
@@ -56,17 +56,16 @@ class GCond(CentralCondensation):
     Settings = GCondSettings
     settings: GCondSettings
 
+    def server(self, graph: OwnGraph, seed: np.random.SeedSequence) -> MatchingServer:
+        """The condensed graph before its first step."""
+        begun, graph.copied = started_alone(self.settings, graph.owner, graph.size, seed)
+        return begun
+
     def releases(self, graph: OwnGraph, seed: np.random.SeedSequence) -> Iterator[tuple[int, CondensedGraph]]:
         s, owner = self.settings, graph.owner
-        server, graph.copied = started_alone(s, owner, graph.size, seed)
-        cells, backbone = ClassCells(owner, graph.near, graph.change), BACKBONES[s.backbone]
-        for round_ in range(s.rounds):
-            theta = server.draw_model(round_)
-            learner = server.learner(theta, s.lr_model)
-            for step in range(s.outer):
-                server.match(theta, cells.to_match(theta, backbone, graph.term), round_)
-                if step + 1 < s.outer and s.inner:
-                    theta = server.taught(learner, s.inner)
-            graph.progress("condensing", round_ + 1, s.rounds)
-            if round_ + 1 in s.checkpoints:
-                yield round_ + 1, server.release()
+        server = self.server(graph, seed)
+        cells, steps = ClassCells(owner, graph.near, graph.change), Steps(s.outer, s.inner, s.lr_model)
+        for done in matched(server, cells, graph.term, s.rounds, steps):
+            graph.progress("condensing", done, s.rounds)
+            if done in s.checkpoints:
+                yield done, server.release()

@@ -20,7 +20,7 @@ from ..channel import Channel
 from ..defense import GradientChange, LossTerm
 from ..federated.self_training import mean_error
 from ..messages import CLASS_GRADIENTS_KIND, CLASS_GRADIENTS_SUM_KIND
-from ..models.backbone import BACKBONES, Backbone, BackboneName, Factors, Outer, Weights
+from ..models.backbone import BACKBONES, Backbone, BackboneName, Factors, Outer, Spread, Weights
 from ..models.propagation import Factor, Neighbourhood, dense_gcn_operator, sparse_features
 from ..party import Client
 from .condensed import CondensedGraph
@@ -39,8 +39,12 @@ class MatchingSettings(Settings):
     ratio: float = Field(0.026, gt=0, le=1)
     ratio_of: RatioOf = "nodes"
     init: Literal["noise", "real"] = Field("noise", description="first condensed features")
+    noise_deviation: float = Field(0.01, gt=0, description="of first features that are noise")
     backbone: BackboneName = "gcn"
     hidden: int = Field(256, ge=1)
+    first_weights: Spread = Field(
+        "fan-out", description="of the models drawn: uniform within 1 / sqrt(it); the released codes have fan-in"
+    )
     lr_features: float = Field(
         1e-2,
         gt=0,
@@ -217,6 +221,7 @@ class MatchingServer:
         size: int,
         seed: np.random.SeedSequence,
         rows: tuple[Tensor, Tensor] | None = None,
+        aligned: bool = True,
     ) -> "MatchingServer":
         """Labels in the shares of the labelled nodes' classes, first features, and a structure generator.
 
@@ -227,12 +232,13 @@ class MatchingServer:
             size: n', number of condensed nodes.
             seed: of first features, structure and models.
             rows: real rows [m, d] and their labels [m] to start from; noise without them.
+            aligned: whether a condensed node starts from a row of its own class, see `misaligned`.
         """
         y = allocate_labels(counts.sum(0).cpu(), size).to(counts.device)
         with seeded(branch(seed, "init")):
-            chosen = None if rows is None else _one_for_each(y, rows[1])
+            chosen = None if rows is None else _one_for_each(y if aligned else misaligned(y, rows[1]), rows[1])
             if rows is None or chosen is None:
-                x = 0.01 * torch.randn(len(y), features, device=y.device)
+                x = settings.noise_deviation * torch.randn(len(y), features, device=y.device)
             else:
                 x = rows[0][chosen].clone()
             structure = StructureGenerator(features).to(y.device)
@@ -241,8 +247,10 @@ class MatchingServer:
     def draw_model(self, round_: int) -> Weights:
         """A fresh random model for one round."""
         with seeded(branch(self.seed, "model", round_)):
-            model = self.backbone(self.x.shape[1], self.settings.hidden, self.classes).to(self.x.device)
-        return model.weights()
+            model = self.backbone(self.x.shape[1], self.settings.hidden, self.classes)
+            if self.settings.first_weights != "fan-out":
+                model.reset_parameters(self.settings.first_weights)
+        return model.to(self.x.device).weights()
 
     def match(self, theta: Weights, real: Mapping[int, Mapping[str, Tensor | Outer]], round_: int) -> None:
         """One step on the features or on the structure, towards gradients like the real ones."""
@@ -296,15 +304,29 @@ class MatchingServer:
         return CondensedGraph(self.x.detach().clone(), self.y.clone(), adjacency)
 
 
+def misaligned(y: Tensor, labels: Tensor) -> Tensor:
+    """The class of the row that each condensed node starts from in GCond's code, and in what is built on it, [n'].
+
+    Rows are put there in the order of class numbers, labels in the order of class sizes among ``labels`` [m], the
+    smallest class first and of equal ones that which appears first. The two orders agree for some nodes only. Nodes
+    are labelled ``y`` here, ascending.
+    """
+    present = list(dict.fromkeys(labels.tolist()))
+    by_size = sorted(present, key=lambda label: int((labels == label).sum()))
+    in_code = torch.cat([y[y == label] for label in by_size])
+    return y[in_code.argsort(stable=True)]
+
+
 def _one_for_each(y: Tensor, labels: Tensor) -> Tensor:
     """For each condensed node a row with its label, [n']; a row is taken twice only when all of its class are."""
     chosen: list[int] = []
+    orders: dict[int, Tensor] = {}
     for label in y.tolist():
         of_class = (labels == label).nonzero().flatten()
         taken = sum(1 for i in chosen if int(labels[i]) == label)
         if taken % len(of_class) == 0:
-            order = of_class[torch.randperm(len(of_class), device=y.device)]
-        chosen.append(int(order[taken % len(of_class)]))
+            orders[label] = of_class[torch.randperm(len(of_class), device=y.device)]
+        chosen.append(int(orders[label][taken % len(of_class)]))
     return torch.tensor(chosen, device=y.device)
 
 

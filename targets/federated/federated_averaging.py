@@ -35,12 +35,14 @@ from ..partition import partition
 from ..party import Client, all_labelled, clients_of
 from ..splits import SPLIT, SplitName, divided
 from ..target import Offers, Progress, Run, Target, Utility, no_progress
+from .kept_nodes import accuracies_by_fate, kept_nodes
 from .label_statistic import STATISTIC_KINDS
 from .local_training import (
     Correction,
     Forward,
     LocalTask,
     OptimiserName,
+    OptimiserState,
     Subgraph,
     as_parameters,
     dropout,
@@ -68,7 +70,10 @@ class FederatedSettings(FeatureSettings):
     hidden: int = Field(16, ge=1)
     heads: int = Field(4, ge=1, description="attention heads of GAT's first layer")
     dropout: float = Field(0.5, ge=0, lt=1, description="of hidden units")
-    optimiser: OptimiserName = Field("adam", description="its state is fresh in every round")
+    optimiser: OptimiserName = "adam"
+    optimiser_state: Literal["fresh", "kept"] = Field(
+        "fresh", description="at the beginning of a client's round; kept: as it stood at the end of its last one"
+    )
     lr: float = Field(1e-3, gt=0)
     weight_decay: float = Field(0.0, ge=0)
     rounds: int = Field(50, ge=1)
@@ -120,8 +125,8 @@ class FederatedRun:
 
     Subclasses change what clients read (`forwards`, `answering`), what they train for (`tasks_of`), what is added
     to their gradients (`correction`), what goes along with the weights (`before_round`, `after_round`), who trains
-    in a round (`takes_part`), what they send of their weights (`uploaded`) and what the server makes of it
-    (`averaged`).
+    in a round (`takes_part`), what they send of their weights (`uploaded`), what the server makes of it
+    (`averaged`), and what each client gets of that (`handed_out`, `final_models`: one common model by default).
 
     Attributes:
         settings: of the target.
@@ -129,6 +134,7 @@ class FederatedRun:
         original: the clients as they are.
         clients: the clients after the defense had its hand on their data.
         recipe: of the model.
+        states: what each client's optimiser remembers of its last round, by number, where that is kept.
         notes: sentences that a reader of the result must know.
     """
 
@@ -151,27 +157,49 @@ class FederatedRun:
         self.data = divided(data, parts.owner, s.split, branch(seed, "split"))
         clients = [c.to(s.device) for c in clients_of(self.data, parts, labelled=False)]
         told = defense.on_labels(clients, self._exchange, self.channel, branch(seed, "labels"))
-        self.original = all_labelled(told)
+        self.original = all_labelled(self.present(told))
         self.clients = [self._defended(c) for c in self.original]
         self.recipe = s.recipe()
+        self.states: dict[int, OptimiserState] = {}
         self.notes = [self._partition_note(int(parts.cut_edges.shape[1]))]
 
     # what subclasses change
 
+    def present(self, clients: list[Client]) -> list[Client]:
+        """The clients as far as they take part; called once, before any defense of the data."""
+        return clients
+
+    def handed_out(self, weights: Mapping[str, Tensor], round_: int) -> list[Mapping[str, Tensor]]:
+        """What each client begins a round with, in their order: the common ``weights``, which all are sent."""
+        received = self.channel.send(GLOBAL_KIND, "server", "clients", round_, weights)
+        return [received] * len(self.clients)
+
+    def final_models(self, weights: Mapping[str, Tensor]) -> list[Mapping[str, Tensor]]:
+        """What each client answers with in the end: the common ``weights``, which all are sent once more."""
+        self.channel.send(GLOBAL_KIND, "server", "clients", self.settings.rounds, weights)
+        return [weights] * len(self.clients)
+
     def forwards(self, clients: list[Client], channel: Channel) -> list[Forward]:
         """What each client's model reads, of all its nodes in their order."""
         return [Subgraph.of(self.recipe, c.x, c.edges) for c in clients]
+
+    def width(self) -> int:
+        """How many features the model reads."""
+        return int(self.data.num_features)
 
     def answering(self, clients: list[Client]) -> list[Forward]:
         """What each client's model reads when the trained model is used; nothing is learned or recorded here."""
         return self.forwards(clients, Channel(retain=lambda message: False))
 
     def tasks_of(self, tasks: list[LocalTask], received: Mapping[str, Tensor], round_: int) -> list[LocalTask]:
-        """What clients train for in a round that began with ``received``, if not for their own ``tasks``."""
+        """What clients train for in a round that began with ``received``, if not for their own ``tasks``.
+
+        Where clients receive different weights, this is what the first of them received.
+        """
         return tasks
 
     def before_round(self, round_: int, received: Mapping[str, Tensor]) -> None:
-        """Called after the common weights were sent, and ``received`` by the clients."""
+        """Called after the common weights were sent, and ``received`` by the clients (`tasks_of`)."""
 
     def correction(self, client: Client, received: Mapping[str, Tensor]) -> Correction | None:
         """What a client adds to its gradients in a round that began with ``received``."""
@@ -189,63 +217,77 @@ class FederatedRun:
         """The truth about whose label was trained on."""
         return label_membership(self.data, self.original)
 
+    def secrets(self) -> dict[str, Game]:
+        """The truth of each game that the run offers."""
+        nodes, non_edges = self.data.num_nodes, self.settings.non_edges
+        return {
+            "edge-presence": edge_presence(
+                self.original, nodes, branch(self.seed, "links"), non_edges, self.clients
+            ),
+            "label-membership": self.members(),
+            **ownership_secrets(self.original, nodes, branch(self.seed, "ownership"), self.clients),
+        }
+
     def after_round(
         self, client: Client, received: Mapping[str, Tensor], own: Mapping[str, Tensor], round_: int
     ) -> None:
         """Called when a client has sent its ``own`` weights of a round."""
 
+    def figures(self) -> dict[str, float]:
+        """What the run measured of itself besides accuracy, by name."""
+        return {}
+
     # the run
 
     def run(self) -> Run:
-        s = self.settings
         terms = [self.defense.on_training(c, branch(self.seed, "term", c.number)) for c in self.clients]
         forwards = self.forwards(self.clients, self.channel)
         tasks = [LocalTask.of(c, f, t) for c, f, t in zip(self.clients, forwards, terms, strict=True)]
         self.shares = self._shares()
         weights = self._rounds(tasks)
-        answers = self._answers(weights)
+        models = self.final_models(weights)
+        whole = self.settings.answer_with == "original"
+        answers = self._answers(models, self.original if whole else self.clients)
         self._publish(weights, answers)
         utility = self._utility(answers)
-        secrets = {
-            "edge-presence": edge_presence(
-                self.original, self.data.num_nodes, branch(self.seed, "links"), s.non_edges, self.clients
-            ),
-            "label-membership": self.members(),
-            **ownership_secrets(self.original, self.data.num_nodes, branch(self.seed, "ownership"), self.clients),
-        }
-        tested = int(self.data.test_mask.sum())
+        tested, secrets = int(self.data.test_mask.sum()), self.secrets()
         return Run(
-            self.channel.transcript, secrets, (utility,), 0, tuple(self.notes), tested=tested, recipe=self.recipe
+            self.channel.transcript,
+            secrets,
+            (utility,),
+            0,
+            tuple(self.notes),
+            figures=self._by_fate(models, answers) | self.figures(),
+            tested=tested,
+            recipe=self.recipe,
         )
 
     def _rounds(self, tasks: list[LocalTask]) -> dict[str, Tensor]:
         """The common weights after all rounds; the server averages what it received."""
         s = self.settings
-        drawn = initial_weights(
-            self.recipe, self.data.num_features, self.original[0].classes, branch(self.seed, "weights")
-        )
+        drawn = initial_weights(self.recipe, self.width(), self.original[0].classes, branch(self.seed, "weights"))
         weights = {name: weight.to(s.device) for name, weight in drawn.items()}
         server = _Server(s, weights) if s.upload == "gradients" else None
         for t in range(s.rounds):
             with self.channel.keeping():
                 _must_be_finite(weights, t)
-            received = self.channel.send(GLOBAL_KIND, "server", "clients", t, weights)
+            received = self.handed_out(weights, t)
             if server is None:
                 weights = self.averaged(self._trained(tasks, received, t))
             else:
-                weights = server.stepped(self.averaged(self._gradients(tasks, received, t)))
+                weights = server.stepped(self.averaged(self._gradients(tasks, received[0], t)))
             self.progress("training", t + 1, s.rounds)
         with self.channel.keeping():
             _must_be_finite(weights, s.rounds)
-        self.channel.send(GLOBAL_KIND, "server", "clients", s.rounds, weights)
         return weights
 
     def _trained(
-        self, tasks: list[LocalTask], received: Mapping[str, Tensor], t: int
+        self, tasks: list[LocalTask], begun: list[Mapping[str, Tensor]], t: int
     ) -> list[Mapping[str, Tensor]]:
         s, uploads = self.settings, []
-        self.before_round(t, received)
-        for client, task in zip(self.clients, self.tasks_of(tasks, received, t), strict=True):
+        self.before_round(t, begun[0])
+        each = zip(self.clients, self.tasks_of(tasks, begun[0], t), begun, strict=True)
+        for client, task, received in each:
             if not self.takes_part(client, t):
                 continue
             coins = torch.Generator(s.device).manual_seed(integer(branch(self.seed, "dropout", client.number, t)))
@@ -257,6 +299,7 @@ class FederatedRun:
                 weight_decay=s.weight_decay,
                 drop=dropout(s.dropout, coins),
                 correction=self.correction(client, received),
+                state=self.states.setdefault(client.number, {}) if s.optimiser_state == "kept" else None,
             )
             sent = self.uploaded(received, own)
             uploads.append(self.channel.send(UPDATE_KIND, client.name, "server", t, sent))
@@ -300,12 +343,21 @@ class FederatedRun:
         self.progress("preparing local graphs", client.number + 1, self.settings.clients)
         return defended
 
-    def _answers(self, weights: Mapping[str, Tensor]) -> Tensor:
-        """Logits of all nodes [N, C]: each client answers for its own."""
-        asked = self.original if self.settings.answer_with == "original" else self.clients
+    def _by_fate(self, models: list[Mapping[str, Tensor]], answers: Tensor) -> dict[str, float]:
+        """Accuracy by what became of a node, where the defense dropped some; ``answers`` are those published."""
+        kept = kept_nodes(self.original, self.clients, int(self.data.num_nodes))
+        if kept is None:
+            return {}
+        whole = self.settings.answer_with == "original"
+        others = self._answers(models, self.clients if whole else self.original)
+        both = (answers, others) if whole else (others, answers)
+        return accuracies_by_fate(*both, self.data.y, self.data.test_mask, kept)
+
+    def _answers(self, models: list[Mapping[str, Tensor]], asked: list[Client]) -> Tensor:
+        """Logits of all nodes [N, C]: each of the clients ``asked`` answers for its own nodes with its model."""
         found = torch.empty(self.data.num_nodes, self.original[0].classes)
         with torch.no_grad():
-            for client, forward in zip(asked, self.answering(asked), strict=True):
+            for client, forward, weights in zip(asked, self.answering(asked), models, strict=True):
                 found[client.nodes.cpu()] = forward(weights).cpu()
         return found
 
@@ -353,6 +405,12 @@ def _must_be_finite(weights: Mapping[str, Tensor], rounds: int) -> None:
         raise InputError(f"training diverges: after {rounds} rounds the common weights are not finite; lower lr")
 
 
+def must_read_uploads(channel: Channel) -> None:
+    """Raises InputError where a server that needs uploads one by one gets their sum alone."""
+    if channel.seals(UPDATE_KIND):
+        raise InputError("the server must read each client's update by itself: uploads in a secure sum do not do")
+
+
 def averaged(uploads: list[Mapping[str, Tensor]], shares: list[float]) -> dict[str, Tensor]:
     """The mean of uploads with the same names, weighted by ``shares``, which sum to one."""
     return {
@@ -381,7 +439,7 @@ class Federated(Target):
     )
     asks_for_labels = True
     loop: ClassVar[type[FederatedRun]] = FederatedRun
-    games = ("edge-presence", "label-membership", NodeOwnership.name, Contribution.name)
+    games: ClassVar[tuple[str, ...]] = ("edge-presence", "label-membership", NodeOwnership.name, Contribution.name)
     Settings = FederatedSettings
     settings: FederatedSettings
 

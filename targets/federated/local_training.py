@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import Any, Literal, Protocol
 
 import torch
 from torch import Tensor
@@ -18,6 +18,8 @@ Drop = Callable[[Tensor], Tensor]
 Correction = Callable[[str, Tensor], Tensor]
 """Given a weight's name and value: what is added to its gradient."""
 OptimiserName = Literal["adam", "sgd"]
+OptimiserState = dict[str, Any]
+"""What an optimiser remembers from step to step, as its `state_dict` says it; empty before the first step."""
 
 
 def nothing_dropped(hidden: Tensor) -> Tensor:
@@ -74,9 +76,16 @@ class Subgraph:
         return cls(recipe, rows, edges, Factor.of(make(edges, len(x))))
 
     def __call__(self, weights: Weights, drop: Drop = nothing_dropped) -> Tensor:
+        return self.read_out(self.hidden(weights, drop), weights)
+
+    def hidden(self, weights: Weights, drop: Drop = nothing_dropped) -> Tensor:
+        """What the first layer makes of the nodes, [n, h]."""
         hidden = self._layer(self.x, weights, "1")
-        hidden = F.elu(hidden) if self.recipe.architecture == "gat" else torch.relu(hidden)
-        return self._layer(drop(hidden), weights, "2")
+        return drop(F.elu(hidden) if self.recipe.architecture == "gat" else torch.relu(hidden))
+
+    def read_out(self, hidden: Tensor, weights: Weights) -> Tensor:
+        """What the second layer makes of that, [n, C]."""
+        return self._layer(hidden, weights, "2")
 
     def _layer(self, rows: Factor | Tensor, weights: Weights, number: str) -> Tensor:
         out = rows @ weights["w" + number]
@@ -157,7 +166,10 @@ class LocalTask:
 
     def loss(self, weights: Weights, drop: Drop = nothing_dropped) -> Tensor:
         """The loss to differentiate; its value lacks the extra term, of which only the derivative is known."""
-        logits = self.forward(weights, drop)
+        return self.loss_of(self.forward(weights, drop))
+
+    def loss_of(self, logits: Tensor) -> Tensor:
+        """The same of what a model said of all nodes, [n, C]."""
         own = logits[self.labelled]
         loss = F.cross_entropy(own, self.labels)
         if self.term is None:
@@ -183,8 +195,9 @@ class LocalTask:
         weight_decay: float,
         drop: Drop = nothing_dropped,
         correction: Correction | None = None,
+        state: OptimiserState | None = None,
     ) -> dict[str, Tensor]:
-        """Weights after full-batch steps of a fresh optimiser, from copies of ``weights``.
+        """Weights after full-batch steps of an optimiser, from copies of ``weights``.
 
         Args:
             weights: where to start.
@@ -194,9 +207,13 @@ class LocalTask:
             weight_decay: L2 penalty on all weights, within the gradient.
             drop: dropout of hidden units.
             correction: what is added to each weight's gradient.
+            state: what the optimiser remembers of an earlier call, and where it is noted for the next one; without
+                it the optimiser is a fresh one.
         """
         free = as_parameters(weights)
         walker = optimiser_of(optimiser, free, lr, weight_decay)
+        if state:
+            walker.load_state_dict(state)
         for _ in range(steps):
             walker.zero_grad(set_to_none=True)
             self.loss(free, drop).backward()  # type: ignore[no-untyped-call]
@@ -205,6 +222,8 @@ class LocalTask:
                     assert weight.grad is not None
                     weight.grad.add_(correction(name, weight.detach()))
             walker.step()
+        if state is not None:
+            state.update(walker.state_dict())
         return {name: weight.detach() for name, weight in free.items()}
 
 

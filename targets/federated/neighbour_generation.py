@@ -76,16 +76,29 @@ class Generator:
     equations do not have, are left out. The loss is smooth L1 for the number, and for each predicted neighbour the
     squared distance to the nearest true one (Zhang et al. 2021, equation 4), averaged over nodes; the released
     code's third term, classification, is left out.
+
+    Args:
+        client: whose missing neighbours.
+        settings: of the generator.
+        seed: of everything.
+        targets: what is to be generated for each node, [n, width]; its features by default.
     """
 
-    def __init__(self, client: Client, settings: GeneratorSettings, seed: np.random.SeedSequence) -> None:
+    def __init__(
+        self,
+        client: Client,
+        settings: GeneratorSettings,
+        seed: np.random.SeedSequence,
+        targets: Tensor | None = None,
+    ) -> None:
         s, d = settings, client.x.shape[1]
         self.settings, self.client, self.seed = s, client, seed
+        self.targets = client.x if targets is None else targets
         self.recipe = TrainingConfig(architecture="sage", hidden=s.latent, dropout=0)
         self.impaired = Impaired.of(client, self.recipe, s.hidden_share, branch(seed, "hidden"))
         coins = torch.Generator().manual_seed(integer(branch(seed, "weights")))
         bound = s.latent**-0.5
-        first = {name: (2 * torch.rand(size, generator=coins) - 1) * bound for name, size in _sizes(s, d).items()}
+        first = {name: (2 * torch.rand(size, generator=coins) - 1) * bound for name, size in self._sizes().items()}
         first |= initial_weights(self.recipe, d, s.latent, branch(seed, "encoder"))
         self.weights = as_parameters({name: weight.to(client.x.device) for name, weight in first.items()})
         self.adam = torch.optim.Adam(self.weights.values(), lr=s.lr, fused=True)
@@ -124,7 +137,7 @@ class Generator:
         counts = self._counts(numbers.detach()) * (missing > 0)  # nothing to compare with elsewhere
         rows, owners = predicted(self.of_features, self._noisy(embedded), counts)
         nearest = self._nearest_missing(rows.detach(), owners)
-        return loss + (rows - self.client.x[nearest]).square().sum() / len(missing)
+        return loss + (rows - self.targets[nearest]).square().sum() / len(missing)
 
     def mended(self, client: Client) -> tuple[Tensor, Tensor]:
         """Features and edges of a client's subgraph with generated neighbours behind its own nodes."""
@@ -136,6 +149,10 @@ class Generator:
         fresh = len(client.nodes) + torch.arange(len(rows), device=owners.device)
         added = torch.stack([torch.cat([owners, fresh]), torch.cat([fresh, owners])])
         return torch.cat([client.x, rows]), torch.cat([client.edges, added], 1)
+
+    def _sizes(self) -> dict[str, tuple[int, ...]]:
+        m, latent, width = self.settings.predictions, self.settings.latent, self.targets.shape[1]
+        return {"number": (latent,), "number_offset": (1,), "slots": (m, latent, width), "offsets": (m, width)}
 
     def _embedded(self) -> Tensor:
         return self.impaired.graph(self.weights)
@@ -158,16 +175,11 @@ class Generator:
         if not len(row):
             return row
         parts = zip(row.split(AT_ONCE), other.split(AT_ONCE), strict=True)
-        distance = torch.cat([(rows[r] - self.client.x[o]).square().sum(1) for r, o in parts])
+        distance = torch.cat([(rows[r] - self.targets[o]).square().sum(1) for r, o in parts])
         least = torch.full((len(rows),), torch.inf, device=row.device).scatter_reduce(0, row, distance, "amin")
         hit = distance == least[row]
         none = torch.full((len(rows),), len(self.client.nodes), device=row.device)
         return none.scatter_reduce(0, row[hit], other[hit], "amin")  # of equally near ones the first
-
-
-def _sizes(settings: GeneratorSettings, features: int) -> dict[str, tuple[int, ...]]:
-    m, latent = settings.predictions, settings.latent
-    return {"number": (latent,), "number_offset": (1,), "slots": (m, latent, features), "offsets": (m, features)}
 
 
 def _normal(like: Tensor, coins: torch.Generator) -> Tensor:

@@ -20,6 +20,7 @@ from .propagation import Factor, Neighbourhood
 Weights = Mapping[str, Tensor]
 Rows = Tensor | Factor
 BackboneName = Literal["gcn", "sgc"]
+Spread = Literal["fan-out", "fan-in"]
 SMALL = 1024
 """Rows up to which their products with each other are kept: 4 MiB."""
 
@@ -82,14 +83,16 @@ class Backbone(nn.Module):
     def shapes(features: int, hidden: int, classes: int) -> dict[str, tuple[int, ...]]:
         """Shape of each weight by name."""
 
-    def reset_parameters(self) -> None:
+    def reset_parameters(self, by: Spread = "fan-out") -> None:
         """Uniform within 1 / sqrt(fan out), biases too, as pygcn (Kipf) draws them.
 
-        GCond's code has the fan in there (``weight.T.size(1)``), which changes little
-        (docs/sure/reproductions-condensation.md).
+        GCond's code and what builds on it (FedGC, FedGM, FedC4) have the fan in there (``weight.T.size(1)``), also
+        for the layer's bias. That changes little (docs/sure/reproductions-condensation.md).
         """
-        for parameter in self.parameters():
-            bound = 1 / math.sqrt(parameter.shape[-1])
+        bound = 1.0
+        for parameter in self.parameters():  # a layer's bias follows its weight
+            if parameter.dim() > 1 or by == "fan-out":
+                bound = 1 / math.sqrt(parameter.shape[0 if by == "fan-in" else -1])
             nn.init.uniform_(parameter, -bound, bound)
 
     def weights(self) -> dict[str, Tensor]:

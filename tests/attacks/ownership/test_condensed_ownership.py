@@ -8,6 +8,7 @@ from gaudit.attacks.ownership.condensed_ownership import CondensedOwnership, lik
 from gaudit.errors import InputError
 from gaudit.targets.channel import Channel
 from gaudit.targets.messages import (
+    BOUNDARY_ROWS_KIND,
     CONDENSED_ROWS_KIND,
     CONDENSED_UPLOAD_KIND,
     EMBEDDINGS_KIND,
@@ -113,3 +114,34 @@ def test_misshapen_embeddings_are_refused(federation):
     channel.send(EMBEDDINGS_KIND, "client:1", "client:0", 0, content)
     with pytest.raises(InputError, match=r"must hold finite embeddings \[3, 4\]"):
         CondensedOwnership()(channel.transcript.seen_by("client:0"), federation.knowledge(), SEED)
+
+
+def boundary(federation, client, of):
+    """Real rows of some of a client's nodes, as BNS-GCN sends them."""
+    nodes = (federation.owner == client).nonzero().flatten()[:of]
+    return {"nodes": nodes, "x": federation.data.x[nodes], "degree": torch.ones(len(nodes))}
+
+
+def test_real_rows_name_exactly_the_nodes_that_were_sent(federation):
+    channel = Channel()
+    for client in (1, 2):
+        channel.send(BOUNDARY_ROWS_KIND, f"client:{client}", "client:0", 0, boundary(federation, client, 8))
+    scores = CondensedOwnership()(channel.transcript.seen_by("client:0"), federation.knowledge(), SEED)
+    table = federation.table(scores)
+    named = [boundary(federation, client, 8)["nodes"] for client in (1, 2)]
+    sent = torch.cat([table[named[0], 1], table[named[1], 2]])
+    others = torch.ones(table.shape, dtype=torch.bool)
+    others[named[0], 1] = others[named[1], 2] = False
+    assert float(sent.min()) > float(table[others].max())
+
+
+def test_real_rows_of_nobody_asked_about_tell_nothing(federation):
+    """Null: rows that have nothing to do with the clients' nodes."""
+    torch.manual_seed(0)
+    channel = Channel()
+    for client in (1, 2):
+        x = torch.randn(20, federation.data.x.shape[1])
+        body = {"nodes": torch.arange(20), "x": x, "degree": torch.ones(20)}
+        channel.send(BOUNDARY_ROWS_KIND, f"client:{client}", "client:0", 0, body)
+    scores = CondensedOwnership()(channel.transcript.seen_by("client:0"), federation.knowledge(), SEED)
+    assert abs(share_named(federation, scores, [1, 2]) - 0.5) < 0.25

@@ -83,7 +83,7 @@ def same(one: TrialResult, two: TrialResult) -> bool:
         assert [a.identity for a in result.plan.attacks] == [a.identity for a in one.plan.attacks]
     rest = ("target", "defense", "seed", "index", "timeline", "transcript")
     assert [getattr(one.plan, name) for name in rest] == [getattr(two.plan, name) for name in rest]
-    rest = ("chosen", "refused", "exposure", "notes", "tested", "transfer")
+    rest = ("chosen", "refused", "exposure", "notes", "tested", "transfer", "figures")
     assert [getattr(one, name) for name in rest] == [getattr(two, name) for name in rest]
     assert [repr(u) for u in one.utilities] == [repr(u) for u in two.utilities]  # NaN is like NaN
     assert len(one.attacked) == len(two.attacked)
@@ -113,6 +113,15 @@ def test_equal_results_give_equal_bytes_and_others_do_not(grid, real):
     nearly = replace(real, attacked=(replace(real.attacked[0], judged=judged), *real.attacked[1:]))
     assert dumps(nearly) != dumps(real)
     assert not same(nearly, loads(dumps(real)))
+
+
+def test_figures_come_back_and_older_results_have_none(real):
+    figures = {"density": 0.25, "homophily": 1.5}
+    assert loads(dumps(replace(real, figures=figures))).figures == figures
+    assert np.isnan(loads(dumps(replace(real, figures={"none": float("nan")}))).figures["none"])
+    header = described(real)
+    del header["figures"]
+    assert loads(with_header(real, json.dumps(header).encode())).figures == {}
 
 
 def test_equal_arrays_are_stored_once(real):

@@ -29,7 +29,7 @@ def scored(monkeypatch, scores) -> None:
     monkeypatch.setattr(ib_subgraph, "node_scores", lambda client, settings, seed: given)
 
 
-@pytest.mark.parametrize("smoothness", ["sum", "mean"])
+@pytest.mark.parametrize("smoothness", ["sum", "mean", "normalised"])
 @pytest.mark.parametrize("rho", [0.3, 0.5, 0.7])
 def test_guarantee_no_more_nodes_than_rho_and_nothing_of_the_dropped_is_trained_on(federation, rho, smoothness):
     for client in federation.clients:

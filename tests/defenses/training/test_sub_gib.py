@@ -24,6 +24,7 @@ from gaudit.targets.models.propagation import Factor, gcn_operator
 from gaudit.targets.party import Client
 
 SMALL = {"hidden": 16, "epochs": 60, "lr": 0.01}
+HOW = ("normalised", "mean", "sum")
 
 
 def random_links(nodes: int, density: float, seed: int) -> torch.Tensor:
@@ -79,14 +80,29 @@ def test_smoothness_is_the_trace_with_the_laplacian(seed):
     links = random_links(12, 0.3, seed)
     inside = torch.rand(12, generator=torch.Generator().manual_seed(seed))
     belonging = torch.stack([inside, 1 - inside], 1)
-    trace = torch.trace(belonging.T @ (torch.diag(links.sum(1)) - links) @ belonging)
-    assert smoothness(belonging, links.nonzero().T) == pytest.approx(float(trace), rel=1e-5)
-    assert smoothness(torch.full((12, 2), 0.5), links.nonzero().T) == 0
+    laplacian, edges = torch.diag(links.sum(1)) - links, links.nonzero().T
+    trace = float(torch.trace(belonging.T @ laplacian @ belonging))
+    assert smoothness(belonging, edges, "sum") == pytest.approx(trace, rel=1e-5)
+    assert smoothness(belonging, edges, "mean") == pytest.approx(trace / (len(edges[0]) / 2), rel=1e-5)
+    scale = torch.diag(links.sum(1).clamp(min=1).rsqrt())
+    normalised = torch.trace(belonging.T @ scale @ laplacian @ scale @ belonging)
+    assert smoothness(belonging, edges, "normalised") == pytest.approx(float(normalised), rel=1e-5)
+
+
+def test_equal_shares_are_smoothest_for_the_plain_laplacian_alone():
+    """The normalised one is zero where shares go with the roots of degrees."""
+    edges, even = random_links(12, 0.3, 0).nonzero().T, torch.full((12, 2), 0.5)
+    degrees = torch.bincount(edges[0], minlength=12)
+    assert smoothness(even, edges, "sum") == smoothness(even, edges, "mean") == 0
+    assert smoothness(even, edges, "normalised") > 0.1
+    by_degree = degrees.sqrt()[:, None] * torch.ones(2)
+    assert float(smoothness(by_degree, edges, "normalised")) == pytest.approx(0, abs=1e-6)
 
 
 def test_smoothness_of_two_linked_nodes_by_hand():
     belonging = torch.tensor([[0.9, 0.1], [0.4, 0.6], [0.0, 1.0]])
-    assert float(smoothness(belonging, torch.tensor([[0, 1], [1, 0]]))) == pytest.approx(0.5)
+    edges = torch.tensor([[0, 1], [1, 0]])
+    assert all(float(smoothness(belonging, edges, how)) == pytest.approx(0.5) for how in HOW)
 
 
 def test_discriminator_loss_is_binary_cross_entropy_and_log_4_without_a_clue():
@@ -185,7 +201,8 @@ def test_gradients_reach_every_part_and_only_the_parts_meant(model, federation):
     }
     fit = classification(model, representations(model, client, belonging[:, 0]), belonging[:, 0], client)
     assert moved_by(model, fit) == encoder | heads["belonging"] | heads["classifier"]
-    assert moved_by(model, smoothness(belonging, client.edges)) == encoder | heads["belonging"]
+    for how in HOW:
+        assert moved_by(model, smoothness(belonging, client.edges, how)) == encoder | heads["belonging"]
     estimate = discrimination(model, real.detach(), corrupted.detach()).loss(0.5)
     assert moved_by(model, estimate) == heads["holistic"] | heads["regional"]
     penalty = discrimination(model, real, corrupted).loss(0.5)
@@ -244,12 +261,12 @@ def test_the_callers_random_numbers_are_left_alone(federation):
     assert torch.equal(torch.rand(2), expected)
 
 
-def test_smoothness_as_printed_leaves_scores_nearly_constant_and_its_mean_does_not(federation):
+def test_the_sum_over_edges_leaves_scores_nearly_constant_and_its_mean_does_not(federation):
     client = federation.clients[0]
     linked = torch.bincount(client.edges[0], minlength=len(client.nodes)) > 0
-    printed, mean = (scores_of(client, smoothness=how)[linked].std() for how in ("sum", "mean"))
-    assert printed < 0.02
-    assert mean > 3 * printed
+    total, mean = (scores_of(client, smoothness=how)[linked].std() for how in ("sum", "mean"))
+    assert total < 0.02
+    assert mean > 3 * total
 
 
 def half_misled(seed: int) -> tuple[Client, torch.Tensor]:
@@ -277,7 +294,7 @@ def test_nodes_that_tell_of_their_neighbours_labels_tend_to_score_higher():
     shares = []
     for seed in range(8):
         client, good = half_misled(seed)
-        top = scores_of(client, seed, epochs=40).argsort(descending=True)[:60]
+        top = scores_of(client, seed, epochs=40, smoothness="mean").argsort(descending=True)[:60]
         shares.append(float(good[top].float().mean()))
     assert np.mean(shares) > 0.55
 
@@ -286,7 +303,9 @@ def information_after(client: Client, beta: float) -> float:
     """What the discriminators tell of a fresh corruption after the whole optimisation."""
     torch.manual_seed(0)
     model = SubGIB(client.x.shape[1], 16, client.classes)
-    fitted_scores(model, client, SubGIBSettings(**{**SMALL, "epochs": 150}, beta=beta, gamma=1.0))
+    fitted_scores(
+        model, client, SubGIBSettings(**{**SMALL, "epochs": 150}, beta=beta, gamma=1.0, smoothness="mean")
+    )
     with torch.no_grad():
         real = representations(model, client)
         orders = [torch.randperm(len(real)) for _ in range(10)]
@@ -302,7 +321,10 @@ def test_beta_keeps_the_representations_from_telling_of_the_graph(federation):
     assert with_it < 0.3 * without
 
 
-@pytest.mark.parametrize(("name", "value"), [("beta", 0.0), ("gamma", 5.0), ("smoothness", "sum"), ("epochs", 21)])
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("beta", 0.0), ("gamma", 5.0), ("smoothness", "sum"), ("smoothness", "mean"), ("epochs", 21)],
+)
 def test_every_setting_of_the_objective_matters(federation, name, value):
     client = federation.clients[0]
     assert not torch.equal(scores_of(client, epochs=20), scores_of(client, **{"epochs": 20, name: value}))
@@ -317,3 +339,4 @@ def test_diverged_training_is_refused(federation):
 def test_defaults_are_the_papers():
     s = SubGIBSettings()
     assert (s.beta, s.gamma, s.epochs, s.hidden, s.lr) == (0.2, 0.5, 150, 512, 1e-3)
+    assert s.smoothness == "normalised"

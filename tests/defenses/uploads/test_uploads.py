@@ -15,10 +15,12 @@ from gaudit.targets.channel import Channel
 from gaudit.targets.messages import (
     CLASS_GRADIENTS_KIND,
     CONTROL_KIND,
+    DRIFTED_KIND,
     GENERATOR_GRADIENT_KIND,
     GLOBAL_KIND,
     GRADIENT_KIND,
     KINDS,
+    PARTIAL_GRADIENT_KIND,
     SELF_TRAINING_GRADIENTS_KIND,
     UPDATE_KIND,
     Carries,
@@ -47,17 +49,18 @@ def upload(channel, value, sender="client:0", round_=0):
     return channel.send(UPDATE_KIND, sender, "server", round_, weights(value))
 
 
-def test_an_update_is_changed_by_its_step_from_the_last_global_weights():
+@pytest.mark.parametrize("kind", [UPDATE_KIND, DRIFTED_KIND])
+def test_an_update_is_changed_by_its_step_from_the_last_global_weights(kind):
     channel, seen = watching()
     for round_, (common, own) in enumerate([(1.0, 4.0), (10.0, 9.0)]):
         channel.send(GLOBAL_KIND, "server", "clients", round_, weights(common))
-        got = upload(channel, own, round_=round_)
+        got = channel.send(kind, "client:0", "server", round_, weights(own))
         for name in ("w1", "b1"):
             assert torch.equal(seen[-1][name], weights(own - common)[name])
             assert torch.equal(got[name], weights(common + 2 * (own - common))[name])
 
 
-@pytest.mark.parametrize("kind", [kind for kind in kinds_of([UPLOADS]) if kind != UPDATE_KIND])
+@pytest.mark.parametrize("kind", [kind for kind in kinds_of([UPLOADS]) if KINDS[kind].since is None])
 def test_gradients_are_changed_as_they_are(kind):
     channel, seen = watching()
     channel.send(GLOBAL_KIND, "server", "clients", 0, weights(1))
@@ -117,7 +120,8 @@ def test_an_update_of_other_shapes_is_refused(common):
 
 def test_the_kinds_are_those_that_clients_upload_gradients_and_updates_as():
     theirs = {UPDATE_KIND, GRADIENT_KIND, CLASS_GRADIENTS_KIND, SELF_TRAINING_GRADIENTS_KIND}
-    assert set(kinds_of([UPLOADS])) == theirs | {CONTROL_KIND, GENERATOR_GRADIENT_KIND}
+    others = {CONTROL_KIND, GENERATOR_GRADIENT_KIND, DRIFTED_KIND, PARTIAL_GRADIENT_KIND}
+    assert set(kinds_of([UPLOADS])) == theirs | others
 
 
 COVERING = {

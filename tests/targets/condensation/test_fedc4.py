@@ -170,6 +170,44 @@ def test_what_does_not_fit_is_one_clear_line(changes, message):
         ran(**changes)
 
 
+def test_without_rebuilding_own_links_stay_and_received_nodes_have_none():
+    """The ablation -GR: what is trained on is the condensed graph, with lone nodes beside it."""
+    run = ran(rebuild=False, broadcast="full")
+    told, last = run.figures, ran(rebuild=False, delta=0.0).figures
+    assert last["density, rebuilt"] == pytest.approx(last["density, condensed"])
+    assert told["density, condensed"] == pytest.approx(last["density, condensed"])
+    assert 0 < told["density, rebuilt"] < told["density, condensed"]
+    assert told["homophily, rebuilt"] == pytest.approx(told["homophily, condensed"])
+
+
+def test_every_node_of_the_cluster_is_sent_without_node_selection():
+    """The ablation -NS."""
+    run, everything = ran(tau=-1.0, delta=1e9), ran(broadcast="full")
+    for kind in ("condensed-rows", "node-embeddings"):
+        for one, other in zip(of_kind(run, kind), of_kind(everything, kind), strict=True):
+            assert torch.equal(one.tensors["nodes"], other.tensors["nodes"])
+
+
+def test_more_steps_for_each_model_condense_further():
+    """GCond's schedule: outer steps along the training of each model."""
+
+    def rows(**condensing):
+        run = ran(rounds=1, broadcast="full", condensing={"rounds": 3, **condensing})
+        return torch.cat([m.tensors["x"] for m in of_kind(run, "condensed-rows")])
+
+    one, between, still = rows(), rows(outer=3, inner=2), rows(outer=3)
+    assert torch.equal(rows(outer=1, inner=2), one)  # there is no step to train the model before
+    assert not torch.equal(between, one)
+    assert not torch.equal(between, still)
+
+
+def test_first_features_may_be_as_wide_as_those_of_the_released_code():
+    narrow, wide = (ran(broadcast="full", condensing={"noise_deviation": sd, "rounds": 1}) for sd in (0.01, 1.0))
+    rows = [torch.cat([m.tensors["x"] for m in of_kind(run, "condensed-rows")]).std() for run in (narrow, wide)]
+    assert float(rows[0]) < 0.05
+    assert float(rows[1]) == pytest.approx(1, abs=0.1)
+
+
 # the parts
 
 
@@ -196,32 +234,59 @@ def test_selected_nodes_are_those_above_the_cosine():
     assert selected(embeddings, torch.tensor([2.0, 0.0]), 0.5).tolist() == [True, True, False, False]
 
 
-def loss(z, x, embeddings, alpha, beta):
-    rows = F.normalize(x, dim=1)
+def loss(z, x, embeddings, alpha, beta, scale="as-they-are"):
+    rows = F.normalize(x, dim=1) if scale == "unit" else x
     likeness = F.cosine_similarity(embeddings[:, None], embeddings[None], dim=2)
     return alpha * (rows - z @ rows).square().sum() + beta * z.abs().sum() + ((1 - likeness) * z).sum()
 
 
-def test_rebuilt_links_minimise_the_loss_among_symmetric_links_without_loops():
+@pytest.mark.parametrize("scale", ["unit", "as-they-are"])
+def test_rebuilt_links_minimise_the_loss_among_symmetric_links_without_loops(scale):
     """No small step within what is allowed is better."""
     draw = torch.Generator().manual_seed(0)
     x, embeddings = torch.rand(7, 4, generator=draw), torch.randn(7, 3, generator=draw)
-    z = Rebuilder(x, 150.0, 250.0).links_for(embeddings, 20_000)
+    z = Rebuilder(x, 150.0, 250.0, scale=scale).links_for(embeddings, 20_000)
     assert torch.equal(z, z.t())
     assert not z.diagonal().any()
     assert float(z.min()) >= 0
     assert float(z.max()) <= 1
     assert bool(z.any())
-    least = float(loss(z, x, embeddings, 150.0, 250.0))
+    least = float(loss(z, x, embeddings, 150.0, 250.0, scale))
     for _ in range(300):
         step = 1e-3 * torch.randn(7, 7, generator=draw)
         other = (z + step + step.t()).clamp(0, 1).fill_diagonal_(0)
-        assert float(loss(other, x, embeddings, 150.0, 250.0)) >= least - 1e-3
+        assert float(loss(other, x, embeddings, 150.0, 250.0, scale)) >= least - 1e-3
+
+
+@pytest.mark.parametrize(("scale", "alpha", "beta"), [("as-they-are", 150.0, 250.0), ("unit", 3.0, 1.0)])
+def test_rebuilt_links_are_those_of_a_search_through_all(scale, alpha, beta):
+    """Of three nodes with three links, on a grid of 21 x 21 x 21 weights."""
+    x = torch.tensor([[1.2, 0.9], [1.0, 1.1], [0.3, 1.6]])
+    embeddings = torch.tensor([[1.0, 0.0], [0.8, 0.6], [0.0, 1.0]])
+    found = Rebuilder(x, alpha, beta, scale=scale).links_for(embeddings, 5_000)
+    grid, tried = torch.linspace(0, 1, 21), {}
+    for a in grid:
+        for b in grid:
+            for c in grid:
+                z = torch.stack([torch.zeros(3), torch.stack([a, c * 0, c]), torch.stack([b, c, c * 0])])
+                z[0, 1], z[0, 2] = a, b
+                tried[float(a), float(b), float(c)] = float(loss(z, x, embeddings, alpha, beta, scale))
+    best = min(tried, key=tried.__getitem__)
+    assert max(best) > 0
+    assert float(loss(found, x, embeddings, alpha, beta, scale)) <= tried[best] + 1e-4 * abs(tried[best])
+    assert [float(found[i, j]) for i, j in ((0, 1), (0, 2), (1, 2))] == pytest.approx(best, abs=0.05)
+
+
+def test_the_weights_of_the_released_code_leave_no_links():
+    """Theirs are 1 and 500: a link is worth it where the product of two rows is above 250 only."""
+    x = 2 * torch.rand(6, 8, generator=torch.Generator().manual_seed(0))
+    assert not Rebuilder(x, 1.0, 500.0).links_for(x, 200).any()
+    assert Rebuilder(x, 150.0, 250.0).links_for(x, 200).any()
 
 
 def test_nodes_that_are_alike_are_linked_and_others_are_not():
     x = torch.tensor([[1.0, 0.0], [1.0, 0.01], [0.0, 1.0], [0.01, 1.0]])
-    z = Rebuilder(x, 150.0, 250.0).links_for(x, 200)
+    z = Rebuilder(x, 150.0, 250.0, scale="unit").links_for(x, 200)
     assert z[0, 1] > 0
     assert z[2, 3] > 0
     assert not z[:2, 2:].any()

@@ -1,20 +1,31 @@
 """FedGM: who gets what, and that the server refines with nothing but what it was sent."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
+from torch.nn import functional as F
 from torch_geometric.data import Data
 
 from gaudit.audit.planning.trial_plan import TrialPlan
 from gaudit.audit.running.trial import run_trial
 from gaudit.errors import InputError
 from gaudit.registry import find
+from gaudit.targets.channel import Channel
 from gaudit.targets.condensation.condensed import CondensedGraph, joined
 from gaudit.targets.condensation.fedgm import FedGM, FixedLinks, best_ratio
-from gaudit.targets.condensation.matching import MatchingServer, aggregated
+from gaudit.targets.condensation.local import started_alone
+from gaudit.targets.condensation.matching import ClassCells, MatchingServer, aggregated, misaligned
+from gaudit.targets.condensation.one_loss import OneLossServer, WholeCell
 from gaudit.targets.federated.label_statistic import STATISTIC_KINDS
+from gaudit.targets.federated.neighbour_exchange import exchange
+from gaudit.targets.models.backbone import BACKBONES
+from gaudit.targets.models.propagation import Neighbourhood, dense_gcn_operator
+from gaudit.targets.partition import partition
+from gaudit.targets.party import clients_of
 from gaudit.targets.recording import read_recording
 from gaudit.targets.splits import split_by_class
 from support.sixty_nodes import sixty_nodes
@@ -45,6 +56,30 @@ def test_uploads_are_the_servers_and_releases_are_public():
     assert len(of_kind(run, "class-gradients")) == 9
     assert run.chosen == 1
     assert {m.kind for m in run.transcript.messages} <= set(FedGM.sends)
+
+
+def test_the_best_round_of_the_second_stage_is_chosen_on_validation_nodes_and_never_the_first_stage():
+    chosen = set()
+    for seed in range(4):
+        run = ran(seed, refinements=5, release_every=2)
+        rounds = [m.round for m in of_kind(run, "condensed-graph")]
+        assert rounds == [u.round for u in run.utilities] == [0, 2, 4, 5]
+        assert run.chosen > 0
+        assert run.utility.validation == max(u.validation for u in run.utilities[1:])
+        chosen.add(run.chosen)
+    assert len(chosen) > 1
+
+
+def test_how_often_is_released_changes_no_release():
+    often, seldom = (ran(refinements=4, release_every=every) for every in (1, 10))
+    assert [u.round for u in often.utilities] == [0, 1, 2, 3, 4]
+    assert [u.round for u in seldom.utilities] == [0, 4]
+    first, *_, last = graphs(of_kind(often, "condensed-graph"))
+    for one, other in zip((first, last), graphs(of_kind(seldom, "condensed-graph")), strict=True):
+        assert torch.equal(one.x, other.x)
+    assert (often.utilities[0], often.utilities[-1]) == seldom.utilities
+    alone = ran(refinements=0)
+    assert alone.utilities == seldom.utilities[:1]
 
 
 @pytest.mark.parametrize(("split", "says"), [("20/40/40", True), ("60/20/20", False), ("dataset", False)])
@@ -102,9 +137,90 @@ def test_each_client_starts_from_its_own_rows():
         assert {owners[node] for node in own} == {CLIENTS.index(name)}
 
 
-def test_models_trained_on_it_are_better_than_guessing():
-    run = ran(rounds=40, refinements=10, test={"hidden": 16, "epochs": 100})
+@pytest.mark.parametrize("losses", ["all classes", "class-wise"])
+def test_models_trained_on_it_are_better_than_guessing(losses):
+    run = ran(rounds=40, refinements=10, losses=losses, test={"hidden": 16, "epochs": 100})
     assert run.utility.test > 0.6
+
+
+def party():
+    """A client, what its models read, and a graph that it condenses, with a model and its gradient."""
+    data = sixty_nodes()
+    owner = partition(data, "dirichlet", 3, np.random.SeedSequence(0), beta=10.0)
+    (client, *_) = clients_of(data, owner)
+    (near, *_) = exchange([client], 0, data.num_nodes, Channel(), False)
+    settings = FedGM(**TINY, backbone="gcn").settings
+    server, _ = started_alone(settings, client, 5, np.random.SeedSequence(0), OneLossServer)
+    return client, near, server, server.draw_model(0)
+
+
+def logits_of(theta, near):
+    return near.second @ (torch.relu(near.rows.to_dense() @ theta["w1"] + theta["b1"]) @ theta["w2"]) + theta["b2"]
+
+
+def test_the_one_loss_is_the_mean_over_all_labelled_nodes():
+    """Its gradient by autograd, on both sides; the distance is the squared one."""
+    client, near, server, theta = party()
+    free = {name: weight.clone().requires_grad_() for name, weight in theta.items()}
+    labelled = client.train.nonzero().flatten()
+    assert len(client.y_train[labelled].unique()) > 1
+    loss = F.cross_entropy(logits_of(free, near)[labelled], client.y_train[labelled])
+    real = dict(zip(free, torch.autograd.grad(loss, list(free.values())), strict=True))
+    cell = WholeCell(client, near).gradients(theta, BACKBONES["gcn"], None)
+    assert {name.split("/")[1] for name in cell} == set(real)
+    for name, value in cell.items():
+        torch.testing.assert_close(value, real[name.split("/")[1]], atol=1e-5, rtol=1e-4)
+    operator = dense_gcn_operator(server.structure(server.x)).detach()
+    loss = F.cross_entropy(logits_of(free, Neighbourhood(operator @ server.x.detach(), operator)), server.y)
+    own = torch.autograd.grad(loss, list(free.values()))
+    apart = sum(float((a - b).square().sum()) for a, b in zip(real.values(), own, strict=True))
+    found = server._distance(server.x, theta, WholeCell(client, near).to_match(theta, BACKBONES["gcn"], None))
+    assert float(found) == pytest.approx(apart, rel=1e-3)
+
+
+def test_one_loss_is_more_than_the_classes_losses_with_one_class_it_is_the_same():
+    client, near, _, theta = party()
+    one = replace(client, train=client.train & (client.y_train == client.y_train[client.train][0]))
+    (whole, by_class) = (
+        kind(one, near).gradients(theta, BACKBONES["gcn"], None) for kind in (WholeCell, ClassCells)
+    )
+    for (_, a), (_, b) in zip(sorted(whole.items()), sorted(by_class.items()), strict=True):
+        torch.testing.assert_close(a, b)
+    uploads = [of_kind(ran(losses=how), "condensed-upload")[0] for how in ("all classes", "class-wise")]
+    assert not torch.equal(uploads[0].tensors["x"], uploads[1].tensors["x"])
+
+
+@pytest.mark.parametrize("defense", ["noisy-condensing", "adversarial-regularisation"])
+def test_what_a_defense_does_to_gradients_and_losses_it_does_to_the_one_loss(defense):
+    plain, defended = (of_kind(ran(defense=d, rounds=2), "condensed-upload")[0] for d in ("none", defense))
+    assert not torch.equal(plain.tensors["x"], defended.tensors["x"])
+
+
+def test_misaligned_rows_are_those_of_the_code():
+    """Rows by class number, labels by class size: done as the code does it, then sorted by label."""
+    labels = torch.tensor([2] * 6 + [0] * 9 + [1] * 3 + [3] * 3)
+    y = torch.tensor([0] * 4 + [1] * 2 + [2] * 3 + [3])
+    sizes = {0: 4, 1: 2, 2: 3, 3: 1}
+    rows_in_code = [label for label in sizes for _ in range(sizes[label])]
+    labels_in_code = [label for label in (1, 3, 2, 0) for _ in range(sizes[label])]
+    together = sorted(zip(labels_in_code, rows_in_code, strict=True), key=lambda pair: pair[0])
+    found = misaligned(y, labels)
+    assert found.tolist() == [row for _, row in together]
+    assert sorted(found.tolist()) == y.tolist()
+
+
+def test_a_client_may_start_from_rows_of_other_classes():
+    data, shares = sixty_nodes(), []
+    start = {"rounds": 1, "lr_features": 1e-12, "refinements": 0, "partition": "dirichlet", "split": "60/20/20"}
+    for aligned in (True, False):
+        own = []
+        run = ran(**start, aligned=aligned)
+        for upload in of_kind(run, "condensed-upload"):
+            near = [int((data.x - row).abs().max(1).values.argmin()) for row in upload.tensors["x"]]
+            own += (data.y[near] == upload.tensors["y"]).tolist()
+        shares.append(np.mean(own))
+    assert shares[0] == 1
+    assert shares[1] < 1
 
 
 def test_noise_on_gradients_changes_the_second_stage_alone():
@@ -169,6 +285,19 @@ def test_a_searched_ratio_is_the_best_on_validation_nodes_of_those_tried(monkeyp
     assert f"ratio {chosen:.3f}, best of 4" in run.notes[-1]
     plain = ran(ratio=chosen, test={"hidden": 8, "epochs": 40})
     assert plain.utility == run.utility  # the search leaves no trace in the run
+
+
+def test_a_search_looks_at_the_best_release_of_each_ratio(monkeypatch):
+    pytest.importorskip("optuna")
+    seen = []
+
+    def noting(validation, tries, seed):
+        seen.append(validation(0.5))
+        return 0.5
+
+    monkeypatch.setattr("gaudit.targets.condensation.fedgm.best_ratio", noting)
+    run = ran(search=1, refinements=4, release_every=1)
+    assert seen == [max(u.validation for u in run.utilities[1:])]
 
 
 def test_a_search_finds_the_peak():

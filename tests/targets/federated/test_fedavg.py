@@ -127,6 +127,28 @@ def test_adam_starts_afresh_in_every_round(graph):
             close(sent(run, "update", client.name)[round_], {n: w.detach() for n, w in free.items()})
 
 
+def test_adam_may_go_on_where_it_stood_at_the_end_of_the_last_round(graph):
+    """One Adam for each client and all rounds, whose weights are those of the server at the beginning of each."""
+    run = ran(graph, optimiser_state="kept", **EXACT)
+    models = sent(run, "global-model")
+    assert len(models) > 2
+    for client in parts_of(graph):
+        free = {name: weight.clone().requires_grad_() for name, weight in models[0].items()}
+        adam = torch.optim.Adam(free.values(), lr=0.05)
+        for round_, begin in enumerate(models[:-1]):
+            with torch.no_grad():
+                for name, weight in free.items():
+                    weight.copy_(begin[name])
+            for _ in range(2):
+                adam.zero_grad()
+                loss_of(free, client).backward()
+                adam.step()
+            close(sent(run, "update", client.name)[round_], {n: w.detach() for n, w in free.items()})
+    fresh = sent(ran(graph, **EXACT), "global-model")
+    assert torch.equal(fresh[1]["w1"], models[1]["w1"])
+    assert not torch.allclose(fresh[2]["w1"], models[2]["w1"], atol=1e-4)
+
+
 def test_one_client_is_central_training(graph):
     run = ran(graph, **EXACT | {"clients": 1, "rounds": 1, "local_epochs": 20, "weight_decay": 1e-3})
     begin, end = sent(run, "global-model")

@@ -12,9 +12,11 @@ from gaudit.graphs.pair_codes import ends
 from gaudit.targets.channel import keep_kinds
 from gaudit.targets.defense import Defense
 from gaudit.targets.federated.fedavg import FedAvg
+from gaudit.targets.federated.kept_nodes import DROPPED_ON_WHOLE, KEPT_ON_LEFT, KEPT_ON_WHOLE, SHARE_KEPT
+from gaudit.targets.federated.local_training import Subgraph
 from gaudit.targets.federated.sos import SOS
 from gaudit.targets.games.links import DROPPED, KEPT, remaining
-from gaudit.targets.messages import UPDATE_KIND
+from gaudit.targets.messages import MODEL_KIND, UPDATE_KIND
 from gaudit.targets.target import Run
 
 SETTINGS = {"clients": 2, "rounds": 2, "local_epochs": 3, "lr": 0.01}
@@ -49,9 +51,9 @@ class Given(Defense):
         return self.clients[client.number]
 
 
-def ran(target, defense: Defense, seed: int = 0) -> Run:
+def ran(target, defense: Defense, seed: int = 0, kinds=(UPDATE_KIND,), **changes) -> Run:
     data = load_dataset("planted")
-    return target(**SETTINGS)(data, defense, np.random.SeedSequence(seed), keep_kinds(UPDATE_KIND))
+    return target(**SETTINGS, **changes)(data, defense, np.random.SeedSequence(seed), keep_kinds(*kinds))
 
 
 def uploads(run: Run) -> list[dict[str, torch.Tensor]]:
@@ -118,6 +120,37 @@ def test_all_links_stay_in_question_and_those_of_dropped_nodes_are_told_apart(re
     assert secrets.groups[DROPPED][lost].all()
     assert secrets.groups[KEPT][~either_end([~mask for mask in left])].all()
     assert np.array_equal(secrets.groups[KEPT], ~secrets.groups[DROPPED])
+
+
+def test_accuracy_is_told_apart_by_what_became_of_a_node(recorded):
+    """Done again from the published model and the clients before and after the defense."""
+    defense, _ = recorded
+    run = ran(SOS, Recorded(Given(defense.made)), kinds=(MODEL_KIND,))
+    (model,) = (m.tensors for m in run.transcript.messages if m.kind == MODEL_KIND)
+    recipe = SOS(**SETTINGS).settings.recipe()
+    counted = {KEPT_ON_LEFT: [], KEPT_ON_WHOLE: [], DROPPED_ON_WHOLE: []}
+    for before, after in zip(defense.had, defense.made, strict=True):
+        whole, left = (Subgraph.of(recipe, c.x, c.edges)(model).argmax(1) == c.y for c in (before, after))
+        kept = before.test & remaining(after)
+        counted[KEPT_ON_LEFT] += left[kept].tolist()
+        counted[KEPT_ON_WHOLE] += whole[kept].tolist()
+        counted[DROPPED_ON_WHOLE] += whole[before.test & ~remaining(after)].tolist()
+    assert all(len(right) > 10 for right in counted.values())
+    for name, right in counted.items():
+        assert run.figures[name] == pytest.approx(np.mean(right))
+    kept = sum(int(remaining(c).sum()) for c in defense.made)
+    assert run.figures[SHARE_KEPT] == pytest.approx(kept / 450)
+
+
+def test_both_graphs_are_asked_whichever_one_is_published(recorded):
+    defense, run = recorded
+    other = ran(SOS, Given(defense.made), answer_with="defended")
+    assert other.figures == run.figures
+    assert other.utility.test != run.utility.test
+
+
+def test_where_nobody_is_dropped_there_are_no_such_figures():
+    assert ran(SOS, Defense()).figures == {}
 
 
 def test_accuracy_is_that_on_the_clients_own_graphs(recorded):

@@ -1,0 +1,130 @@
+"""Which classes a client has labels of, by what it says of its classes, or by its update."""
+
+from typing import ClassVar, Literal
+
+import torch
+from pydantic import Field
+from torch import Tensor
+
+from ...errors import InputError
+from ...settings import Settings
+from ...targets.games.class_presence import ClassKnowledge, ClassPresence
+from ...targets.messages import Carries, Carrying, kind_of
+from ...targets.transcript import Message, View
+from ..attack import Attack
+from .first_layer import COMMON, UPDATES
+
+SHARES = Carrying.any_of(Carries.CLASS_SHARES, to="server")
+FUNCTION = Carrying.any_of(Carries.FUNCTION, to="server")
+LAST = "w2"
+"""What the weights of the last layer are called, [h, C]."""
+
+
+class ClassSharesSettings(Settings):
+    """Settings of `ClassShares`."""
+
+    read: Literal["auto", "shares", "function", "updates"] = Field(
+        "auto", description="what is read; auto: the first of these that the observer sees"
+    )
+    rounds: int = Field(1, ge=1, description="how many of a client's first updates are read")
+
+
+class ClassShares(Attack[ClassKnowledge]):
+    """What a client's own messages say of each class: a share, a mean answer, or a weight that rises.
+
+    Three readings, nothing is trained (own derivation).
+
+    - ``shares``: a message that holds a number for each class. FedTAD's reliability is zero for exactly the classes
+      that a client has no label of. FedGTA's first raw moment is the predicted share of the class, of which the
+      mean over rounds is taken.
+    - ``function``: Fed-PUB's mean output about a random graph, less the mean over clients.
+    - ``updates``: hidden rows are never negative, so that the gradient of cross-entropy by the last layer's weights
+      of a class without a label is not negative either: no weight of the class rises. The score is the largest rise
+      of a weight of the class in the first update, as a share of the largest change in it; of several updates, the
+      mean. Later, decay of weights and momentum move what no gradient does.
+
+    The blind score is how common the class is in the whole graph.
+    """
+
+    name = "class-shares"
+    games: ClassVar[tuple[str, ...]] = (ClassPresence.name,)
+    any_of: ClassVar[tuple[Carrying, ...]] = (SHARES, FUNCTION, UPDATES)
+    uses: ClassVar[tuple[Carrying, ...]] = (COMMON,)
+    observer = "server"
+    planted = "planted-classes"
+    Settings = ClassSharesSettings
+    settings: ClassSharesSettings
+
+    def score(self, view: View, knowledge: ClassKnowledge) -> Tensor:
+        clients, classes = knowledge.clients_and_classes
+        numbers = clients.unique()
+        table = self._table(view, numbers.tolist(), knowledge.classes)
+        return table[torch.searchsorted(numbers, clients), classes]
+
+    def blind_score(self, knowledge: ClassKnowledge) -> Tensor:
+        return knowledge.shares[knowledge.clients_and_classes[1]]
+
+    def _table(self, view: View, clients: list[int], classes: int) -> Tensor:
+        """A score for each client and class, [K, C]."""
+        read = self.settings.read
+        if read == "shares" or (read == "auto" and view.carrying(SHARES)):
+            return _means([_sent(view, SHARES, client) for client in clients], classes, "shares", "raw")
+        if read == "function" or (read == "auto" and _of_classes(view.carrying(FUNCTION), classes)):
+            told = _means([_sent(view, FUNCTION, client) for client in clients], classes, "mean")
+            return told - told.mean(0)
+        return torch.stack([_rise(view, client, classes, self.settings.rounds) for client in clients])
+
+
+def _sent(view: View, wanted: Carrying, client: int) -> list[Message]:
+    found = [message for message in view.carrying(wanted) if message.sender == f"client:{client}"]
+    if not found:
+        raise InputError(f"client:{client} sent no message of this sort: {wanted}")
+    return found
+
+
+def _of_classes(messages: tuple[Message, ...], classes: int) -> bool:
+    return any(message.tensors["mean"].shape == (classes,) for message in messages if "mean" in message.tensors)
+
+
+def _means(sent: list[list[Message]], classes: int, *names: str) -> Tensor:
+    """The mean over each client's messages of the first row of numbers by class, [K, C]."""
+    return torch.stack([torch.stack([_numbers(m, classes, names) for m in own]).mean(0) for own in sent])
+
+
+def _numbers(message: Message, classes: int, names: tuple[str, ...]) -> Tensor:
+    found = next((message.tensors[name] for name in names if name in message.tensors), torch.empty(0))
+    row = found[0] if found.dim() == 2 and len(found) else found
+    if row.shape != (classes,) or not bool(torch.isfinite(row).all()):
+        raise InputError(
+            f"the '{message.kind}' of {message.sender} holds no finite number for each of {classes} classes"
+        )
+    return row.double()
+
+
+def _rise(view: View, client: int, classes: int, rounds: int) -> Tensor:
+    """The largest rise of a weight of each class, the mean over the first updates, [C]."""
+    name, begun, found = f"client:{client}", dict[str, Message](), list[Tensor]()
+    for message in view.messages:
+        if COMMON.covers(message.kind) and message.receiver in ("clients", name) and message.tensors:
+            begun[message.kind] = message
+        elif UPDATES.covers(message.kind) and message.sender == name and message.tensors and len(found) < rounds:
+            before = begun.get(str(kind_of(message.kind).since))
+            change = _change(message, before, classes)
+            found.append(change.max(0).values / change.abs().max().clamp_min(torch.finfo(change.dtype).tiny))
+    if not found:
+        raise InputError(f"the observer '{view.observer}' reads no update of {name}")
+    return torch.stack(found).mean(0)
+
+
+def _change(message: Message, before: Message | None, classes: int) -> Tensor:
+    """How the last layer's weights changed, [h, C]."""
+    after, since = message.tensors.get(LAST), None if before is None else before.tensors.get(LAST)
+    if after is None or since is None or after.shape != since.shape or after.shape[-1] != classes:
+        raise InputError(
+            f"the '{message.kind}' of {message.sender} in round {message.round} has no '{LAST}' [h, {classes}], or "
+            "the weights that it began with are not there"
+        )
+    change = after.double() - since.double()
+    if not bool(torch.isfinite(change).all()):
+        raise InputError(f"the '{message.kind}' of {message.sender} in round {message.round} is not finite")
+    return change

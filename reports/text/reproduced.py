@@ -1,0 +1,123 @@
+"""A published table or figure beside what was measured, in tables and sentences."""
+
+from collections.abc import Iterator, Sequence
+
+from ...reproductions.comparison import BAR, At, Number, judged, numbers, state_of
+from ...reproductions.experiment import Experiment, Measure
+from ...reproductions.records import Record
+from .table import Table
+
+MISSING = "not run"
+OURS = "*"
+"""Marks rows that the paper lacks."""
+HOW_TO_READ = (
+    "Measured numbers are means over seeds with Student's 95 % intervals. A number is met where the mean is within "
+    f"{BAR:g} points of the published one, or within a tenth of it where it is no percentage. It is not told apart "
+    "where it is further away and the published number lies within the interval. Rows with a star are not in the "
+    "paper."
+)
+
+
+def heading(experiment: Experiment) -> str:
+    """What it is, in a line."""
+    return f"{experiment.called}: {experiment.title}"
+
+
+def reproduced_tables(experiment: Experiment, records: Sequence[Record]) -> Iterator[Table]:
+    """Measured beside published: for each graph one table, and for each measure where there is an axis."""
+    every = numbers(experiment, records)
+    for dataset in experiment.datasets:
+        here = [n for n in every if n.dataset == dataset]
+        if not any(n.values or n.refused for n in here):
+            continue
+        if experiment.axis is None:
+            yield _by_measure(experiment, dataset, here)
+        else:
+            for measure in experiment.measure:
+                own = [n for n in here if n.measure.key == measure.key]
+                if any(n.values for n in own):
+                    yield _by_place(experiment, dataset, measure, own)
+
+
+def _by_measure(experiment: Experiment, dataset: str, found: Sequence[Number]) -> Table:
+    """A row for each way to run, and for each measure its number, the published one and the verdict."""
+    measures = [m for m in experiment.measure if any(n.measure.key == m.key and n.values for n in found)]
+    beside = {m.key for m in measures if any(n.measure.key == m.key and n.published is not None for n in found)}
+    columns = ["", "seeds"]
+    for measure in measures:
+        columns += [measure.name, "published"] if measure.key in beside else [measure.name]
+    rows = []
+    for row in experiment.rows_on(dataset):
+        own = {n.measure.key: n for n in found if n.row.name == row.name}
+        cells = [_row_name(row.name, row.ours), _seeds(list(own.values()))]
+        for measure in measures:
+            cells += _cells(own.get(measure.key))[: 2 if measure.key in beside else 1]
+        rows.append(tuple(cells))
+    return Table(dataset, tuple(columns), tuple(rows), tuple(range(1, len(columns))))
+
+
+def _by_place(experiment: Experiment, dataset: str, measure: Measure, found: Sequence[Number]) -> Table:
+    """A row for each way to run, and for each place of the axis the measured and the published number."""
+    assert experiment.axis is not None
+    places = experiment.places(dataset)
+    beside = any(n.published is not None for n in found)
+    columns = ["", "seeds"]
+    for at in places:
+        columns += [f"{experiment.axis.name} {at}", "published"] if beside else [f"{experiment.axis.name} {at}"]
+    rows = []
+    for row in experiment.rows_on(dataset):
+        own: dict[At, Number] = {n.at: n for n in found if n.row.name == row.name}
+        if not own:
+            continue
+        cells = [_row_name(row.name, row.ours), _seeds(list(own.values()))]
+        for at in places:
+            cells += _cells(own.get(at, own.get(None)))[: 2 if beside else 1]
+        rows.append(tuple(cells))
+    return Table(f"{dataset}: {measure.name}", tuple(columns), tuple(rows), tuple(range(1, len(columns))))
+
+
+def _row_name(name: str, ours: bool) -> str:
+    return f"{name} {OURS}" if ours else name
+
+
+def _seeds(found: Sequence[Number]) -> str:
+    ran = max((len(n.values) for n in found), default=0)
+    refused = max((n.refused for n in found), default=0)
+    return f"{ran} ({refused} could not run)" if refused else str(ran)
+
+
+def _cells(number: Number | None) -> tuple[str, str]:
+    """The measured number, and the published one with the verdict."""
+    if number is None:
+        return "", ""
+    finding, digits, apart = number.finding, _digits(number.measure), number.apart
+    measured = (MISSING if number.published is not None else "") if finding is None else finding.text(digits)
+    published = "" if number.published is None else f"{number.published:g}"
+    if apart is None:
+        return measured, published
+    missed = f"missed by {apart:+.{digits}f}" if number.verdict == "outside" else number.verdict
+    return measured, f"{published} ({'met' if number.verdict == 'within' else missed})"
+
+
+def _digits(measure: Measure) -> int:
+    if measure.percent:
+        return 1
+    return 0 if measure.of in ("seconds", "bytes") else 3
+
+
+def statements(experiment: Experiment, records: Sequence[Record]) -> list[str]:
+    """What the paper says in words, and whether it was found again."""
+    return [
+        f"{one.claim.says} {one.dataset}: {one.verdict}." for one in judged(experiment, records) if one.differences
+    ]
+
+
+def reasons(experiment: Experiment) -> list[str]:
+    """Why numbers differ, each reason once."""
+    return list(dict.fromkeys(reason.why for reason in experiment.reason))
+
+
+def state_line(experiment: Experiment, records: Sequence[Record]) -> tuple[str, str]:
+    """The state in a word, and in sentences."""
+    state = state_of(experiment, records)
+    return state.word, state.sentence

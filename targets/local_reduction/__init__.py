@@ -1,0 +1,1 @@
+"""Clients that train on small graphs which they made of their own."""

@@ -1,0 +1,27 @@
+"""The pages of the documents are what the packaged records say."""
+
+from pathlib import Path
+
+import pytest
+
+from gaudit.reports.figures.series_figure import series_figure
+from gaudit.reports.formats.reproduction_page import page_of
+from gaudit.reproductions.catalogue import experiments, papers, records_of
+
+DOCS = Path(__file__).parents[2] / "docs"
+MEND = "gaudit reproduce {0} --recorded -o docs/sure/reproductions-{0}.md --figure docs/figures/reproduced"
+
+
+@pytest.mark.parametrize("paper", papers())
+def test_a_page_is_up_to_date(paper):
+    found = [(one, records_of(one)) for one in experiments(paper)]
+    figures = {}
+    for one, records in found:
+        drawn = series_figure(one, records)
+        if drawn:
+            name = f"{one.name.replace(':', '-')}.svg"
+            figures[one.name] = f"../figures/reproduced/{name}"
+            assert (DOCS / "figures" / "reproduced" / name).read_text() == drawn, MEND.format(paper)
+    assert (DOCS / "sure" / f"reproductions-{paper}.md").read_text() == page_of(paper, found, figures), MEND.format(
+        paper
+    )

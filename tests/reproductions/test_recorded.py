@@ -1,0 +1,53 @@
+"""Recorded results are what the code gives: a cheap cell of each table is run again."""
+
+import pytest
+
+from gaudit.errors import InputError
+from gaudit.reproductions.catalogue import experiments, records_of
+from gaudit.reproductions.running import counted, planned_trials, run_trials
+
+AFFORDABLE = 15.0
+"""CPU seconds that a trial may have taken."""
+NEAR = 0.01
+"""Machines may round otherwise: so much of a share, or of a number that is none, may differ."""
+
+
+def cheapest(experiment):
+    """The record that is run again, of a short run where no whole one is affordable; None if there is none."""
+    ran = [r for quick in (False, True) for r in records_of(experiment, quick) if r.values and not r.refused]
+    affordable = [r for r in ran if r.seconds <= AFFORDABLE]
+    return min(affordable, key=lambda r: (r.quick, r.seconds), default=None)
+
+
+CHECKED = [(e, cheapest(e)) for e in experiments() if e.kind in ("table", "figure") and cheapest(e)]
+
+
+@pytest.mark.parametrize(("experiment", "record"), CHECKED, ids=lambda one: getattr(one, "name", ""))
+def test_a_recorded_cell_comes_out_again(experiment, record, tmp_path):
+    part = experiment.only([record.dataset], [record.row])
+    seeds = range(record.seed, record.seed + 1)
+    try:
+        trials, graphs = planned_trials(part, seeds, record.quick)
+    except InputError as error:
+        pytest.skip(str(error))
+    mine = [t for t in trials if t.name == record.name]
+    assert len(mine) == 1
+    how = {"here": True, "workers": 1}
+    (found,) = run_trials(part, mine, graphs, record.seed + 1, tmp_path / "l.db", how, lambda title, one: None)
+    ours = {m.key for m in part.measure if m.of != "seconds"}
+    assert {key: value for key, value in found.values.items() if key in ours} == pytest.approx(
+        {key: value for key, value in record.values.items() if key in ours}, rel=NEAR, abs=NEAR
+    )
+
+
+@pytest.mark.parametrize("experiment", [e for e in experiments() if e.kind == "statistics"], ids=lambda e: e.name)
+def test_counted_graphs_are_as_recorded(experiment):
+    try:
+        found = counted(experiment)
+    except InputError as error:
+        pytest.skip(str(error))
+    assert {r.dataset: r.values for r in found} == {r.dataset: r.values for r in records_of(experiment)}
+
+
+def test_something_is_checked_of_each_paper():
+    assert {e.paper for e, _ in CHECKED} >= {"fedgc", "fedgm", "fedc4", "sos", "condensation"}

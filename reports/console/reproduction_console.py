@@ -12,12 +12,16 @@ from ..text.table import Table
 from .plain_console import say_on
 
 
+MOST_COLUMNS = 8
+"""Of a table on a terminal."""
+
+
 def print_reproduction(console: Console, experiment: Experiment, records: Sequence[Record]) -> None:
     """State, tables, statements of the paper, reasons and conditions."""
     word, sentence = state_line(experiment, records)
     say_on(console, f"{heading(experiment)}.", "bold")
     say_on(console, f"State: {word}. {sentence}")
-    for table in reproduced_tables(experiment, records):
+    for table in reproduced_tables(experiment, records, MOST_COLUMNS):
         console.print(_drawn(table))
     for title, lines in (
         ("Statements, and whether they hold:", statements(experiment, records)),

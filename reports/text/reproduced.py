@@ -23,15 +23,19 @@ def heading(experiment: Experiment) -> str:
     return f"{experiment.called}: {experiment.title}"
 
 
-def reproduced_tables(experiment: Experiment, records: Sequence[Record]) -> Iterator[Table]:
-    """Measured beside published: for each graph one table, and for each measure where there is an axis."""
+def reproduced_tables(experiment: Experiment, records: Sequence[Record], columns: int = 100) -> Iterator[Table]:
+    """Measured beside published: for each graph one table, and for each measure where there is an axis.
+
+    A table with more than so many ``columns`` has a line for each number in their place.
+    """
     every = numbers(experiment, records)
     for dataset in experiment.datasets:
         here = [n for n in every if n.dataset == dataset]
         if not any(n.values or n.refused for n in here):
             continue
         if experiment.axis is None:
-            yield _by_measure(experiment, dataset, here)
+            wide = _by_measure(experiment, dataset, here)
+            yield wide if len(wide.columns) <= columns else _number_by_number(dataset, here)
         else:
             for measure in experiment.measure:
                 own = [n for n in here if n.measure.key == measure.key]
@@ -54,6 +58,15 @@ def _by_measure(experiment: Experiment, dataset: str, found: Sequence[Number]) -
             cells += _cells(own.get(measure.key))[: 2 if measure.key in beside else 1]
         rows.append(tuple(cells))
     return Table(dataset, tuple(columns), tuple(rows), tuple(range(1, len(columns))))
+
+
+def _number_by_number(dataset: str, found: Sequence[Number]) -> Table:
+    rows = []
+    for number in found:
+        if number.values or number.published is not None:
+            cells = _row_name(number.row.name, number.row.ours), number.measure.name, _seeds([number])
+            rows.append((*cells, *_cells(number)))
+    return Table(dataset, ("", "what", "seeds", "measured", "published"), tuple(rows), (2, 3, 4))
 
 
 def _by_place(experiment: Experiment, dataset: str, measure: Measure, found: Sequence[Number]) -> Table:

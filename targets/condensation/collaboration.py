@@ -1,6 +1,6 @@
 """What FedC4's clients tell each other of their condensed nodes, and whom they tell it.
 
-Yan et al., CIKM 2025: customizer (3.3), node selector (3.4) and graph rebuilder (3.5).
+Chen et al., CIKM 2025: customizer (3.3), node selector (3.4) and graph rebuilder (3.5).
 """
 
 from collections.abc import Mapping

@@ -288,7 +288,7 @@ def _links_kept(party: _Collaborator, among: list[tuple[int, int]], own: int) ->
 
 
 class FedC4(Federated):
-    """Federated averaging on condensed graphs that clients complete with each other's nodes (Yan et al., CIKM
+    """Federated averaging on condensed graphs that clients complete with each other's nodes (Chen et al., CIKM
     2025).
 
     Each client condenses its graph once (Eq. 6 and 7). In every round clients tell the norms and the mean of their

@@ -105,7 +105,7 @@ class FedAvgReduced(Federated):
     """Federated averaging in which each client trains on a small graph that it made of its own.
 
     The small graph is a coreset, a coarsened or a condensed graph, made once before the first round by one of the
-    targets of that name (columns "FL + Graph Reduction" and "FL + GC" of table 1 of FedC4, Yan et al. 2025). It
+    targets of that name (columns "FL + Graph Reduction" and "FL + GC" of table 1 of FedC4, Chen et al. 2025). It
     stays with the client; training and messages are those of `fedavg`. The trained model answers on the clients'
     own graphs. Of a condensation the last release is taken: nothing chooses among them.
     """

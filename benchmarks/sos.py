@@ -23,8 +23,10 @@ METHODS: dict[str, tuple[str, dict[str, Any], str, dict[str, Any]]] = {  # targe
     "SOS-NIB": ("fedavg", {}, "none", {}),
     "FedGCN": ("fedgcn", {}, "none", {}),
     "FedSage+": ("fedsage+", {}, "none", {}),
-    "SOS-HCW": ("sos", {}, "ib-subgraph", {"keep": "hcw"}),
-    "SOS": ("sos", {}, "ib-subgraph", {}),
+    "GraphSAGE": ("fedavg", {"architecture": "sage"}, "none", {}),  # FedSage+ without generated neighbours
+    "SOS-HCW": ("sos", {}, "ib-subgraph", {"keep": "hcw", "smoothness": "mean"}),
+    "SOS": ("sos", {}, "ib-subgraph", {"smoothness": "mean"}),
+    "SOS, normalised": ("sos", {}, "ib-subgraph", {}),  # the Laplacian that Eq. 12 cites
     "random-subgraph": ("fedavg", {}, "random-subgraph", {}),
     "LDP": ("fedavg", {}, "ldp", {"clip": None, "epsilon": 1.0}),
 }
@@ -136,7 +138,8 @@ def _trial(data: Any, method: str, count: int, index: int, iterations: int) -> d
     plan = TrialPlan(name, fitting, defense, strength, attacks, seed=0, index=index)
     result = run_trial(plan, data)
     found = {"accuracy": result.utility.test, "seconds": time.process_time() - began, "notes": result.notes}
-    return {**found, "refused": result.refused, "attacks": [_scored(a) for a in result.attacked]}
+    found |= {"figures": result.figures, "refused": result.refused}
+    return {**found, "attacks": [_scored(a) for a in result.attacked]}
 
 
 def _scored(attacked: Any) -> dict[str, Any]:

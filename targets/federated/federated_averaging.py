@@ -228,7 +228,7 @@ class FederatedRun:
             (utility,),
             0,
             tuple(self.notes),
-            figures=self._figures(weights, answers),
+            figures=self._by_fate(weights, answers),
             tested=tested,
             recipe=self.recipe,
         )
@@ -316,7 +316,7 @@ class FederatedRun:
         self.progress("preparing local graphs", client.number + 1, self.settings.clients)
         return defended
 
-    def _figures(self, weights: Mapping[str, Tensor], answers: Tensor) -> dict[str, float]:
+    def _by_fate(self, weights: Mapping[str, Tensor], answers: Tensor) -> dict[str, float]:
         """Accuracy by what became of a node, where the defense dropped some; ``answers`` are those published."""
         kept = kept_nodes(self.original, self.clients, int(self.data.num_nodes))
         if kept is None:

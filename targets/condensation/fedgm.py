@@ -91,10 +91,16 @@ class FedGM(Target):
     the server draws a model, clients answer with one gradient for each class, weighted by condensed nodes (Eq.
     12), and the server moves the features of the joined graph towards them (Eq. 14); links stay.
 
-    The paper keeps the joined graph on the server and hands out models trained on it. Here it is the release,
-    before and after stage 2, as in other condensation; uploads are the server's alone. Where the released code
-    departs from the paper, the paper is followed: links are uploaded, not the generator's weights, and validation
-    nodes are the clients' own, on their own graphs.
+    The paper keeps the joined graph on the server and hands out models trained on it. Here the graph is released,
+    as in other condensation: before stage 2, and every ten rounds of it. Validation nodes choose one of the latter,
+    where the code trains a model in every round and reports the best round on validation nodes. Uploads are the
+    server's alone.
+
+    Where the released code departs from the paper, the paper is followed: links are uploaded, not the generator's
+    weights, stage 1 matches one loss over all classes, and validation nodes are the clients' own, on their own
+    graphs. Two things are not in the paper's equations. Links of 0.05 and less are cut before they are uploaded
+    (``threshold``), and a class weighs n'_c / max n' in stage 2, as in the code. The paper searches the ratio for
+    each graph. Here it is 0.84, that of the code, unless ``search`` says how many are tried.
     """
 
     name = "fedgm"

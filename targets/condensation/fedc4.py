@@ -299,11 +299,12 @@ class FedC4(Federated):
     a client is by itself. A defense's term is added to the loss that condensing reads, not to that of local
     training, which sees no real nodes.
 
-    Links are rebuilt among rows as they are, as Eq. 15 prints it. With ``rows="unit"`` hardly a link is left, and with
-    the released code's weights (``alpha=1, beta=500``) none at all. The run's figures tell degree divergence,
+    Links are rebuilt among rows as they are, as Eq. 15 prints it. With ``rows="unit"`` hardly a link is left, and
+    with the released code's weights (``alpha=1, beta=500``) none at all. The run's figures tell degree divergence,
     density and homophily of the clients' graphs, of the condensed and of the rebuilt ones (Table 3). Gradients are
-    matched class by class, as in GCond's code; Eq. 6 prints one loss. Ablations: ``rebuild=False`` (-GR); ``tau=-1``
-    (-NS: a cluster gets all nodes); ``broadcast="full"`` (Figure 4a). With ``delta=0`` nobody hears from anybody.
+    matched class by class, as in GCond's code; Eq. 6 prints one loss. Ablations: ``rebuild=False`` (-GR);
+    ``tau=-1`` (-NS: a cluster gets all nodes); ``broadcast="full"`` (Figure 4a). With ``delta=0`` nobody hears from
+    anybody.
 
     What others get goes from client to client; the server sees weights. The paper speaks of embeddings alone, but
     rebuilding reads the features of received nodes and training their labels, so these are sent too, once. Where

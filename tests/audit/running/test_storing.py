@@ -83,7 +83,7 @@ def same(one: TrialResult, two: TrialResult) -> bool:
         assert [a.identity for a in result.plan.attacks] == [a.identity for a in one.plan.attacks]
     rest = ("target", "defense", "seed", "index", "timeline", "transcript")
     assert [getattr(one.plan, name) for name in rest] == [getattr(two.plan, name) for name in rest]
-    rest = ("chosen", "refused", "exposure", "notes", "tested", "transfer")
+    rest = ("chosen", "refused", "exposure", "notes", "tested", "transfer", "figures")
     assert [getattr(one, name) for name in rest] == [getattr(two, name) for name in rest]
     assert [repr(u) for u in one.utilities] == [repr(u) for u in two.utilities]  # NaN is like NaN
     assert len(one.attacked) == len(two.attacked)
@@ -209,6 +209,7 @@ RESULTS = st.builds(
     st.lists(TEXTS, max_size=2).map(tuple),
     st.integers(0, 10**6),
     st.dictionaries(TEXTS, st.floats(0, 1), max_size=2),
+    figures=st.dictionaries(TEXTS, NUMBERS, max_size=2),
 )
 
 
@@ -218,6 +219,19 @@ def test_any_result_comes_back(result):
     again = loads(content)
     assert same(result, again)
     assert dumps(again) == content
+
+
+def test_figures_come_back_and_one_without_a_number_too(real):
+    told = {"density, rebuilt": 0.05, "homophily, rebuilt": float("nan")}
+    again = loads(dumps(replace(real, figures=told))).figures
+    assert again["density, rebuilt"] == 0.05
+    assert np.isnan(again["homophily, rebuilt"])
+
+
+def test_a_result_that_was_written_before_there_were_figures_is_read(real):
+    header = described(real)
+    del header["figures"]
+    assert loads(with_header(real, json.dumps(header).encode())).figures == {}
 
 
 # --- what is no result

@@ -86,7 +86,19 @@ def compression(mean: Tensor, deviation: Tensor, how: str = "sum") -> Tensor:
 
 
 class InformationBottleneck(Defense):
-    """Replaces features by a bottleneck sample that keeps what predicts the label (FedGC)."""
+    """Replaces features by a bottleneck sample that keeps what predicts the label (FedGC).
+
+    All clients start from one encoder that the server draws (Algorithm 1, line 4), and each trains it alone.
+    Encoder, frozen head and the choice of Z by validation nodes read the client's own edges. The paper transforms "locally"
+    and aggregates "local" neighbours. Nothing else follows from what clients exchange: sums of raw features do not
+    pass through the encoder, so that a neighbour at another client has no z. The released code hands each client
+    the raw rows of all nodes within two hops instead, which has no setting here.
+
+    Not in the paper: z is standardised by each client (from the released code). Not in the code: the divergence is
+    in closed form, and Z is chosen on validation nodes, where the code takes test nodes. The paper's encoder has no
+    biases and the code's has (``biases``). More features press harder at the same gamma, since the divergence is a
+    sum: ``compression="per-dimension"`` weighs it as on Cora.
+    """
 
     name = "ib"
     phrase = "with the information bottleneck"

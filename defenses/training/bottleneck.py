@@ -89,10 +89,10 @@ class InformationBottleneck(Defense):
     """Replaces features by a bottleneck sample that keeps what predicts the label (FedGC).
 
     All clients start from one encoder that the server draws (Algorithm 1, line 4), and each trains it alone.
-    Encoder, frozen head and the choice of Z by validation nodes read the client's own edges. The paper transforms "locally"
-    and aggregates "local" neighbours. Nothing else follows from what clients exchange: sums of raw features do not
-    pass through the encoder, so that a neighbour at another client has no z. The released code hands each client
-    the raw rows of all nodes within two hops instead, which has no setting here.
+    Encoder, frozen head and the choice of Z by validation nodes read the client's own edges. The paper transforms
+    "locally" and aggregates "local" neighbours. Nothing else follows from what clients exchange: sums of raw
+    features do not pass through the encoder, so that a neighbour at another client has no z. The released code
+    hands each client the raw rows of all nodes within two hops instead, which has no setting here.
 
     Not in the paper: z is standardised by each client (from the released code). Not in the code: the divergence is
     in closed form, and Z is chosen on validation nodes, where the code takes test nodes. The paper's encoder has no

@@ -94,8 +94,8 @@ class FedGC(Target):
     not hidden but trained on. The run's figures tell accuracy on both kinds of test nodes.
 
     Other differences. From the paper: a class weighs n'_c / max n'_c in the matching loss (as in the code), and
-    links of 0.05 and weaker are not released. From the code: learning rates are 1e-2, for 1e-3; binary words are not
-    divided by their sums (``features="row-shares"`` does that); models are drawn by fan out
+    links of 0.05 and weaker are not released. From the code: learning rates are 1e-2, for 1e-3; binary words are
+    not divided by their sums (``features="row-shares"`` does that); models are drawn by fan out
     (``first_weights="fan-in"``); the epoch of the model trained on a release is chosen on all clients' validation
     nodes, where the code lets each client choose; and the learning rate does not drop in local tuning.
     """

@@ -5,7 +5,7 @@ so any defense can be put before any federated target.
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -37,11 +37,13 @@ class SharedModel:
         weights: the two-layer GCN's weights by name (``w1`` [d, h], ``b1`` [h], ``w2`` [h, C], ``b2`` [C]).
         pseudo_labels: for each client, its predicted label per own node, [n] int64.
         pseudo_labelled: for each client, which of its nodes took part in self-training, [n] bool.
+        first: what the server handed to all clients for the defense (`Defense.first_weights`).
     """
 
     weights: Mapping[str, "Tensor"]
     pseudo_labels: dict[int, "Tensor"]
     pseudo_labelled: dict[int, "Tensor"]
+    first: Mapping[str, "Tensor"] = field(default_factory=dict)
 
 
 HOOKS = ("on_graph", "on_labels", "on_data", "on_training", "on_gradients", "on_message")
@@ -124,6 +126,13 @@ class Defense(Configured):
         """Checks its guarantee on what `on_message` made of a message; None where it has none to check."""
         return None
 
+    def first_weights(self, features: int, seed: np.random.SeedSequence) -> dict[str, "Tensor"]:
+        """Weights that the server draws and hands to all clients before `on_data`; none where it hands none out.
+
+        No hook: only targets with a shared model ask for them.
+        """
+        return {}
+
     def on_data(
         self,
         client: "Client",
@@ -202,6 +211,9 @@ class Watched(Defense):
         after = self._defense.on_data(client, shared, seed, hold)
         self.graphs_changed |= after.x is not client.x or after.edges is not client.edges
         return after
+
+    def first_weights(self, features: int, seed: np.random.SeedSequence) -> "dict[str, Tensor]":
+        return self._defense.first_weights(features, seed)
 
     def asked(self, before: "Client", after: "Client") -> "Client":
         return self._defense.asked(before, after)

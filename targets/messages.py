@@ -41,6 +41,7 @@ class Carries(StrEnum):
     GRAPH = "a graph"
     GRAPH_WITH_ACCOUNTS = "a graph with accounts that an adversary opened"
     TRANSFORMATION = "a transformation of features"
+    FIRST_WEIGHTS = "first weights of a transformation"
     SCORES = "scores of persons"
 
 
@@ -294,6 +295,8 @@ LABEL_SUMS_KIND = declare("label-sums", Carries.LABEL_SUMS, routes=[_UP])
 LABEL_STATISTIC_KIND = declare("label-statistic", Carries.LABEL_SUMS, routes=[_DOWN])
 """The one statistic through which labels enter: ``sums`` [C, p], with the ``basis`` [d, p] and the ``mean`` [p] of
 the features that are summed, the ``deviation`` of its noise, and the number of ``clients`` whose sums are in it."""
+FIRST_ENCODER_KIND = declare("first-encoder", Carries.FIRST_WEIGHTS, routes=[_DOWN])
+"""The weights from which all clients train the transformation of their features (FedGC, Algorithm 1, line 4)."""
 ENCODER_KIND = declare("ib-encoder", Carries.TRANSFORMATION, routes=[])
 """How a client transforms features under the information bottleneck; it keeps that."""
 

@@ -16,15 +16,27 @@ from ...settings import Settings
 from ...targets.defense import Defense, SharedModel
 from ...targets.messages import ENCODER_KIND
 from ...targets.models.backbone import GCN
-from ...targets.models.encoder import gaussian
+from ...targets.models.encoder import gaussian, spread_bias
 from ...targets.models.propagation import Factor, Neighbourhood, gcn_operator, sparse_features
 from ...targets.party import Client
+
+CORAS_FEATURES = 1433
+"""Those of the graph on which the default gamma was chosen."""
 
 
 class BottleneckSettings(Settings):
     """Settings of `InformationBottleneck`; defaults are those of the released code, where the paper is silent."""
 
-    gamma: float = Field(5e-4, ge=0, description="weight of the compression term")
+    gamma: float = Field(5e-4, ge=0, description="weight of the compression term; the paper plots several")
+    compression: Literal["sum", "per-dimension"] = Field(
+        "sum",
+        description="the divergence summed over features (Eq. 7), or that sum as it would be with Cora's 1433",
+    )
+    first_weights: Literal["common", "own"] = Field(
+        "common",
+        description="of the encoder: the server's for all (Algorithm 1, line 4), or each client draws its own",
+    )
+    biases: bool = Field(False, description="in both layers of the encoder, as the released code has them")
     epochs: int = Field(100, ge=1)
     lr: float = Field(2e-3, gt=0)
     dropout: float = Field(0.5, ge=0, lt=1, description="in the frozen head")
@@ -39,25 +51,54 @@ class Encoder(nn.Module):
     is the same as after.
     """
 
-    def __init__(self, features: int) -> None:
+    def __init__(self, features: int, biases: bool = False) -> None:
         super().__init__()
         self.w1 = nn.Parameter(torch.empty(features, features))
         self.w2 = nn.Parameter(torch.empty(features, 2 * features))
         for weight in (self.w1, self.w2):
             nn.init.kaiming_uniform_(weight.T, a=5**0.5)
+        if biases:
+            bound = features**-0.5
+            self.b1 = nn.Parameter(torch.empty(features).uniform_(-bound, bound))
+            self.b2 = nn.Parameter(torch.empty(2 * features).uniform_(-bound, bound))
+        self.biases = biases
 
     def forward(self, x: Factor, operator: Factor) -> tuple[Tensor, Tensor]:
         """Mean and deviation, [n, d] each."""
-        return gaussian(operator @ torch.relu(x @ self.w1), self.w2)
+        if not self.biases:
+            return gaussian(operator @ torch.relu(x @ self.w1), self.w2)
+        added = spread_bias(operator.matrix, self.b2)
+        return gaussian(operator @ torch.relu(x @ self.w1 + self.b1), self.w2, added)
+
+    def values(self) -> dict[str, Tensor]:
+        """A copy of its weights by name."""
+        return {name: p.detach().clone() for name, p in self.named_parameters()}
 
 
-def compression(mean: Tensor, deviation: Tensor) -> Tensor:
-    """KL(N(mean, deviation^2) || N(0, 1)), summed over features, averaged over nodes (FedGC Eq. 7)."""
-    return 0.5 * (mean.square() + deviation.square() - 1 - 2 * deviation.log()).sum(1).mean()
+def compression(mean: Tensor, deviation: Tensor, how: str = "sum") -> Tensor:
+    """KL(N(mean, deviation^2) || N(0, 1)), summed over features, averaged over nodes (FedGC Eq. 7).
+
+    ``per-dimension`` is the mean over features times Cora's number of them: the same on Cora, and not larger on a
+    graph because it has more features. Features that are all doubled leave it as it is.
+    """
+    summed = 0.5 * (mean.square() + deviation.square() - 1 - 2 * deviation.log()).sum(1).mean()
+    return summed if how == "sum" else summed * (CORAS_FEATURES / mean.shape[1])
 
 
 class InformationBottleneck(Defense):
-    """Replaces features by a bottleneck sample that keeps what predicts the label (FedGC)."""
+    """Replaces features by a bottleneck sample that keeps what predicts the label (FedGC).
+
+    All clients start from one encoder that the server draws (Algorithm 1, line 4), and each trains it alone.
+    Encoder, frozen head and the choice of Z by validation nodes read the client's own edges. The paper transforms
+    "locally" and aggregates "local" neighbours. Nothing else follows from what clients exchange: sums of raw
+    features do not pass through the encoder, so that a neighbour at another client has no z. The released code
+    hands each client the raw rows of all nodes within two hops instead, which has no setting here.
+
+    Not in the paper: z is standardised by each client (from the released code). Not in the code: the divergence is
+    in closed form, and Z is chosen on validation nodes, where the code takes test nodes. The paper's encoder has no
+    biases and the code's has (``biases``). More features press harder at the same gamma, since the divergence is a
+    sum: ``compression="per-dimension"`` weighs it as on Cora.
+    """
 
     name = "ib"
     phrase = "with the information bottleneck"
@@ -72,6 +113,12 @@ class InformationBottleneck(Defense):
     @classmethod
     def preset(cls, preset: str) -> dict[str, Any]:
         return {"epochs": 30} if preset == "quick" else {}
+
+    def first_weights(self, features: int, seed: np.random.SeedSequence) -> dict[str, Tensor]:
+        if self.settings.first_weights == "own":
+            return {}
+        with seeded(seed):
+            return Encoder(features, self.settings.biases).values()
 
     def on_data(
         self,
@@ -93,7 +140,7 @@ class InformationBottleneck(Defense):
 
     def _fit(self, client: Client, shared: SharedModel) -> tuple[Tensor, dict[str, Tensor]]:
         """The sample z with the best validation accuracy, and the encoder that gave it."""
-        encoder = Encoder(client.x.shape[1]).to(client.x.device)
+        encoder = self._first(client, shared)
         head = _frozen(shared, self.settings.dropout)
         x = Factor.of(sparse_features(client.x))
         operator = gcn_operator(client.edges, len(client.nodes))
@@ -102,22 +149,34 @@ class InformationBottleneck(Defense):
         optimiser = torch.optim.Adam(encoder.parameters(), lr=self.settings.lr, fused=True)
         selects = bool(client.val.any())  # without validation nodes the last epoch is kept
         best, kept = -1.0, client.x
-        weights = {name: p.detach().clone() for name, p in encoder.named_parameters()}
+        weights = encoder.values()
         for _ in range(self.settings.epochs):
             mean, deviation = encoder(x, aggregate)
             z = mean + deviation * torch.randn_like(mean)
             accuracy = _validation_accuracy(head, z.detach(), operator, client)
             if accuracy > best or not selects:
                 best, kept = accuracy, z.detach()
-                weights = {name: p.detach().clone() for name, p in encoder.named_parameters()}
+                weights = encoder.values()
             head.train()
             logits = head(Neighbourhood(aggregate @ z, operator))  # type: ignore[arg-type]
             loss = F.cross_entropy(logits[used], labels[used])
-            loss = loss + self.settings.gamma * compression(mean, deviation)
+            loss = loss + self.settings.gamma * compression(mean, deviation, self.settings.compression)
             optimiser.zero_grad(set_to_none=True)
             loss.backward()
             optimiser.step()
         return kept, weights
+
+    def _first(self, client: Client, shared: SharedModel) -> Encoder:
+        """The encoder as the client's training begins; the caller seeds torch."""
+        encoder = Encoder(client.x.shape[1], self.settings.biases)
+        if self.settings.first_weights == "common":
+            if not shared.first:
+                raise InputError(
+                    "the defense 'ib' needs the first weights that the server hands to all, which this target does "
+                    "not hand out: set first_weights to 'own'"
+                )
+            encoder.load_state_dict(dict(shared.first))
+        return encoder.to(client.x.device)
 
     def _labels(self, client: Client, shared: SharedModel) -> tuple[Tensor, Tensor]:
         if self.settings.labels == "own":

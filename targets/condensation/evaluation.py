@@ -47,10 +47,15 @@ class Labelled:
 
     def right(self, model: Backbone) -> int:
         """How many nodes a model gets right."""
+        return int(self.hits(model).sum())
+
+    def hits(self, model: Backbone) -> Tensor:
+        """Which nodes a model gets right, [k] bool."""
         if not len(self.y):
-            return 0
+            return torch.zeros(0, dtype=torch.bool, device=self.y.device)
         with torch.no_grad():
-            return int((model(self.near).argmax(1) == self.y).sum())
+            right: Tensor = model(self.near).argmax(1) == self.y
+            return right
 
 
 def train_on(
@@ -92,6 +97,10 @@ class UtilityEvaluator:
             less than it asks with. Who asks chooses epochs by that.
         backbone: the model.
         phase: how it is trained.
+
+    Attributes:
+        shares: for each release that was measured, by its round, the share of models that are right at each test
+            node, in the order of clients and their nodes.
     """
 
     def __init__(
@@ -111,10 +120,14 @@ class UtilityEvaluator:
         unasked = [Labelled.of(n, c.val, c.y) for c, n in zip(clients, near, strict=True)] if differ else []
         self.chooses = _together(unasked) if differ else None
         self.right = np.zeros(2)
+        self.shares: dict[int, Tensor] = {}
+        self._hits: list[Tensor] = []
 
     def utility(self, release: CondensedGraph, round_: int, seed: np.random.SeedSequence) -> Utility:
         """Mean accuracy of a few models trained on a release; a node counts once, whoever holds it."""
+        self._hits = []
         counts = np.array([self._one(release, branch(seed, i)) for i in range(self.phase.models)])
+        self.shares[round_] = torch.stack(self._hits).float().mean(0).cpu()
         val, test, before = counts.mean(0)
         tested = sum(len(t.y) for t in self.test)
         return Utility(round_, float(val / len(self.all_val.y)), float(test / tested), float(before / tested))
@@ -141,19 +154,23 @@ class UtilityEvaluator:
 
         with seeded(seed):
             model = train_on(release, self.backbone, self.phase, self.classes, validate)
-            before, val = sum(test.right(model) for test in self.test), self.all_val.right(model)
+            untuned, val = torch.cat([test.hits(model) for test in self.test]), self.all_val.right(model)
+            before = int(untuned.sum())
             if self.chooses is not None:
                 self.right += best, val
             if not self.phase.fine_tune:
+                self._hits.append(untuned)
                 return val if self.chooses is None else best, before, before
             weights = model.weights()
             weights = {name: tensor.clone() for name, tensor in weights.items()}
-            val = test = 0
+            val, tuned = 0, []
             for number in range(len(self.test)):
                 model.load(weights)
                 self._tune(model, number)
                 val += self.val[number].right(model)
-                test += self.test[number].right(model)
+                tuned.append(self.test[number].hits(model))
+            self._hits.append(torch.cat(tuned))
+            test = int(self._hits[-1].sum())
         return val if self.chooses is None else best, test, before
 
     def _tune(self, model: Backbone, number: int) -> None:

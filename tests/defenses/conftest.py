@@ -1,6 +1,6 @@
 """Two clients of a small homophilous graph, and the model that they trained together."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 from torch_geometric.data import Data
 
+from gaudit.defenses.training.bottleneck import InformationBottleneck
 from gaudit.graphs.checks import check_graph
 from gaudit.targets.channel import Channel
 from gaudit.targets.defense import Defense, SharedModel
@@ -59,7 +60,9 @@ def federation() -> Federation:
         seed=np.random.SeedSequence(0),
         progress=lambda done: None,
     )
-    return Federation(clients, label_the_rest(clients, near, weights, 0.5, np.random.SeedSequence(1)))
+    shared = label_the_rest(clients, near, weights, 0.5, np.random.SeedSequence(1))
+    first = InformationBottleneck().first_weights(WORDS, np.random.SeedSequence(2))
+    return Federation(clients, replace(shared, first=first))
 
 
 @pytest.fixture

@@ -218,6 +218,7 @@ RESULTS = st.builds(
     st.lists(TEXTS, max_size=2).map(tuple),
     st.integers(0, 10**6),
     st.dictionaries(TEXTS, st.floats(0, 1), max_size=2),
+    figures=st.dictionaries(TEXTS, NUMBERS, max_size=2),
 )
 
 
@@ -227,6 +228,19 @@ def test_any_result_comes_back(result):
     again = loads(content)
     assert same(result, again)
     assert dumps(again) == content
+
+
+def test_figures_come_back_and_one_without_a_number_too(real):
+    told = {"density, rebuilt": 0.05, "homophily, rebuilt": float("nan")}
+    again = loads(dumps(replace(real, figures=told))).figures
+    assert again["density, rebuilt"] == 0.05
+    assert np.isnan(again["homophily, rebuilt"])
+
+
+def test_a_result_that_was_written_before_there_were_figures_is_read(real):
+    header = described(real)
+    del header["figures"]
+    assert loads(with_header(real, json.dumps(header).encode())).figures == {}
 
 
 # --- what is no result

@@ -42,6 +42,57 @@ def test_guarantee_compression_is_the_divergence_from_the_standard_normal():
     assert float(compression(torch.zeros(3, 2), torch.ones(3, 2))) == 0
 
 
+def test_compression_per_dimension_is_that_of_any_number_of_like_features():
+    """Features that are doubled weigh twice in the sum and as before by dimension; on 1433 of them both are one."""
+    draw = torch.Generator().manual_seed(0)
+    mean, deviation = torch.randn(9, 4, generator=draw), torch.rand(9, 4, generator=draw) + 0.01
+    twice = mean.repeat(1, 2), deviation.repeat(1, 2)
+    torch.testing.assert_close(compression(*twice), 2 * compression(mean, deviation))
+    torch.testing.assert_close(compression(*twice, "per-dimension"), compression(mean, deviation, "per-dimension"))
+    coras = torch.randn(5, 1433, generator=draw), torch.rand(5, 1433, generator=draw) + 0.01
+    torch.testing.assert_close(compression(*coras, "per-dimension"), compression(*coras))
+
+
+def test_all_clients_start_from_the_weights_that_the_server_handed_out(federation, defended):
+    """Nothing is trained at a rate near zero, so what each keeps is what it began with."""
+    still = {"epochs": 1, "lr": 1e-12}
+
+    def kept(**changes):
+        made = InformationBottleneck(**still, **changes)
+        return [defended(made, c, federation.shared, c.number)[1][ENCODER_KIND] for c in federation.clients]
+
+    for encoder in kept():
+        for name in ("w1", "w2"):
+            torch.testing.assert_close(encoder[name], federation.shared.first[name])
+    one, other = kept(first_weights="own")
+    assert not torch.allclose(one["w1"], other["w1"], atol=1e-3)
+
+
+def test_without_handed_out_weights_it_says_what_to_do(federation, defended):
+    bare = replace(federation.shared, first={})
+    with pytest.raises(InputError, match="set first_weights to 'own'"):
+        defended(InformationBottleneck(**FAST), federation.clients[0], bare)
+    defended(InformationBottleneck(first_weights="own", epochs=1), federation.clients[0], bare)
+
+
+def test_biases_are_trained_kept_and_applied_by_who_has_the_encoder(federation, defended):
+    client = federation.clients[0]
+    defense = InformationBottleneck(biases=True, epochs=15, lr=0.01, first_weights="own")
+    keeps = defended(defense, client, federation.shared)[1][ENCODER_KIND]
+    encoder = Encoder(client.x.shape[1], biases=True)
+    encoder.load_state_dict({name: keeps[name] for name in ("w1", "w2", "b1", "b2")})
+    with torch.no_grad():
+        operator = gcn_operator(client.edges, len(client.nodes))
+        mean, _ = encoder(Factor.of(client.x), Factor.of(operator))
+        hidden = torch.relu(client.x @ keeps["w1"] + keeps["b1"]) @ keeps["w2"] + keeps["b2"]
+    d = client.x.shape[1]
+    torch.testing.assert_close(mean, (operator @ hidden)[:, :d], atol=1e-4, rtol=1e-4)
+    again = encoded(client.x, client.edges, keeps)
+    torch.testing.assert_close(again, (mean - keeps["shift"]) / keeps["scale"], atol=1e-4, rtol=1e-4)
+    with pytest.raises(InputError, match="lacks 'b2'"):
+        encoded(client.x, client.edges, {name: part for name, part in keeps.items() if name != "b2"})
+
+
 def test_guarantee_a_larger_gamma_compresses_more(federation, defended):
     def bits(gamma):
         found = []

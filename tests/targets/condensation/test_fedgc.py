@@ -143,6 +143,54 @@ def test_first_features_are_noise_or_labelled_rows_with_their_labels(graph):
         assert len({tuple(row) for row in rows}) == min(len(rows), len(own))
 
 
+def test_the_server_hands_one_first_encoder_to_all_and_only_for_the_bottleneck(graph):
+    """Algorithm 1, line 4."""
+    run = ran(graph, defense="ib")
+    (sent,) = run.transcript.seen_by("client:1").of_kind("first-encoder")
+    assert (sent.sender, sent.receiver, sent.round) == ("server", "clients", -1)
+    d = graph.num_features
+    assert {name: tuple(w.shape) for name, w in sent.tensors.items()} == {"w1": (d, d), "w2": (d, 2 * d)}
+    assert not ran(graph, defense="pseudo-labels").transcript.seen_by("client:1").of_kind("first-encoder")
+    own = find("defenses", "ib")(first_weights="own")
+    alone = FedGC(**TINY).run(graph, own, np.random.SeedSequence(0), lambda _: True)
+    assert not alone.transcript.seen_by("client:1").of_kind("first-encoder")
+
+    def apart(run):
+        one, other = (run.transcript.seen_by(name).last("ib-encoder").tensors["w1"] for name in CLIENTS[:2])
+        return float((one - other).abs().mean())
+
+    assert apart(run) < 0.7 * apart(alone)
+
+
+def test_accuracy_is_told_apart_by_who_was_in_self_training(graph):
+    """The two groups' accuracies, weighted by their sizes, are the whole."""
+    run = ran(graph, defense="ib")
+    groups = run.secrets["label-membership"].groups
+    inside = run.figures["test accuracy, nodes in self-training"]
+    outside = run.figures["test accuracy, nodes not in self-training"]
+    subjects = run.secrets["label-membership"].subjects
+    test = graph.test_mask.numpy()[subjects]
+    n_in, n_out = (
+        int((test & groups[f"non-members {name}"]).sum()) for name in ("in self-training", "not in self-training")
+    )
+    assert n_in + n_out == int(graph.test_mask.sum())
+    assert (inside * n_in + outside * n_out) / (n_in + n_out) == pytest.approx(run.utility.test, abs=1e-6)
+    assert ran(graph).figures == {}
+
+
+def test_first_weights_by_fan_in_are_wider_where_few_come_in(graph):
+    widths = {}
+    for by in ("fan-out", "fan-in"):
+        theta = ran(graph, first_weights=by).transcript.seen_by("server").of_kind("matching-model")[0].tensors
+        widths[by] = {name: float(weight.abs().max()) for name, weight in theta.items()}
+    d, h, c = graph.num_features, 8, 3
+    assert widths["fan-out"]["w1"] <= h**-0.5
+    assert widths["fan-in"]["w1"] <= d**-0.5
+    assert h**-0.5 >= widths["fan-in"]["w2"] > 0.7 * h**-0.5
+    assert c**-0.5 >= widths["fan-out"]["w2"] > 0.7 * c**-0.5
+    assert widths["fan-in"]["b1"] <= d**-0.5
+
+
 @pytest.mark.parametrize("defense", ["none", "ib", "ldp"])
 def test_the_seed_decides_everything(graph, defense):
     run, again, other = ran(graph, 1, defense), ran(graph, 1, defense), ran(graph, 2, defense)

@@ -43,6 +43,11 @@ class FedTADSettings(FederatedSettings):
     walk: int = Field(5, ge=1, description="steps of the longest walk by whose return a node's place is told")
     distilling: DistillingSettings = DistillingSettings()
     upload: Literal["weights"] = "weights"
+    answers: Literal["common", "own"] = Field(
+        "common",
+        description="what clients answer with in the end: the common model after its last distillation, or each its "
+        "own weights after its last local training, as OpenFGL tests all methods",
+    )
 
 
 def returning(edges: Tensor, nodes: int, steps: int) -> Tensor:
@@ -181,10 +186,11 @@ class Distiller:
 
 
 class _DistillingRun(FederatedRun):
-    """Attributes: the server's distiller, once it was told of classes."""
+    """Attributes: the server's distiller, once it was told of classes, and what clients sent last."""
 
     settings: FedTADSettings
     distiller: Distiller
+    last: list[Mapping[str, Tensor]]
 
     def forwards(self, clients: list[Client], channel: Channel) -> list[Forward]:
         own = [reliability(client, self.settings.walk) for client in clients]
@@ -203,7 +209,12 @@ class _DistillingRun(FederatedRun):
 
     def averaged(self, uploads: list[Mapping[str, Tensor]]) -> dict[str, Tensor]:
         must_read_uploads(self.channel)
+        self.last = uploads
         return self.distiller.distilled(super().averaged(uploads), uploads)
+
+    def final_models(self, weights: Mapping[str, Tensor]) -> list[Mapping[str, Tensor]]:
+        models = super().final_models(weights)
+        return self.last if self.settings.answers == "own" else models
 
     def secrets(self) -> dict[str, Game]:
         return super().secrets() | class_presence(self.original)

@@ -43,10 +43,10 @@ class FedTADSettings(FederatedSettings):
     walk: int = Field(5, ge=1, description="steps of the longest walk by whose return a node's place is told")
     distilling: DistillingSettings = DistillingSettings()
     upload: Literal["weights"] = "weights"
-    answers: Literal["common", "own"] = Field(
-        "common",
-        description="what clients answer with in the end: the common model after its last distillation, or each its "
-        "own weights after its last local training, as OpenFGL tests all methods",
+    answers: Literal["own", "common"] = Field(
+        "own",
+        description="what clients answer with in the end: each its own weights after its last local training, as "
+        "OpenFGL tests all methods, or the common model after its last distillation",
     )
 
 
@@ -229,7 +229,8 @@ class FedTAD(Federated):
     clients recognise and the common model does not, links them to their nearest, and draws the common model's
     answers about them towards the clients', class by class as reliable as these are. The released code has a
     node's number in place of its chances of return, and a node counts itself among its neighbours there and here.
-    Distillation is without dropout, and the common model's optimiser is fresh in every round.
+    Distillation is without dropout, and the common model's optimiser is fresh in every round. By default clients
+    answer with their own last weights: published figures come from such tests, and the distilled model is worse.
 
     The vector is zero for exactly the classes that a client has no label of. And the server must hold the clients'
     weights one by one: sealed uploads have no place here.

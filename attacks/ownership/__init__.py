@@ -1,1 +1,1 @@
-"""Whose node is it: what uploads and condensed rows tell of who holds whom."""
+"""Whose node is it: what uploads and condensed rows tell of who holds whom, and of which classes."""

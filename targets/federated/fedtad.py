@@ -43,6 +43,11 @@ class FedTADSettings(FederatedSettings):
     walk: int = Field(5, ge=1, description="steps of the longest walk by whose return a node's place is told")
     distilling: DistillingSettings = DistillingSettings()
     upload: Literal["weights"] = "weights"
+    answers: Literal["own", "common"] = Field(
+        "own",
+        description="what clients answer with in the end: each its own weights after its last local training, as "
+        "OpenFGL tests all methods, or the common model after its last distillation",
+    )
 
 
 def returning(edges: Tensor, nodes: int, steps: int) -> Tensor:
@@ -181,10 +186,11 @@ class Distiller:
 
 
 class _DistillingRun(FederatedRun):
-    """Attributes: the server's distiller, once it was told of classes."""
+    """Attributes: the server's distiller, once it was told of classes, and what clients sent last."""
 
     settings: FedTADSettings
     distiller: Distiller
+    last: list[Mapping[str, Tensor]]
 
     def forwards(self, clients: list[Client], channel: Channel) -> list[Forward]:
         own = [reliability(client, self.settings.walk) for client in clients]
@@ -203,7 +209,12 @@ class _DistillingRun(FederatedRun):
 
     def averaged(self, uploads: list[Mapping[str, Tensor]]) -> dict[str, Tensor]:
         must_read_uploads(self.channel)
+        self.last = uploads
         return self.distiller.distilled(super().averaged(uploads), uploads)
+
+    def final_models(self, weights: Mapping[str, Tensor]) -> list[Mapping[str, Tensor]]:
+        models = super().final_models(weights)
+        return self.last if self.settings.answers == "own" else models
 
     def secrets(self) -> dict[str, Game]:
         return super().secrets() | class_presence(self.original)
@@ -218,7 +229,8 @@ class FedTAD(Federated):
     clients recognise and the common model does not, links them to their nearest, and draws the common model's
     answers about them towards the clients', class by class as reliable as these are. The released code has a
     node's number in place of its chances of return, and a node counts itself among its neighbours there and here.
-    Distillation is without dropout, and the common model's optimiser is fresh in every round.
+    Distillation is without dropout, and the common model's optimiser is fresh in every round. By default clients
+    answer with their own last weights: published figures come from such tests, and the distilled model is worse.
 
     The vector is zero for exactly the classes that a client has no label of. And the server must hold the clients'
     weights one by one: sealed uploads have no place here.

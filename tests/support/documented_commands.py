@@ -49,6 +49,7 @@ RUNS = 400
 """Runs of a mechanism with which a claim is checked, and as many without its unit."""
 CITATIONS: Mapping[str, str] = {
     "unmoved-words": "words that nobody has are there in sparse features alone",
+    "class-shares": "with two classes every client has labels of both, and nothing is asked",
     "nearest-embedding": "with two classes no client hears from another one",
 }
 """Attacks that find nothing to read on `DATASET`, and run on the default graph for that reason."""

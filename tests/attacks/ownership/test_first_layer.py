@@ -103,6 +103,16 @@ def test_class_gradients_stand_side_by_side():
     assert torch.equal(found.by, torch.cat([cell, 2 * cell], 1).double())
 
 
+def test_an_update_is_a_change_of_what_its_own_client_received():
+    """Where each client has weights of its own, those of another are no beginning."""
+    channel = Channel()
+    for k in range(2):
+        channel.send(GLOBAL_KIND, "server", f"client:{k}", 0, {"w1": torch.full((5, 2), float(k))})
+    channel.send(UPDATE_KIND, "client:0", "server", 0, {"w1": torch.full((5, 2), 3.0)})
+    (found,) = read(channel.transcript, words=5)
+    assert torch.equal(found.by, torch.full((5, 2), 3.0).double())
+
+
 def sent(*messages):
     channel = Channel()
     for kind, tensor in messages:

@@ -24,8 +24,9 @@ from gaudit.targets.federated.fedtad import (
 )
 from gaudit.targets.federated.local_training import Subgraph
 from gaudit.targets.models.training_config import TrainingConfig, initial_weights
-from gaudit.targets.partition import Partition
+from gaudit.targets.partition import Partition, partition
 from gaudit.targets.party import Client, clients_of
+from gaudit.targets.splits import divided
 
 SMALL = {"clients": 2, "hidden": 4, "rounds": 2, "local_epochs": 2, "lr": 0.05}
 RECIPE = TrainingConfig(architecture="gcn", hidden=4, epochs=1, dropout=0, weight_decay=0)
@@ -111,11 +112,25 @@ def test_the_common_model_comes_nearer_to_the_clients_on_generated_nodes():
 
 
 def test_without_distilling_it_is_federated_averaging():
-    one, other = ran(FedTAD(distilling={"repeats": 0}, **SMALL)), ran(FedAvg(**SMALL))
+    one, other = ran(FedTAD(distilling={"repeats": 0}, answers="common", **SMALL)), ran(FedAvg(**SMALL))
     of_both = [m for m in one.transcript.messages if m.kind != "class-reliability"]
     for mine, theirs in zip(of_both, other.transcript.messages, strict=True):
         assert (mine.kind, mine.sender, mine.round) == (theirs.kind, theirs.sender, theirs.round)
         assert all(torch.equal(mine.tensors[n], t) for n, t in theirs.tensors.items())
+
+
+def test_in_the_end_clients_answer_with_their_own_weights_or_the_common_ones():
+    data = load_dataset("karate")
+    for answers, kind, sender in (("own", "update", "client:1"), ("common", "global-model", "server")):
+        target = FedTAD(answers=answers, **SMALL)
+        run = ran(target)
+        last = [m for m in run.transcript.messages if (m.kind, m.sender) == (kind, sender)][-1].tensors
+        parts = partition(data, "metis", 2, branch(np.random.SeedSequence(0), "partition"))
+        split = divided(data, parts.owner, "60/20/20", branch(np.random.SeedSequence(0), "split"))
+        client = clients_of(split, parts)[1]
+        told = run.transcript.seen_by("public").last("posteriors-full").tensors["posteriors"][client.nodes]
+        sight = Subgraph.of(target.settings.recipe(), client.x, client.edges)
+        torch.testing.assert_close(told, sight(last).softmax(1))
 
 
 def test_each_client_tells_one_number_for_each_class_once():

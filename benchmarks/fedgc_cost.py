@@ -19,9 +19,9 @@ from torch import Tensor
 
 from gaudit.defenses.training.bottleneck import Encoder, compression
 from gaudit.graphs.datasets.loading import load_dataset
-from gaudit.targets.condensation.fedgc import FedGC
 from gaudit.targets.condensation.gradient_distance import StructureGenerator
 from gaudit.targets.defense import Defense
+from gaudit.targets.federated_condensation.fedgc import FedGC
 from gaudit.targets.models.propagation import Factor, gcn_operator, sparse_features
 from gaudit.targets.partition import partition
 from gaudit.targets.party import Client, clients_of

@@ -34,9 +34,9 @@ from gaudit.defenses.uploads.laplace_uploads import LaplaceLDP
 from gaudit.graphs.datasets.loading import load_dataset
 from gaudit.randomness import branch
 from gaudit.targets.channel import Channel, keep_kinds
-from gaudit.targets.condensation.fedgc import FedGC
 from gaudit.targets.defense import Defense
 from gaudit.targets.federated.neighbour_exchange import exchange
+from gaudit.targets.federated_condensation.fedgc import FedGC
 from gaudit.targets.messages import CLASS_GRADIENTS_KIND, MATCHING_MODEL_KIND
 from gaudit.targets.models.backbone import GCN, BackboneName
 from gaudit.targets.partition import partition

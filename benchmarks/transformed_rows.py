@@ -43,7 +43,7 @@ def main(dataset: str, seeds: int, held_out: float) -> None:
 def _transformed(data: Any, seed: int, held_out: float) -> dict[str, Tensor]:
     """Every node's transformed row [N, d] as its client made it in FedGC: the mean, and the draw that is used."""
     from gaudit.defenses.training.bottleneck import InformationBottleneck
-    from gaudit.targets.condensation.fedgc import FedGC
+    from gaudit.targets.federated_condensation.fedgc import FedGC
     from gaudit.targets.models.encoder import encoded
 
     means, draws = torch.empty_like(data.x), torch.empty_like(data.x)

@@ -38,7 +38,7 @@ SIBLINGS = {
     "targets/classification": {"targets", "targets/models", "targets/games"},
     "targets/publishing": {"targets", "targets/models", "targets/games"},
     "targets/condensation": {"targets", "targets/models", "targets/games", "targets/federated"},
-    "targets/local_reduction": {
+    "targets/federated_condensation": {
         *("targets", "targets/models", "targets/games"),
         "targets/federated",
         "targets/condensation",
@@ -46,7 +46,7 @@ SIBLINGS = {
     "targets/private_training": {"targets", "targets/models", "targets/games", "targets/federated"},
     "targets/controls": {
         *("targets", "targets/models", "targets/games"),
-        *("targets/federated", "targets/condensation", "targets/publishing"),
+        *("targets/federated", "targets/condensation", "targets/federated_condensation", "targets/publishing"),
     },
     "attacks/membership": {"attacks"},
     "attacks/links": {"attacks", "attacks/membership", "attacks/ownership"},

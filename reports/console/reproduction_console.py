@@ -11,7 +11,6 @@ from ..text.reproduced import HOW_TO_READ, heading, reasons, reproduced_tables, 
 from ..text.table import Table
 from .plain_console import say_on
 
-
 MOST_COLUMNS = 8
 """Of a table on a terminal."""
 

@@ -11,10 +11,10 @@ from torch_geometric.data import Data
 from ...randomness import branch
 from ...settings import Settings
 from ..channel import Channel, Retention
-from ..condensation.collaboration import Statistics
 from ..condensation.condensed import CondensedGraph
 from ..defense import Defense
 from ..federated.label_statistic import Basis
+from ..federated_condensation.collaboration import Statistics
 from ..games.membership import NODE_GAMES, by_masks
 from ..messages import (
     CONDENSED_KIND,

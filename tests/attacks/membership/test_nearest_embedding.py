@@ -8,7 +8,7 @@ from gaudit.attacks.membership.nearest_embedding import NearestEmbedding
 from gaudit.audit.statistics.metrics import auc_finding
 from gaudit.errors import InputError
 from gaudit.targets.channel import Channel
-from gaudit.targets.condensation.collaboration import Statistics
+from gaudit.targets.federated_condensation.collaboration import Statistics
 from gaudit.targets.messages import EMBEDDINGS_KIND, GLOBAL_KIND, STATISTICS_KIND
 from gaudit.targets.models.propagation import gcn_operator
 

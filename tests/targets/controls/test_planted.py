@@ -15,9 +15,9 @@ from gaudit.graphs.datasets.loading import load_dataset
 from gaudit.registry import find, registered
 from gaudit.targets.channel import keep_kinds
 from gaudit.targets.classification.classifier import Classifier
-from gaudit.targets.condensation.fedgc import FedGC
 from gaudit.targets.controls.planted import Planted
 from gaudit.targets.defense import Defense
+from gaudit.targets.federated_condensation.fedgc import FedGC
 from gaudit.targets.messages import ENCODER_KIND, TABLE_KINDS
 from gaudit.targets.models.encoder import encoded
 

@@ -6,10 +6,10 @@ import pytest
 from gaudit.errors import InputError
 from gaudit.graphs.datasets.loading import load_dataset
 from gaudit.registry import find
-from gaudit.targets.condensation.fedgc import FedGC
-from gaudit.targets.condensation.fedgm import FedGM
 from gaudit.targets.controls.planted_labels import PlantedLabels
 from gaudit.targets.defense import Defense
+from gaudit.targets.federated_condensation.fedgc import FedGC
+from gaudit.targets.federated_condensation.fedgm import FedGM
 
 
 @pytest.mark.parametrize(

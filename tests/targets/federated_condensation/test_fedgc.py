@@ -9,8 +9,8 @@ from gaudit.errors import InputError
 from gaudit.randomness import branch
 from gaudit.registry import find
 from gaudit.targets.condensation.condensed import CondensedGraph
-from gaudit.targets.condensation.fedgc import FedGC
 from gaudit.targets.condensation.gradient_distance import allocate_labels
+from gaudit.targets.federated_condensation.fedgc import FedGC
 from gaudit.targets.partition import partition
 from support.sixty_nodes import sixty_nodes
 

@@ -15,6 +15,13 @@ from ...graphs.preprocessing import FeatureSettings
 from ...graphs.pyg import name_of
 from ...randomness import branch, integer
 from ..channel import Channel, Retention
+from ..condensation.condensed import CondensedGraph, joined
+from ..condensation.evaluation import EvaluationSettings, UtilityEvaluator
+from ..condensation.gradient_distance import RatioOf, condensed_size
+from ..condensation.local import started_alone
+from ..condensation.matching import ClassCells, MatchingServer, MatchingSettings, as_received
+from ..condensation.one_loss import OneLossServer, WholeCell
+from ..condensation.released import transferred, utilities, what_asks
 from ..defense import Defense, LossTerm
 from ..device import Device
 from ..federated.label_statistic import STATISTIC_KINDS
@@ -29,13 +36,6 @@ from ..partition import partition
 from ..party import Client, all_labelled, clients_of
 from ..splits import SPLIT, SplitName, divided
 from ..target import Offers, Progress, Run, Target, no_progress
-from .condensed import CondensedGraph, joined
-from .evaluation import EvaluationSettings, UtilityEvaluator
-from .gradient_distance import RatioOf, condensed_size
-from .local import started_alone
-from .matching import ClassCells, MatchingServer, MatchingSettings, as_received
-from .one_loss import OneLossServer, WholeCell
-from .released import transferred, utilities, what_asks
 
 HARDER = ("actor", "tolokers")
 """Graphs of which OpenFGL, on which FedGM's code is built, trains on a half."""

@@ -15,6 +15,11 @@ from ...graphs.preprocessing import FeatureSettings
 from ...graphs.pyg import name_of
 from ...randomness import branch
 from ..channel import Channel, Retention
+from ..condensation.condensed import CondensedGraph
+from ..condensation.evaluation import EvaluationSettings, UtilityEvaluator
+from ..condensation.gradient_distance import condensed_size
+from ..condensation.matching import ClassCells, MatchingServer, MatchingSettings, as_received
+from ..condensation.released import check_checkpoints, transferred, utilities, what_asks
 from ..defense import Defense, LossTerm, SharedModel
 from ..device import Device
 from ..federated.label_statistic import STATISTIC_KINDS
@@ -40,11 +45,6 @@ from ..models.propagation import Neighbourhood
 from ..partition import partition
 from ..party import Client, all_labelled, clients_of
 from ..target import Offers, Progress, Run, Target, no_progress
-from .condensed import CondensedGraph
-from .evaluation import EvaluationSettings, UtilityEvaluator
-from .gradient_distance import condensed_size
-from .matching import ClassCells, MatchingServer, MatchingSettings, as_received
-from .released import check_checkpoints, transferred, utilities, what_asks
 
 PUBLISHED_RATIO = {"cora": 0.026, "citeseer": 0.018}
 

@@ -10,9 +10,9 @@ from torch.nn import functional as F
 from gaudit.errors import InputError
 from gaudit.registry import find
 from gaudit.targets.channel import StoppedError
-from gaudit.targets.condensation.collaboration import Rebuilder, Statistics, cluster_of, selected
 from gaudit.targets.condensation.condensed import CondensedGraph
-from gaudit.targets.condensation.fedc4 import FedC4, _Collaborator, _links_kept
+from gaudit.targets.federated_condensation.collaboration import Rebuilder, Statistics, cluster_of, selected
+from gaudit.targets.federated_condensation.fedc4 import FedC4, _Collaborator, _links_kept
 from gaudit.targets.models.propagation import dense_gcn_operator
 from support.sixty_nodes import sixty_nodes
 

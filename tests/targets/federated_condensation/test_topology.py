@@ -9,7 +9,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gaudit.targets.condensation.topology import Topology, compared, divergence
+from gaudit.targets.federated_condensation.topology import Topology, compared, divergence
 
 
 @given(st.integers(0, 10**6), st.floats(0.1, 0.9))

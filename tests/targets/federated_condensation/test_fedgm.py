@@ -16,12 +16,12 @@ from gaudit.errors import InputError
 from gaudit.registry import find
 from gaudit.targets.channel import Channel
 from gaudit.targets.condensation.condensed import CondensedGraph, joined
-from gaudit.targets.condensation.fedgm import FedGM, FixedLinks, best_ratio
 from gaudit.targets.condensation.local import started_alone
 from gaudit.targets.condensation.matching import ClassCells, MatchingServer, aggregated, misaligned
 from gaudit.targets.condensation.one_loss import OneLossServer, WholeCell
 from gaudit.targets.federated.label_statistic import STATISTIC_KINDS
 from gaudit.targets.federated.neighbour_exchange import exchange
+from gaudit.targets.federated_condensation.fedgm import FedGM, FixedLinks, best_ratio
 from gaudit.targets.models.backbone import BACKBONES
 from gaudit.targets.models.propagation import Neighbourhood, dense_gcn_operator
 from gaudit.targets.partition import partition
@@ -277,7 +277,7 @@ def test_a_searched_ratio_is_the_best_on_validation_nodes_of_those_tried(monkeyp
 
         return best_ratio(noted, tries, seed)
 
-    monkeypatch.setattr("gaudit.targets.condensation.fedgm.best_ratio", noting)
+    monkeypatch.setattr("gaudit.targets.federated_condensation.fedgm.best_ratio", noting)
     run = ran(search=4, test={"hidden": 8, "epochs": 40})
     assert len(tried) == 4
     chosen = max(tried, key=lambda ratio: tried[ratio])
@@ -295,7 +295,7 @@ def test_a_search_looks_at_the_best_release_of_each_ratio(monkeypatch):
         seen.append(validation(0.5))
         return 0.5
 
-    monkeypatch.setattr("gaudit.targets.condensation.fedgm.best_ratio", noting)
+    monkeypatch.setattr("gaudit.targets.federated_condensation.fedgm.best_ratio", noting)
     run = ran(search=1, refinements=4, release_every=1)
     assert seen == [max(u.validation for u in run.utilities[1:])]
 

@@ -9,7 +9,7 @@ from gaudit.targets.condensation.coresets import RandomCoreset
 from gaudit.targets.defense import Defense
 from gaudit.targets.federated.fedavg import FedAvg
 from gaudit.targets.federated.local_training import LocalTask, as_parameters
-from gaudit.targets.local_reduction.fedavg_reduced import REDUCTIONS, FedAvgReduced
+from gaudit.targets.federated_condensation.fedavg_reduced import REDUCTIONS, FedAvgReduced
 from gaudit.targets.models.propagation import dense_gcn_operator
 from support.sixty_nodes import sixty_nodes
 

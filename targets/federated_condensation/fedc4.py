@@ -13,6 +13,10 @@ from torch_geometric.data import Data
 from ...errors import InputError, unknown_name
 from ...graphs.pyg import name_of
 from ...randomness import branch
+from ..condensation.condensed import CondensedGraph
+from ..condensation.gradient_distance import condensed_size
+from ..condensation.local import Steps, condensed_alone
+from ..condensation.matching import ClassCells, MatchingSettings
 from ..federated.federated_averaging import Federated, FederatedRun, FederatedSettings
 from ..federated.local_training import Aggregated, LocalTask, OptimiserName
 from ..game import Game
@@ -20,10 +24,6 @@ from ..games.membership import channels_of_leakage, label_membership
 from ..messages import CONDENSED_ROWS_KIND, EMBEDDINGS_KIND, STATISTICS_KIND
 from ..models.propagation import Factor, dense_gcn_operator
 from .collaboration import Rebuilder, Rows, Statistics, cluster_of, selected
-from .condensed import CondensedGraph
-from .gradient_distance import condensed_size
-from .local import Steps, condensed_alone
-from .matching import ClassCells, MatchingSettings
 from .topology import Topology, compared
 
 PUBLISHED_RATIO = {"cora": 0.08, "citeseer": 0.08, "physics": 0.014}

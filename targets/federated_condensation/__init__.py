@@ -1,0 +1,1 @@
+"""Clients who condense their graphs, alone or together."""

@@ -1,1 +1,0 @@
-"""Clients that train on small graphs which they made of their own."""

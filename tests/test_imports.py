@@ -35,6 +35,7 @@ SIBLINGS = {
     "targets/games": {"targets", "targets/models"},
     "targets/external": {"targets", "targets/games", "targets/models", "targets/publishing"},
     "targets/federated": {"targets", "targets/models", "targets/games"},
+    "targets/federated_graphs": {"targets", "targets/models", "targets/games", "targets/federated"},
     "targets/classification": {"targets", "targets/models", "targets/games"},
     "targets/publishing": {"targets", "targets/models", "targets/games"},
     "targets/condensation": {"targets", "targets/models", "targets/games", "targets/federated"},
@@ -46,7 +47,8 @@ SIBLINGS = {
     "targets/private_training": {"targets", "targets/models", "targets/games", "targets/federated"},
     "targets/controls": {
         *("targets", "targets/models", "targets/games"),
-        *("targets/federated", "targets/condensation", "targets/federated_condensation", "targets/publishing"),
+        *("targets/federated", "targets/condensation", "targets/federated_condensation"),
+        *("targets/federated_graphs", "targets/publishing"),
     },
     "attacks/membership": {"attacks"},
     "attacks/links": {"attacks", "attacks/membership", "attacks/ownership"},

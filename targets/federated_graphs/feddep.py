@@ -10,11 +10,11 @@ from torch_geometric.data import Data
 
 from ...randomness import branch, integer
 from ..channel import Channel
+from ..federated.federated_averaging import Federated, FederatedRun, FederatedSettings
+from ..federated.local_training import Forward, LocalTask, Subgraph
 from ..messages import PROTOTYPES_KIND
 from ..models.training_config import TrainingConfig, initial_weights
 from ..party import Client
-from .federated_averaging import Federated, FederatedRun, FederatedSettings
-from .local_training import Forward, LocalTask, Subgraph
 from .neighbour_generation import Generator, GeneratorSettings, predicted
 
 

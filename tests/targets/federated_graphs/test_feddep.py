@@ -6,7 +6,7 @@ import torch
 
 from gaudit.graphs.datasets.loading import load_dataset
 from gaudit.targets.defense import Defense
-from gaudit.targets.federated.feddep import (
+from gaudit.targets.federated_graphs.feddep import (
     EmbeddingGenerator,
     EmbeddingGeneratorSettings,
     FedDEP,

@@ -13,7 +13,8 @@ from gaudit.randomness import branch
 from gaudit.registry import find
 from gaudit.targets.defense import Defense
 from gaudit.targets.federated.fedavg import FedAvg
-from gaudit.targets.federated.fedtad import (
+from gaudit.targets.federated.local_training import Subgraph
+from gaudit.targets.federated_graphs.fedtad import (
     Distiller,
     DistillingSettings,
     FedTAD,
@@ -22,7 +23,6 @@ from gaudit.targets.federated.fedtad import (
     reliability,
     returning,
 )
-from gaudit.targets.federated.local_training import Subgraph
 from gaudit.targets.models.training_config import TrainingConfig, initial_weights
 from gaudit.targets.partition import Partition, partition
 from gaudit.targets.party import Client, clients_of

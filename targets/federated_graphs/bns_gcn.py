@@ -13,6 +13,18 @@ from torch_geometric.data import Data
 from ...errors import unknown_name
 from ...randomness import branch, integer
 from ..channel import Channel
+from ..federated.federated_averaging import Federated, FederatedRun, FederatedSettings, averaged, labelled_counts
+from ..federated.local_training import (
+    Aggregated,
+    Drop,
+    Forward,
+    LocalTask,
+    Weights,
+    as_parameters,
+    dropout,
+    nothing_dropped,
+)
+from ..federated.neighbour_exchange import exchange
 from ..game import Game
 from ..games.membership import NodePresence
 from ..messages import (
@@ -26,9 +38,6 @@ from ..models.propagation import Factor, sparse_features, sparse_operator
 from ..models.training_config import TrainingConfig
 from ..party import Client
 from ..target import Offers
-from .federated_averaging import Federated, FederatedRun, FederatedSettings, averaged, labelled_counts
-from .local_training import Aggregated, Drop, Forward, LocalTask, Weights, as_parameters, dropout, nothing_dropped
-from .neighbour_exchange import exchange
 
 LINKED_KINDS = (BOUNDARY_ROWS_KIND, BOUNDARY_HIDDEN_KIND, BOUNDARY_GRADIENT_KIND)
 """What clients tell each other in every epoch."""

@@ -10,12 +10,12 @@ from pydantic import Field
 from torch import Tensor
 from torch.nn import functional as F
 
+from ..federated.local_training import LocalTask
 from ..game import Game
 from ..games.class_presence import ClassPresence, class_presence
 from ..messages import MOMENTS_KIND
 from ..models.propagation import Factor, gcn_operator
 from ..party import Client
-from .local_training import LocalTask
 from .personal_averaging import PersonalAveraging, PersonalRun, PersonalSettings
 
 

@@ -14,9 +14,9 @@ from gaudit.graphs.datasets.loading import load_dataset
 from gaudit.randomness import branch
 from gaudit.targets.defense import Defense
 from gaudit.targets.federated.fedavg import FedAvg
-from gaudit.targets.federated.fedsage import FedSage
 from gaudit.targets.federated.label_statistic import STATISTIC_KINDS
-from gaudit.targets.federated.neighbour_generation import Generator, GeneratorSettings, Others, predicted
+from gaudit.targets.federated_graphs.fedsage import FedSage
+from gaudit.targets.federated_graphs.neighbour_generation import Generator, GeneratorSettings, Others, predicted
 from gaudit.targets.messages import Carries, Carrying
 from gaudit.targets.partition import partition
 from gaudit.targets.party import Client, clients_of

@@ -9,8 +9,8 @@ from gaudit.graphs.datasets.loading import load_dataset
 from gaudit.registry import find
 from gaudit.targets.defense import Defense
 from gaudit.targets.federated.fedavg import FedAvg
-from gaudit.targets.federated.fedpub import MASK, FedPub, MaskedTask, masked, mixing, random_graph
 from gaudit.targets.federated.local_training import LocalTask, Subgraph
+from gaudit.targets.federated_graphs.fedpub import MASK, FedPub, MaskedTask, masked, mixing, random_graph
 from gaudit.targets.partition import Partition
 from gaudit.targets.party import clients_of
 

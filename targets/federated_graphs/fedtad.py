@@ -13,13 +13,13 @@ from torch.nn import functional as F
 from ...randomness import branch, integer, seeded
 from ...settings import Settings
 from ..channel import Channel
+from ..federated.federated_averaging import Federated, FederatedRun, FederatedSettings, must_read_uploads
+from ..federated.local_training import Forward, Subgraph, as_parameters
 from ..game import Game
 from ..games.class_presence import ClassPresence, class_presence
 from ..messages import RELIABILITY_KIND
 from ..models.training_config import TrainingConfig
 from ..party import Client
-from .federated_averaging import Federated, FederatedRun, FederatedSettings, must_read_uploads
-from .local_training import Forward, Subgraph, as_parameters
 
 
 class DistillingSettings(Settings):

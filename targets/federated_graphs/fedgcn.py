@@ -5,10 +5,10 @@ from typing import ClassVar, Literal
 from pydantic import Field
 
 from ..channel import Channel
+from ..federated.federated_averaging import Federated, FederatedRun, FederatedSettings
+from ..federated.local_training import Aggregated, Forward
+from ..federated.neighbour_exchange import EXCHANGED_KINDS, exchange
 from ..party import Client
-from .federated_averaging import Federated, FederatedRun, FederatedSettings
-from .local_training import Aggregated, Forward
-from .neighbour_exchange import EXCHANGED_KINDS, exchange
 
 
 class FedGCNSettings(FederatedSettings):

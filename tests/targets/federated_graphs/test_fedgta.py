@@ -10,7 +10,7 @@ from gaudit.graphs.datasets.loading import load_dataset
 from gaudit.registry import find
 from gaudit.targets.defense import Defense
 from gaudit.targets.federated.fedavg import FedAvg
-from gaudit.targets.federated.fedgta import FedGTA, SoftLabels, edges_told, mixing
+from gaudit.targets.federated_graphs.fedgta import FedGTA, SoftLabels, edges_told, mixing
 
 SMALL = {"clients": 3, "hidden": 4, "rounds": 3, "local_epochs": 2, "lr": 0.05}
 

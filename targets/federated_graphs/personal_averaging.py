@@ -7,9 +7,7 @@ from typing import ClassVar, Literal
 from pydantic import Field
 from torch import Tensor
 
-from ..messages import GLOBAL_KIND, LABELLED_COUNT_KIND, MODEL_KIND
-from ..party import Client
-from .federated_averaging import (
+from ..federated.federated_averaging import (
     POSTERIORS_KIND,
     Federated,
     FederatedRun,
@@ -17,6 +15,8 @@ from .federated_averaging import (
     averaged,
     must_read_uploads,
 )
+from ..messages import GLOBAL_KIND, LABELLED_COUNT_KIND, MODEL_KIND
+from ..party import Client
 
 
 class PersonalSettings(FederatedSettings):

@@ -11,11 +11,11 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from ...randomness import branch, integer
+from ..federated.local_training import Drop, LocalTask, Subgraph, Weights, nothing_dropped
 from ..game import Game
 from ..games.class_presence import ClassPresence, class_presence
 from ..messages import FUNCTION_KIND, RANDOM_GRAPH_KIND
 from ..party import Client
-from .local_training import Drop, LocalTask, Subgraph, Weights, nothing_dropped
 from .personal_averaging import PersonalAveraging, PersonalRun, PersonalSettings
 
 

@@ -9,8 +9,8 @@ from gaudit.errors import InputError
 from gaudit.graphs.datasets.loading import load_dataset
 from gaudit.targets.defense import Defense
 from gaudit.targets.federated.fedavg import FedAvg
-from gaudit.targets.federated.fedgcn import FedGCN
 from gaudit.targets.federated.local_training import LocalTask, Subgraph, as_parameters
+from gaudit.targets.federated_graphs.fedgcn import FedGCN
 
 SMALL = {"clients": 3, "hidden": 4, "rounds": 2, "local_epochs": 2, "lr": 0.05, "split": "dataset", "dropout": 0.0}
 EXCHANGE = ("neighbour-ids", "neighbour-sums", "aggregated-rows")

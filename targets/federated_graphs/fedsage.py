@@ -10,10 +10,10 @@ from torch_geometric.data import Data
 
 from ...randomness import branch
 from ..channel import Channel
+from ..federated.federated_averaging import Federated, FederatedRun, FederatedSettings
+from ..federated.local_training import Drop, Forward, Subgraph, Weights, nothing_dropped
 from ..messages import GENERATOR_GRADIENT_KIND, GENERATOR_KIND
 from ..party import Client
-from .federated_averaging import Federated, FederatedRun, FederatedSettings
-from .local_training import Drop, Forward, Subgraph, Weights, nothing_dropped
 from .neighbour_generation import Generator, GeneratorSettings, Others
 
 

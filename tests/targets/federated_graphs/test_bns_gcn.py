@@ -8,7 +8,7 @@ from torch_geometric.data import Data
 
 from gaudit.graphs.datasets.loading import load_dataset
 from gaudit.targets.defense import Defense
-from gaudit.targets.federated.bns_gcn import BNSGCN, LINKED_KINDS
+from gaudit.targets.federated_graphs.bns_gcn import BNSGCN, LINKED_KINDS
 from gaudit.targets.models.propagation import gcn_operator
 
 SMALL = {"clients": 3, "hidden": 4, "rounds": 3, "partition": "dirichlet", "dropout": 0.0, "lr": 0.05}

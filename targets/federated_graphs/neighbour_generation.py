@@ -11,10 +11,10 @@ from torch.nn import functional as F
 
 from ...randomness import branch, integer
 from ...settings import Settings
+from ..federated.local_training import Subgraph, as_parameters
 from ..models.propagation import Factor, sparse_features
 from ..models.training_config import TrainingConfig, initial_weights
 from ..party import Client
-from .local_training import Subgraph, as_parameters
 
 Weights = Mapping[str, Tensor]
 AT_ONCE = 1 << 11

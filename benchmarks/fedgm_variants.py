@@ -80,8 +80,8 @@ def trial(
     init, defense = VARIANTS[variant]
     data = load_dataset(dataset)
     data.name = dataset
-    as_its_code = {"losses": "class-wise", "release_every": 100}
-    fitting = {**find("targets", "fedgm").preset("paper", data), **as_its_code, "init": init, **settings}
+    stages = {"release_every": 100}
+    fitting = {**find("targets", "fedgm").preset("paper", data), **stages, "init": init, **settings}
     plans = tuple(AttackPlan(*attack) for attack in attacks)
     began = time.process_time()
     result = run_trial(TrialPlan("fedgm", fitting, defense, {}, plans, 0, index), data)

@@ -376,7 +376,7 @@ def fedc4(names: tuple[str, ...], seeds: int, only: tuple[str, ...], records: Tr
 @RECORDS
 def fedgm(names: tuple[str, ...], seeds: int, records: TrialRecords) -> None:
     """FedGM's uploads after 300 of the first stage's 1000 rounds; of accuracy there is that of one epoch alone."""
-    short = {"rounds": 300, "refinements": 0, "losses": "class-wise", "test": {"epochs": 1, "models": 1}}
+    short = {"rounds": 300, "refinements": 0, "test": {"epochs": 1, "models": 1}}
     cases = [
         Case(f"started from {init}", "fedgm", short | {"init": start}, attacks=(CONDENSED,))
         for init, start in (("real rows", "real"), ("noise", "noise"))

@@ -18,8 +18,8 @@ The paper leaves open, or says in two ways, what is needed to compute it. The re
   Unweighted, as printed, it makes IN follow the degree: on a quarter of Cora their rank correlation is -0.97, the
   nodes of few edges first.
 - With L = D - A (`sum`) the trace is the sum over edges of squared differences, and IN becomes nearly the same
-  everywhere: on a quarter of Cora it deviates by 0.001, so that IN >= OUT holds for all nodes or none. `mean` divides
-  it by the number of edges. A constant B minimises both, but not the trace with the normalised Laplacian.
+  everywhere: on a quarter of Cora it deviates by 0.001, so that IN >= OUT holds for all nodes or none. `mean`
+  divides it by the number of edges. A constant B minimises both, but not the trace with the normalised Laplacian.
 """
 
 from collections.abc import Iterator

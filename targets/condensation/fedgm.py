@@ -99,7 +99,7 @@ class FedGM(Target):
     weights, and validation nodes are the clients' own, on their own graphs. Three things are not in the paper's
     equations. Stage 1 matches a loss for each class, as in the code: the one loss of Eq. 4 to 6
     (``losses="all classes"``) was no better on validation nodes of Cora, and worse on CiteSeer's. Links of 0.05 and
-    less are cut before they are uploaded (``threshold``). And a class weighs n'_c / max n', as in the code. The paper
+    less are cut before they are uploaded (``threshold``). A class weighs n'_c / max n', as in the code. The paper
     searches the ratio for each graph. Here it is 0.84, that of the code, unless ``search`` says how many are tried.
     """
 

@@ -110,7 +110,7 @@ SYSTEMS = {
             Mounted("label-pursuit", "server", {"parts": "known"}),
             STATISTIC,
         ),
-        {"rounds": 100, "refinements": 20},
+        {"rounds": 100, "refinements": 20, "release_every": 20},
     ),
     "fedc4": System(
         "FedC4",

@@ -11,8 +11,8 @@ class SOS(FedAvg):
 
     The paper does not say which nodes and which graph it tests on. The accuracy here is that of all test nodes on
     the clients' own graphs. The figures of a run tell beside it that of the nodes that the subgraphs keep, on the
-    subgraphs and on the clients' own graphs, and that of the others (`kept_nodes`): the first of these is as high
-    as the published one. Half precision, in which the paper trains, is left out. Its other models are
+    subgraphs and on the clients' own graphs, and that of the others (`kept_nodes`): the first of these is near
+    the published one. Half precision, in which the paper trains, is left out. Its other models are
     ``architecture``, and what it varies are beta, gamma and rho of `ib-subgraph`.
     """
 

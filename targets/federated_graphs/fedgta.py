@@ -117,9 +117,9 @@ class FedGTA(PersonalAveraging):
     After local training a client asks its model about all its nodes, propagates the answers Y0 along its edges, Y
     <- keep Y0 + (1 - keep) S Y with the GCN's S, and sends the raw and central moments of each class's column, and
     the confidence H = sum_v degree_v (C / e + sum_c y_vc log y_vc). Each client gets the mean of the weights of
-    those whose moments have a cosine above ``likeness`` to its own, weighted by H (Li et al. 2024, algorithms 1 and
-    2). Released code overwrites labelled nodes' rows with their true labels before it takes moments, and flattens Y
-    by two softmaxes; here Y is sent as the paper has it.
+    those whose moments have a cosine above ``likeness`` to its own, weighted by H (Li et al. 2024). Released code
+    overwrites labelled nodes' rows with their true labels before it takes moments, propagates from labelled nodes
+    alone, and puts two softmaxes around Y; nothing of that is done here.
 
     What that tells: the first raw moment is the predicted number of nodes of each class, up to weights by degree.
     H is the sum of degrees times C / e, less an entropy, and so a lower bound of the number of edges:

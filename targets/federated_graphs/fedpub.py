@@ -155,7 +155,7 @@ class FedPub(PersonalAveraging):
 
     The server sends a random graph once: a stochastic block model with normal features. After local training each
     client sends the mean over its nodes of what its model makes of it (functional embedding), and gets the mean of
-    all weights with shares softmax_j(tau cos(e_i, e_j)) (Baek et al. 2023, section 4). A client learns masks of the
+    all weights with shares softmax_j(tau cos(e_i, e_j)) (Baek et al. 2023). A client learns masks of the
     weight matrices, from 1, and keeps them: its model has the weights w * m, and its loss adds ``sparsity`` |m|_1
     and, from the second round on, ``nearness`` |w - received|_2. Released codes take both penalties from copies of
     the weights that no gradient flows through, so that they do nothing; here they act. These codes also set masks

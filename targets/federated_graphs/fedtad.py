@@ -224,13 +224,14 @@ class FedTAD(Federated):
     """Federated averaging, and distillation on generated nodes by how well clients know classes (FedTAD).
 
     Each client tells the server once how reliable it is about each class: the sum over its labelled nodes of the
-    class of the mean cosine to their neighbours, of features and chances of return side by side, divided by the sum
-    over classes (Zhu et al. 2024, section 4). After each averaging the server trains a generator of nodes that
-    clients recognise and the common model does not, links them to their nearest, and draws the common model's
-    answers about them towards the clients', class by class as reliable as these are. The released code has a
-    node's number in place of its chances of return, and a node counts itself among its neighbours there and here.
-    Distillation is without dropout, and the common model's optimiser is fresh in every round. By default clients
-    answer with their own last weights: published figures come from such tests, and the distilled model is worse.
+    class of the mean cosine to their neighbours, divided by the sum over classes (Zhu et al. 2024). Compared are
+    features and a node's place side by side, here the chances that walks return to it. After each averaging the
+    server trains a generator of nodes that clients recognise and the common model does not, links them to their
+    nearest, and draws the common model's answers about them towards the clients', class by class as reliable as
+    these are. The released code has numbers of visited nodes for places; a node is among its own neighbours there
+    and here. Distillation is without dropout, and the common model's optimiser is fresh in every round. By default
+    clients answer with their own last weights: published figures come from such tests, and the distilled model is
+    less accurate.
 
     The vector is zero for exactly the classes that a client has no label of. And the server must hold the clients'
     weights one by one: sealed uploads have no place here.

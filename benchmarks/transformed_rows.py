@@ -19,8 +19,13 @@ from trial_records import percent
 @click.command()
 @click.option("--dataset", type=click.Choice(["Cora", "CiteSeer"]), default="Cora", show_default=True)
 @click.option("--seeds", default=3, show_default=True)
+@click.option("--first-weights", type=click.Choice(["common", "own"]), default="common", show_default=True)
+@click.option("--compression", type=click.Choice(["sum", "per-dimension"]), default="sum", show_default=True)
+@click.option("--gamma", default=5e-4, show_default=True)
+@click.option("--epochs", default=100, show_default=True, help="Of each encoder.")
+@click.option("--words", type=int, help="Keep the most frequent words alone.")
 @click.option("--held-out", default=0.5, show_default=True, help="Share of test nodes kept out of self-training.")
-def main(dataset: str, seeds: int, held_out: float) -> None:
+def main(dataset: str, seeds: int, held_out: float, words: int | None, **defense: Any) -> None:
     """Accuracy of a linear classifier of features, of their transformed means, and of the draws that are used."""
     from gaudit.audit.running.trial import use_one_thread
     from gaudit.graphs.datasets.loading import load_dataset
@@ -28,51 +33,61 @@ def main(dataset: str, seeds: int, held_out: float) -> None:
 
     use_one_thread()
     data = load_dataset(dataset)
+    if words is not None:
+        data.x = data.x[:, data.x.sum(0).argsort(descending=True)[:words].sort().values].contiguous()
     operator = gcn_operator(data.edge_index, data.num_nodes)
-    found: dict[str, list[tuple[float, float]]] = {}
+    found: dict[str, list[tuple[float, ...]]] = {}
     for seed in range(seeds):
-        for name, rows in {"features": data.x, **_transformed(data, seed, held_out)}.items():
-            both = _accuracy(data, rows), _accuracy(data, operator @ (operator @ rows))
-            found.setdefault(name, []).append(both)
-    click.echo("| rows | by themselves, test accuracy % | aggregated twice |\n|---|---|---|")
-    for name, pairs in found.items():
-        alone, together = zip(*pairs, strict=True)
-        click.echo(f"| {name} | {percent(list(alone))} | {percent(list(together))} |")
+        transformed, took_part = _transformed(data, seed, held_out, defense)
+        for name, rows in {"features": data.x, **transformed}.items():
+            alone, together = _right(data, rows), _right(data, operator @ (operator @ rows))
+            parts = (data.test_mask & took_part, data.test_mask & ~took_part)
+            both = [float(right[data.test_mask].mean()) for right in (alone, together)]
+            apart = [float(together[part].mean()) if bool(part.any()) else float("nan") for part in parts]
+            found.setdefault(name, []).append((*both, *apart))
+    click.echo("| rows | by themselves, test accuracy % | aggregated twice | in self-training | not in it |")
+    click.echo("|---|---|---|---|---|")
+    for name, measured in found.items():
+        click.echo(f"| {name} | {' | '.join(percent(list(values)) for values in zip(*measured, strict=True))} |")
 
 
-def _transformed(data: Any, seed: int, held_out: float) -> dict[str, Tensor]:
-    """Every node's transformed row [N, d] as its client made it in FedGC: the mean, and the draw that is used."""
+def _transformed(
+    data: Any, seed: int, held_out: float, settings: dict[str, Any]
+) -> tuple[dict[str, Tensor], Tensor]:
+    """Every node's transformed row [N, d] as its client made it in FedGC: the mean, and the draw that is used; and
+    which nodes were trained on with a label, true or guessed [N]."""
     from gaudit.defenses.training.bottleneck import InformationBottleneck
     from gaudit.targets.federated_condensation.fedgc import FedGC
     from gaudit.targets.models.encoder import encoded
 
     means, draws = torch.empty_like(data.x), torch.empty_like(data.x)
+    took_part = torch.zeros(data.num_nodes, dtype=torch.bool)
 
     class Watched(InformationBottleneck):
         def on_data(self, client: Any, shared: Any, seed: np.random.SeedSequence, hold: Any) -> Any:
             held: dict[str, Tensor] = {}
             transformed = super().on_data(client, shared, seed, lambda kind, kept: held.update(kept))
-            draws[client.nodes] = transformed.x
+            draws[client.nodes], took_part[client.nodes] = transformed.x, transformed.used
             means[client.nodes] = encoded(client.x, client.edges, held)
             return transformed
 
     brief = {"rounds": 1, "checkpoints": (1,), "test": {"epochs": 1, "models": 1}}  # what comes after is not asked
     target = FedGC(held_out=held_out, **brief)
-    target.run(data, Watched(), np.random.SeedSequence(seed), lambda message: False)
-    return {"transformed, mean": means, "transformed, drawn": draws}
+    target.run(data, Watched(**settings), np.random.SeedSequence(seed), lambda message: False)
+    return {"transformed, mean": means, "transformed, drawn": draws}, took_part
 
 
-def _accuracy(data: Any, rows: Tensor) -> float:
-    """Test accuracy of logistic regression on the labelled rows, its penalty chosen on validation nodes."""
+def _right(data: Any, rows: Tensor) -> Tensor:
+    """Which nodes logistic regression on the labelled rows gets right [N]; validation nodes choose its penalty."""
     from sklearn.linear_model import LogisticRegression
 
     def part(mask: Tensor) -> tuple[Any, Any]:
         return rows[mask].numpy(), data.y[mask].numpy()
 
-    train, val, test = part(data.train_mask), part(data.val_mask), part(data.test_mask)
+    train, val = part(data.train_mask), part(data.val_mask)
     tried = [LogisticRegression(C=c, max_iter=1000).fit(*train) for c in (1e-3, 1e-2, 1e-1, 1.0, 10.0)]
     best = max(tried, key=lambda model: model.score(*val))
-    return float(best.score(*test))
+    return (torch.from_numpy(best.predict(rows.numpy())) == data.y).float()
 
 
 if __name__ == "__main__":

@@ -22,6 +22,7 @@ class Paper(Settings):
         holds: what was found again, in sentences.
         differs: what was not.
         found: what the paper does not say.
+        more: a page beside its page, with experiments.
     """
 
     name: str
@@ -30,6 +31,7 @@ class Paper(Settings):
     holds: tuple[str, ...] = ()
     differs: tuple[str, ...] = ()
     found: tuple[str, ...] = ()
+    more: str = ""
 
 
 def papers() -> tuple[str, ...]:

@@ -30,6 +30,8 @@ def _page(
     about = paper_of(paper)
     yield from (f"# {about.name}, reproduced", "", MADE.format(paper=paper), "")
     yield f"{about.title} ({about.source})."
+    if about.more:
+        yield f"The page [how we read it]({about.more}) has the experiments that say why numbers differ."
     for title, said in (
         ("What holds", about.holds),
         ("What does not hold", about.differs),

@@ -239,9 +239,10 @@ def _of_numbers(compared: int, outside: Sequence[Number], open_: int) -> Iterato
 
 
 def _of_claims(total: int, broken: int) -> Iterator[str]:
-    if total:
-        are = "is" if total == 1 else "are"
-        yield f"{total - broken} of {_counted(total, 'statement')} {are} not contradicted."
+    if broken:
+        yield f"{broken} of {_counted(total, 'statement')} {'does' if broken == 1 else 'do'} not hold."
+    elif total:
+        yield f"{_counted(total, 'statement')} {'is' if total == 1 else 'are'} not contradicted."
 
 
 def _counted(number: int, what: str) -> str:

@@ -83,7 +83,7 @@ SYSTEMS = {
         "FedGC",
         {
             "nothing": Row(),
-            "the paper's own: `ib`": Row("ib"),
+            "the paper's own: `ib`": Row("ib", {"first_weights": "own"}),
             TEACHER: taught(4),
             "trivial: `pseudo-labels`": Row("pseudo-labels"),
         },
@@ -126,7 +126,7 @@ SYSTEMS = {
             Mounted("condensed-ownership", "server"),
             STATISTIC,
         ),
-        {"rounds": 50},
+        {"rounds": 50, "rows": "unit"},
     ),
     "sos": System(
         "SOS",

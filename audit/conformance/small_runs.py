@@ -96,7 +96,7 @@ def ran(target: str, defense: str = "none") -> SmallRun:
 
 
 def place_of(*defenses: str) -> str:
-    """The first target, not a control, that all of these defenses have a place in: the plainest, gaudit's own, others.
+    """The first target, not a control, that all of these defenses have a place in; the plainest goes first.
 
     Raises:
         BrokenRuleError: there is none.

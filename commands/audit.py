@@ -10,7 +10,7 @@ from ..errors import InputError, one_line
 from ..output_files import check_apart
 from ..registry import telling_of_code
 from ..reports.console.progress import counted
-from .terminal import clear_errors, console, verbose_option
+from .terminal import clear_errors, console, running_options, verbose_option
 
 if TYPE_CHECKING:
     from ..audit.planning.grid import Grid
@@ -30,21 +30,7 @@ if TYPE_CHECKING:
     help="Where every trial is kept; what is in it is not run again.",
 )
 @click.option("--dry-run", is_flag=True, help="Show the trials, run one of each kind to estimate the time, stop.")
-@click.option("--workers", type=click.IntRange(1), help="Trials at a time. Default: one per core.")
-@click.option(
-    "--executor",
-    type=click.Choice(["local", "ray"]),
-    default="local",
-    show_default=True,
-    help="Where trials run: processes here, or a Ray cluster (pip install 'graph-gaudit[ray]').",
-)
-@click.option("--retry", is_flag=True, help="Run trials again that failed before.")
-@click.option(
-    "--timeout",
-    type=click.FloatRange(0, min_open=True),
-    metavar="SECONDS",
-    help="Give a trial up that takes longer; it is noted as failed. Default: trials may take as long as they do.",
-)
+@running_options
 @click.option("--yes", is_flag=True, help="Do not ask before a very large plan.")
 @verbose_option
 @clear_errors

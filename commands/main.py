@@ -1,7 +1,6 @@
 """The command line. Only what a command needs is imported, when it runs."""
 
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +22,7 @@ from .plugin import plugin_group
 from .record import record_command
 from .report import report_command
 from .reproduce import reproduce_command
-from .terminal import GuardedGroup, clear_errors, console, verbose_option
+from .terminal import GuardedGroup, clear_errors, console, several, verbose_option
 from .written_settings import read_defense, read_pairs
 
 DATASET = "citations"
@@ -72,17 +71,8 @@ def _asked_of_service(options: dict[str, Any], settings: dict[str, Any]) -> dict
     return {"queries": ASKED[options["neighbours"]], **settings, "url": url, "budget": budget}
 
 
-def _options(*options: Callable[..., Any]) -> Callable[..., Any]:
-    def apply(command: Callable[..., Any]) -> Callable[..., Any]:
-        for option in reversed(options):
-            command = option(command)
-        return command
-
-    return apply
-
-
 _TARGET = "Pipeline to run (gaudit list targets)."
-_pipeline = _options(
+_pipeline = several(
     click.option("--dataset", metavar="NAME", help=f"gaudit list datasets. By default {DATASET}."),
     click.option(
         "--graph",

@@ -8,7 +8,7 @@ import click
 
 from ..errors import InputError
 from ..output_files import check_outputs, write
-from .terminal import clear_errors, console
+from .terminal import clear_errors, console, running_options
 
 if TYPE_CHECKING:
     from ..reproductions.experiment import Experiment
@@ -41,21 +41,7 @@ LIST = "list"
     metavar="FILE",
     help="Add a line of JSON for each trial here; trials that it holds are not run again, whatever code made them.",
 )
-@click.option("--workers", type=click.IntRange(1), help="Trials at a time. Default: one per core.")
-@click.option(
-    "--executor",
-    type=click.Choice(["local", "ray"]),
-    default="local",
-    show_default=True,
-    help="Where trials run: processes here, or a Ray cluster (pip install 'graph-gaudit[ray]').",
-)
-@click.option("--retry", is_flag=True, help="Run trials again that failed before.")
-@click.option(
-    "--timeout",
-    type=click.FloatRange(0, min_open=True),
-    metavar="SECONDS",
-    help="Give a trial up that takes longer. Default: trials may take as long as they do.",
-)
+@running_options
 @click.option(
     "--figure",
     type=click.Path(path_type=Path),
@@ -81,7 +67,7 @@ def reproduce_command(item: str, **options: Any) -> None:
     whole = item in papers()
     asked = experiments(item) if whole else (experiment_of(item),)
     output, figure = options.pop("output"), options.pop("figure")
-    check_outputs([output, None if whole else figure, options["records_file"]])
+    _check_files(output, None if whole else figure, options)
     if whole and not options["recorded"]:
         raise InputError(
             f"{item} has {len(asked)} tables and figures, which may take days: name one, or --recorded"
@@ -94,6 +80,17 @@ def reproduce_command(item: str, **options: Any) -> None:
     _show([(one, _records(one, options)) for one in asked], whole, output, figure)
     if options["quick"]:
         click.echo("gaudit: these were short runs for a first look: their numbers are no reproduction", err=True)
+
+
+def _check_files(output: Path | None, figure: Path | None, options: dict[str, Any]) -> None:
+    """Records are read where nothing is run, and written where something is."""
+    records = options["records_file"]
+    if not options["recorded"]:
+        check_outputs([output, figure, records])
+        return
+    check_outputs([output, figure], [records])
+    if records is not None and not records.is_file():
+        raise InputError(f"there is no file of records {records}: without --recorded a run makes it")
 
 
 def _show(
@@ -123,6 +120,8 @@ def _drawn(found: "list[tuple[Experiment, list[Record]]]", whole: bool, place: P
         if drawing:
             files[experiment.name] = place / f"{experiment.name.replace(':', '-')}.svg" if whole else place
             write(files[experiment.name], drawing)
+    if not files:
+        click.echo("gaudit: nothing was measured along an axis yet, so no figure is drawn", err=True)
     return files
 
 
@@ -153,7 +152,8 @@ def _measured(experiment: "Experiment", options: dict[str, Any]) -> "list[Record
     last = options["first_seed"] + (options["seeds"] or experiment.seeds)
     seeds, file = range(options["first_seed"], last), options["records_file"]
     trials, graphs = planned_trials(experiment, seeds, options["quick"])
-    held = {r.name: r for r in read_records(file)} if file is not None else {}
+    kept = [] if file is None else read_records(file)
+    held = {r.name: r for r in kept if not (r.refused and options["retry"])}
     missing = [t for t in trials if t.name not in held]
     click.echo(f"gaudit: {len(missing)} trials to run of {len(trials)}", err=True)
     ledger = options["ledger_file"] or Path(f"reproduce-{experiment.name.replace(':', '-')}.db")

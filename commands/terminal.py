@@ -48,6 +48,38 @@ trust_code_option = click.option(
 )
 
 
+def several(*options: Callable[..., Any]) -> Callable[..., Any]:
+    """Options that several commands have, as one decorator."""
+
+    def apply(command: Callable[..., Any]) -> Callable[..., Any]:
+        for option in reversed(options):
+            command = option(command)
+        return command
+
+    return apply
+
+
+running_options = several(
+    click.option("--workers", type=click.IntRange(1), help="Trials at a time. Default: one per core."),
+    click.option(
+        "--executor",
+        type=click.Choice(["local", "ray"]),
+        default="local",
+        show_default=True,
+        help="Where trials run: processes here, or a Ray cluster (pip install 'graph-gaudit[ray]').",
+    ),
+    click.option("--retry", is_flag=True, help="Run trials again that failed before."),
+    click.option(
+        "--timeout",
+        type=click.FloatRange(0, min_open=True),
+        metavar="SECONDS",
+        help="Give a trial up that takes longer; it is noted as failed. Default: trials may take as long as they "
+        "do.",
+    ),
+)
+"""How trials are run: ``workers``, ``executor``, ``retry`` and ``timeout``, as `run_audit` has them."""
+
+
 def _usage(error: click.UsageError) -> str:
     """What is wrong with a command as it was written, in a line, with the nearest right word and where to look."""
     said = one_line(error.format_message()).removesuffix(".")

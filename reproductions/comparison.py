@@ -148,11 +148,10 @@ class Judged:
 
 
 def _told(found: Finding, by: float) -> str:
-    """One seed has no interval: its order is taken as it is."""
-    assert found.estimate is not None
-    low = found.estimate if found.low is None else found.low
-    high = found.estimate if found.high is None else found.high
-    return "right" if low > by else "wrong" if high < by else "open"
+    """One seed has no interval, so its order shows nothing."""
+    if found.low is None or found.high is None:
+        return "open"
+    return "right" if found.low > by else "wrong" if found.high < by else "open"
 
 
 def judged(experiment: Experiment, records: Iterable[Record]) -> list[Judged]:
@@ -169,13 +168,15 @@ def _differences(
     experiment: Experiment, records: Sequence[Record], claim: Claim, dataset: str
 ) -> Iterator[Finding]:
     fixed = claim.larger.at is not None or claim.smaller.at is not None
-    for at in (None,) if fixed else experiment.places(dataset):
+    places = (None,) if fixed else experiment.places(dataset)
+    level = 1 - 0.05 / len(places)  # that one of many places is off by chance contradicts nobody
+    for at in places:
         larger, smaller = (
             _read(experiment, records, place, dataset, at) for place in (claim.larger, claim.smaller)
         )
         seeds = sorted(larger.keys() & smaller.keys())
         if seeds:
-            yield mean_difference([larger[s] for s in seeds], [smaller[s] for s in seeds])
+            yield mean_difference([larger[s] for s in seeds], [smaller[s] for s in seeds], level)
 
 
 def _read(
@@ -192,7 +193,7 @@ def _read(
 class State:
     """How far a table or figure was reproduced, in a word and a sentence."""
 
-    word: Literal["reproduced", "differs", "in part", "not run yet", "needs data", "drawing"]
+    word: Literal["reproduced", "differs", "in part", "not run yet", "short runs", "needs data", "drawing"]
     sentence: str
 
 
@@ -205,6 +206,8 @@ def state_of(experiment: Experiment, records: Sequence[Record]) -> State:
         return State("needs data", lacking)
     if not records:
         return State("not run yet", lacking)
+    if any(record.quick for record in records):
+        return State("short runs", "These numbers are a first look and no reproduction.")
     found = numbers(experiment, records)
     compared = [n for n in found if n.verdict]
     outside = [n for n in compared if n.verdict == "outside"]
@@ -219,7 +222,8 @@ def state_of(experiment: Experiment, records: Sequence[Record]) -> State:
         )
     if not said:
         said.append("The paper prints no number to compare with.")
-    word: Any = "differs" if outside or broken else "in part" if missing else "reproduced"
+    undecided = missing or open_ or any(j.verdict.startswith("not told apart") for j in statements)
+    word: Any = "differs" if outside or broken else "in part" if undecided else "reproduced"
     return State(word, " ".join(filter(None, [*said, lacking])))
 
 

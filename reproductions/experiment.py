@@ -140,7 +140,6 @@ class Axis(Settings):
         values: in the order of the paper.
         by_target: the setting where one target calls it otherwise, by the target's name.
         on: values on one graph alone, by its name.
-        logarithmic: whether the paper's figure has equal ratios.
     """
 
     name: str
@@ -148,7 +147,6 @@ class Axis(Settings):
     by_target: dict[str, str] = Field(default_factory=dict)
     values: tuple[int | float | str, ...] = Field(min_length=1)
     on: dict[str, tuple[int | float | str, ...]] = Field(default_factory=dict)
-    logarithmic: bool = False
 
     def values_on(self, dataset: str) -> tuple[int | float | str, ...]:
         """Values on a graph."""

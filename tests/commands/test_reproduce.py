@@ -69,6 +69,7 @@ def test_a_whole_paper_is_a_page(small):
         (("small", "--recorded", "--figure", "f.svg"), "no folder"),
         (("small:table1", "--recorded", "--figure", "f.svg"), "no figure to draw"),
         (("small:table1", "--recorded", "-o", "nowhere/f.md"), "does not exist"),
+        (("small:table1", "--recorded", "--records", "none.jsonl"), "no file of records none.jsonl"),
     ],
 )
 def test_what_cannot_be_done_is_said_in_one_line(small, words, said):

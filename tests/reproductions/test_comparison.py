@@ -1,4 +1,5 @@
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -75,6 +76,20 @@ def test_a_statement_holds_where_the_order_is_shown_at_every_place():
     assert claimed((0.6, 0.7), (0.6, 0.71), (0.61, 0.7)) == "does not hold at 3 of 3 places"
     assert claimed((0.7, 0.6), (0.5, 0.6)) == "not told apart"
     assert claimed() == "not measured"
+    assert claimed((0.9, 0.1)) == "not told apart"  # one seed
+
+
+def test_one_place_of_many_that_is_off_by_chance_contradicts_nothing():
+    """An interval of a single place would exclude zero here; those of fifty places together do not."""
+    pairs = ((0.5, 0.51), (0.5, 0.512), (0.5, 0.514))
+    assert claimed(*pairs, places=(1,)).startswith("does not hold")
+    figure = axis_figure(axis={"name": "clients", "setting": "clients", "values": list(range(1, 51))})
+    records = [
+        told(row, seed, 1, accuracy=pair[place])
+        for seed, pair in enumerate(pairs)
+        for place, row in enumerate(("plain", "proximal"))
+    ]
+    assert judged(figure, records)[0].verdict == "not told apart"
 
 
 def test_pairs_are_of_one_seed():
@@ -95,6 +110,11 @@ def test_states():
     right = [told(row, s, accuracy=v, auc=0.6) for s in (0, 1) for row, v in (("plain", 0.5), ("proximal", 0.7))]
     assert state_of(table, right).word == "reproduced"
     assert "Reddit" in state_of(table, right).sentence
+    scattered = [r for r in right if r.row != "plain"] + [
+        told("plain", s, accuracy=v, auc=0.6) for s, v in enumerate((0.3, 0.6))
+    ]
+    assert state_of(table, scattered).word == "in part"
+    assert state_of(table, [replace(r, quick=True) for r in right]).word == "short runs"
     wrong = [told("plain", s, accuracy=0.3, auc=0.6) for s in (0, 1)]
     state = state_of(small_table(reason=[{"row": "plain", "why": "It is small."}]), wrong)
     assert state.word == "differs"

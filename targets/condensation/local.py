@@ -61,6 +61,8 @@ def condensed_alone(
     rounds: int,
     seed: np.random.SeedSequence,
     steps: Steps = ONE_STEP,
+    kind: type[MatchingServer] = MatchingServer,
+    aligned: bool = True,
 ) -> tuple[MatchingServer, Tensor | None]:
     """What a client has after some rounds, and the own nodes (positions) whose rows it started from.
 
@@ -73,11 +75,13 @@ def condensed_alone(
         rounds: models drawn.
         seed: of everything.
         steps: with each model.
+        kind: what moves the condensed graph.
+        aligned: whether a condensed node starts from a row of its own class.
 
     Raises:
         InputError: the size leaves a class empty, or the loss is no number.
     """
-    own, started = started_alone(settings, client, size, seed)
+    own, started = started_alone(settings, client, size, seed, kind, aligned)
     for _ in matched(own, cells, term, rounds, steps):
         pass
     return own, started

@@ -59,7 +59,7 @@ class FedC4Settings(FederatedSettings):
     partition: str = Field("louvain", description="louvain, metis or dirichlet")
     architecture: Literal["gcn"] = "gcn"
     hidden: int = Field(64, ge=1)
-    optimiser: OptimiserName = Field("sgd", description="its state is fresh in every round")
+    optimiser: OptimiserName = "sgd"
     lr: float = Field(0.1, gt=0, description="not in the paper")
     dropout: float = Field(0.5, ge=0, lt=1, description="of hidden units; not in the paper")
     weight_decay: float = Field(5e-4, ge=0)

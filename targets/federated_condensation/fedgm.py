@@ -18,7 +18,7 @@ from ..channel import Channel, Retention
 from ..condensation.condensed import CondensedGraph, joined
 from ..condensation.evaluation import EvaluationSettings, UtilityEvaluator
 from ..condensation.gradient_distance import RatioOf, condensed_size
-from ..condensation.local import started_alone
+from ..condensation.local import condensed_alone
 from ..condensation.matching import ClassCells, MatchingServer, MatchingSettings, as_received
 from ..condensation.one_loss import OneLossServer, WholeCell
 from ..condensation.released import transferred, utilities, what_asks
@@ -258,10 +258,7 @@ class _FedGMRun:
         size = condensed_size(s.ratio, s.ratio_of, len(client.nodes), client.labelled)
         size = max(size, int((client.class_counts() > 0).sum()))  # small clients: a node for each class
         kind = OneLossServer if s.losses == "all classes" else MatchingServer
-        own, copied = started_alone(s, client, size, seed, kind, s.aligned)
-        for round_ in range(s.rounds):
-            theta = own.draw_model(round_)
-            own.match(theta, cells.to_match(theta, BACKBONES[s.backbone], term), round_)
+        own, copied = condensed_alone(s, client, cells, term, size, s.rounds, seed, kind=kind, aligned=s.aligned)
         if copied is not None:
             self.copied[client.nodes[copied].cpu().numpy()] = True
         self.progress("condensing local graphs", client.number + 1, s.clients)

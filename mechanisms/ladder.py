@@ -12,7 +12,7 @@ minus the rung as quality, e^(-epsilon rung / 2), is epsilon-private.
 
 import math
 from bisect import bisect_left
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from decimal import Context, Decimal
 from fractions import Fraction
@@ -70,6 +70,20 @@ class Ladder:
             return bisect_left(self.reaches, distance) + 1 if distance else 0
         beyond = distance - self.reaches[-1]
         return len(self.reaches) - (-beyond // self.last) if self.last else None
+
+
+def climbing(first: int, step: Callable[[int], int], most: int) -> Ladder:
+    """A ladder that starts at a local sensitivity and grows by bounds on what one more changed edge adds to it.
+
+    Args:
+        first: I_0.
+        step: bound on what the t-th changed edge adds, t = 0, 1, ...; it does not fall, and exceeds 0 in the end.
+        most: what no I_t exceeds, whatever the edges.
+    """
+    widths = [min(first, most)]
+    while widths[-1] < most:
+        widths.append(min(widths[-1] + step(len(widths) - 1), most))
+    return Ladder(tuple(widths))
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,6 @@ import math
 from bisect import bisect_left
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from decimal import Context, Decimal
 from fractions import Fraction
 from functools import cached_property
 from itertools import accumulate, pairwise
@@ -22,7 +21,7 @@ from itertools import accumulate, pairwise
 import numpy as np
 
 from ..graphs.network import Floats
-from .exact_noise import UniformIntegers, geometric
+from .exact_noise import UniformIntegers, exponential_bounds, geometric
 
 PRECISION = 128
 """Bits of the first table that a rung is looked up in; where they do not decide, there are twice as many."""
@@ -231,7 +230,7 @@ def _tables(ladder: Ladder, rate: Fraction) -> Iterator[_Table]:
 def _table(ladder: Ladder, rate: Fraction, bits: int) -> _Table:
     """Weights in whole numbers, rounded down and up at every step."""
     one = 1 << bits
-    down, up = _exponential(rate, bits)
+    down, up = exponential_bounds(rate, bits)
     low = high = one
     least, most = [one], [one]
     for width in ladder.widths:
@@ -245,16 +244,3 @@ def _table(ladder: Ladder, rate: Fraction, bits: int) -> _Table:
     unfinished = len(least) <= len(ladder.widths)
     rest = 0 if unfinished else rest_least
     return _Table(bits, least, most, least[-1] + rest, most[-1] + rest_most, unfinished)
-
-
-def _exponential(rate: Fraction, bits: int) -> tuple[int, int]:
-    """Whole numbers below and above e^-rate times 2^bits.
-
-    ``decimal`` rounds quotients and exponentials correctly, so the error is a unit of the last digit for the
-    exponential and, for the quotient, one times the rate.
-    """
-    context = Context(prec=bits // 3 + 20)
-    quotient = context.divide(Decimal(rate.numerator), Decimal(rate.denominator))
-    value = Fraction(context.exp(context.minus(quotient)))
-    slack = value * (rate + 1) / 10 ** (context.prec - 1)
-    return max(math.floor((value - slack) * 2**bits), 0), math.ceil((value + slack) * 2**bits) + 1

@@ -102,8 +102,8 @@ def _solved(cells: csr_array, most: int) -> float:
         gap = high - low
     if not gap < 1 / (2 * STEPS):
         raise InputError(
-            f"the linear programme of {columns:,} triangles is not solved ({' '.join(found.message.split())[:80]}): "
-            "no number can be released; try a larger degree bound"
+            f"the linear programme of {columns:,} triangles is not solved "
+            f"({' '.join(found.message.split())[:80]}): no number can be released; try a larger degree bound"
         )
     return high
 

@@ -51,10 +51,10 @@ def k_triangle_count(network: Network, k: int) -> int:
 def k_triangle_ladder(network: Network, k: int) -> Ladder:
     """The local sensitivity of the number of k-triangles, and bounds on it at every distance.
 
-    An edge of i and j, which have a common neighbours, makes C(a, k) k-triangles of its own. It also gives i and w
-    one more common neighbour, and j and w, for each common neighbour w of i and j: with b of them before, that makes
-    C(b, k - 1). One more edge elsewhere adds to this sum in one of four ways. Let a be the most common neighbours
-    of any pair.
+    An edge of i and j, which have a common neighbours, makes C(a, k) k-triangles of its own. It also gives i and
+    w one more common neighbour, and j and w, for each common neighbour w of i and j: with b of them before, that
+    makes C(b, k - 1). One more edge elsewhere adds to this sum in one of four ways. Let a be the most common
+    neighbours of any pair.
 
     - It makes w a common neighbour: C(a, k - 1) for the edge's own and at most 2 C(a, k - 1) for w. Being an edge
       of i or j, it gives one of these two, and each of the others in the sum, one more: C(a, k - 2) for each of a.
@@ -93,14 +93,14 @@ def _sensitivity(network: Network, common: csr_array, k: int) -> int:
     own = common.copy()
     own.data = _ways(common.data, k)
     apart = own + _around(network, _ways(between, k - 1), near)
-    apart = apart - apart * near  # pairs that are linked count with fewer common neighbours at w: see below
+    apart = apart - apart * near  # for pairs that are linked see below
     less = np.maximum(between - 1, 0)  # i and j are common neighbours of w and the other one
     linked_ = _ways(between, k) + at(_around(network, _ways(less, k - 1), near), low, high)
     return int(max(apart.data.max(initial=0), linked_.max(initial=0)))
 
 
 def _around(network: Network, weights: Ints, near: csr_array) -> csr_array:
-    """Sums over the common neighbours w of i and j of the weights of the edges i w and j w, above the diagonal [n, n]."""
+    """Sums over common neighbours w of i and j of the weights of the edges i w and j w, upper triangular [n, n]."""
     low, high = network.edges
     both = np.concatenate([weights, weights]), (np.concatenate([low, high]), np.concatenate([high, low]))
     sums = csr_array(both, shape=near.shape) @ near

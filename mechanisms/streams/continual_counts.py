@@ -41,9 +41,9 @@ def contact_count(
 ) -> Released:
     """The number of pairs with a message so far, at each step, epsilon-private in all messages of a pair.
 
-    Only the first message of a pair counts: whatever two people send, and however often, changes one term of the
-    series by 1. That holds because a pair that had contact stays one: were links to end and begin again, no bound on
-    what one pair changes would be left, and no release like this is offered for such data.
+    Only the first message of a pair counts: whatever two people send, and however often, changes one term of
+    the series by 1. That holds because a pair that had contact stays one: were links to end and begin again, no
+    bound on what one pair changes would be left, and no release like this is offered for such data.
 
     For the arguments see `event_count`. A pair that has other messages in the other input, and not none, moves two
     terms: it is protected at twice epsilon.

@@ -1,9 +1,9 @@
 """Sums that are told at every step with little noise: the binary tree (Chan, Shi and Song 2011; Dwork et al. 2010).
 
-Part i of a series, i = 1 to T, is the sum of its terms i - b + 1 to i, where b is the largest power of two that divides
-i (Fenwick 1994). The sum of the first i terms is that of at most log2(T) + 1 parts: i without its last binary digits,
-one after the other. A term is in as many parts at most. So noise is added to parts, once to each, and all sums are made
-of these: the parts depend on T alone, and no term is added to fill up a power of two.
+Part i of a series, i = 1 to T, is the sum of its terms i - b + 1 to i, where b is the largest power of two that
+divides i (Fenwick 1994). The sum of the first i terms is that of at most log2(T) + 1 parts: i without its last
+binary digits, one after the other. A term is in as many parts at most. So noise is added to parts, once to each, and
+all sums are made of these: the parts depend on T alone, and no term is added to fill up a power of two.
 """
 
 from fractions import Fraction
@@ -16,7 +16,7 @@ from ..public_inputs import laplace_scale
 
 
 def parts_of_a_term(steps: int) -> int:
-    """Most parts that one term of a series of T is in: as many as T has binary digits, which the first term is in."""
+    """Most parts that one term of a series of T is in: the first is in as many as T has binary digits."""
     return steps.bit_length()
 
 

@@ -32,7 +32,7 @@ class ContinualEventCount(Mechanism):
         return self.release(self.inputs()[0], np.random.default_rng(0)).guarantee
 
     def inputs(self) -> tuple[Messages, Messages]:
-        """Two nodes without a message, and with one at step 0, which is in more parts of the tree than any other."""
+        """Two nodes without a message, and with one at step 0, which is in the most parts of the tree."""
         return Messages.from_events(2, [], [], []), Messages.from_events(2, [0], [1], [0])
 
     def release(self, data: Messages, rng: np.random.Generator) -> Released:
@@ -46,17 +46,15 @@ class ContinualEventCount(Mechanism):
 
 
 class ContinualEdgeCount(ContinualEventCount):
-    """The number of pairs with contact so far, at each step, by a binary tree; all messages of a pair are hidden."""
+    """The number of pairs with contact so far, by a binary tree; all messages of a pair are hidden."""
 
     name = "continual-edge-count"
     differ_in = "edge-history"
 
     def inputs(self) -> tuple[Messages, Messages]:
         """Two nodes without a message, and with one at each step."""
-        steps = range(self.settings.steps)
-        return Messages.from_events(2, [], [], []), Messages.from_events(
-            2, [0 for _ in steps], [1 for _ in steps], steps
-        )
+        steps = np.arange(self.settings.steps)
+        return Messages.from_events(2, [], [], []), Messages.from_events(2, 0 * steps, 0 * steps + 1, steps)
 
     def release(self, data: Messages, rng: np.random.Generator) -> Released:
         return contact_count(data, self.settings.epsilon, self.settings.steps, rng)

@@ -45,7 +45,7 @@ def parts_by_definition(events, steps, contacts):
 
 @pytest.mark.parametrize("steps", range(1, 10))
 def test_one_message_changes_the_parts_by_the_sensitivity_at_most_and_reaches_it(steps):
-    """Noise is added to parts, so this is what it must hide, wherever the message is and whatever the others are."""
+    """Noise is added to parts, so this is what it must hide, wherever the message is."""
     rng, changes = np.random.default_rng(steps), set()
     for others in ([], [(0, 1, 0)], [(0, 1, int(s)) for s in rng.integers(steps, size=5)]):
         before = parts_by_definition(others, steps, contacts=False)
@@ -94,7 +94,7 @@ def test_noise_is_on_parts_and_of_the_scale_that_epsilon_asks_for():
 
 
 def test_nothing_but_the_public_number_of_steps_shows(monkeypatch):
-    """What is drawn, and what is said, is the same for any messages; what comes too late is left out, not refused."""
+    """What is drawn, and what is said, is the same for any messages; what comes too late is left out."""
     drawn = []
 
     def noted(scale, size, rng):

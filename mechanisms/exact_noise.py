@@ -180,7 +180,9 @@ def exponential_bounds(rate: Fraction, bits: int) -> tuple[int, int]:
     return max(math.floor((value - slack) * 2**bits), 0), math.ceil((value + slack) * 2**bits) + 1
 
 
-def tossed(bounds: Callable[[int], tuple[int, int]], size: int, rng: np.random.Generator | None) -> NDArray[np.bool_]:
+def tossed(
+    bounds: Callable[[int], tuple[int, int]], size: int, rng: np.random.Generator | None
+) -> NDArray[np.bool_]:
     """Coins of one chance that is no fraction, exactly, [size]: uniform numbers of which bits are drawn as needed.
 
     Args:
@@ -191,7 +193,7 @@ def tossed(bounds: Callable[[int], tuple[int, int]], size: int, rng: np.random.G
     source = UniformIntegers(rng)
     low, high = (min(max(bound, 0), 2**WORD) for bound in bounds(WORD))
     drawn = source.below(2**WORD, size)
-    heads = drawn < low
+    heads: NDArray[np.bool_] = drawn < low
     for place in np.flatnonzero(~heads & (drawn < high)).tolist():
         heads[place] = _decided(source, bounds, int(drawn[place]))
     return heads

@@ -75,8 +75,8 @@ class PrivGraph(PrivateGraph):
             "central",
             STAGES * self.each,
             accountant="a third of epsilon each for numbers of edges between random groups, for the community of "
-            "every node, and for degrees within and edges between communities; discrete Laplace noise and exponential "
-            "mechanism, drawn exactly; pure",
+            "every node, and for degrees within and edges between communities; discrete Laplace noise and "
+            "exponential mechanism, drawn exactly; pure",
             public=("the nodes and their number", f"the size of random groups, {self.settings.group}"),
         )
 
@@ -104,8 +104,8 @@ class PrivGraph(PrivateGraph):
         count = -(-nodes // self.settings.group)
         if count * count > MOST_CELLS:
             raise InputError(
-                f"group is {self.settings.group}: {nodes:,} nodes would be {count:,} groups, whose table of pairs is "
-                f"too large; expected at most {int(MOST_CELLS**0.5):,} groups: choose a larger group"
+                f"group is {self.settings.group}: {nodes:,} nodes would be {count:,} groups, whose table is too "
+                f"large; expected at most {int(MOST_CELLS**0.5):,} groups: choose a larger group"
             )
         return random_groups(nodes, count, rng)
 
@@ -132,11 +132,8 @@ class PrivGraph(PrivateGraph):
         self, network: Network, communities: Ints, noise: np.random.Generator | None
     ) -> tuple[Ints, Ints, float]:
         """Noisy degrees within communities [n, k], numbers of edges [k, k] upper triangular, the degrees' scale."""
-        one, other = network.edges
-        inside = communities[one] == communities[other]
-        degrees = np.bincount(network.edges[:, inside].ravel(), minlength=network.nodes)
         scale = laplace_scale(2, self.each)
-        own = degrees + discrete_laplace(scale, network.nodes, noise)
+        own = degrees_within(network, communities) + discrete_laplace(scale, network.nodes, noise)
         counts, kinds = between(network, communities), int(communities.max()) + 1
         cells = np.triu_indices(kinds, 1)
         noisy = counts[cells] + discrete_laplace(laplace_scale(1, self.each), len(cells[0]), noise)
@@ -157,6 +154,14 @@ def between(network: Network, groups: Ints) -> Ints:
     one, other = np.sort(groups[network.edges], axis=0)
     found: Ints = np.bincount(one * kinds + other, minlength=kinds * kinds).astype(np.int64)
     return found.reshape(kinds, kinds)
+
+
+def degrees_within(network: Network, communities: Ints) -> Ints:
+    """How many neighbours each node has in its own community, [n]."""
+    one, other = network.edges
+    inside = communities[one] == communities[other]
+    found: Ints = np.bincount(network.edges[:, inside].ravel(), minlength=network.nodes).astype(np.int64)
+    return found
 
 
 def links_to(network: Network, communities: Ints) -> Ints:

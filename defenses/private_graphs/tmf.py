@@ -26,13 +26,13 @@ class TmFSettings(PrivateGraphSettings):
 class TmF(PrivateGraph):
     """Publishes as many pairs as a noisy count of edges says; linked ones pass the filter more often than others.
 
-    Top-m Filter (Nguyen, Imine and Rusinowitch 2015, "Differentially private publication of social graphs at linear
-    cost"). Each cell of the adjacency matrix gets noise and passes above a threshold, which is chosen so that m pairs
-    pass, m being a noisy count of the edges. Time and memory go with the edges, not with the pairs.
+    Top-m Filter (Nguyen, Imine and Rusinowitch 2015, "Differentially private publication of social graphs at
+    linear cost"). Each cell of the adjacency matrix gets noise and passes above a threshold, chosen so that m
+    pairs pass, m being a noisy count of the edges. Time and memory go with the edges, not with the pairs.
 
-    The published linear form keeps no epsilon. It lets edges pass and takes all the rest, up to m, from pairs without
-    an edge. Take a told graph whose pairs are edges of the original, all but one. Were that one an edge too, the
-    same graph would be likelier by a factor that grows like the number of all pairs. Here pairs without an edge
+    The published linear form keeps no epsilon. It lets edges pass and takes all the rest, up to m, from pairs
+    without an edge. Take a told graph whose pairs are edges of the original, all but one. Were that one an edge
+    too, the same graph would be likelier by a factor that grows like the number of all pairs. Here pairs without an edge
     pass on their own as well, by the law that the proof needs (`passing_pairs`), and nothing but the pairs that
     passed and the noisy count goes further. Where fewer passed than the count says, the rest is drawn among all
     pairs that did not pass, edges or not; where more did, random ones of them are dropped.
@@ -68,8 +68,8 @@ class TmF(PrivateGraph):
             "add/remove",
             "central",
             of_count + of_pairs,
-            accountant="discrete Laplace noise on the number of edges, and exact coins of a response with two chances "
-            "for each pair; pure; all else follows from both",
+            accountant="discrete Laplace noise on the number of edges, and exact coins of a response with two "
+            "chances for each pair; pure; all else follows from both",
             public=("the nodes and their number",),
         )
 

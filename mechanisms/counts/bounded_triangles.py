@@ -1,6 +1,7 @@
 """Triangles, private in nodes, by a linear programme that bounds what a node adds (Kasiviswanathan et al. 2013)."""
 
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -95,7 +96,12 @@ def _solved(cells: csr_array, most: int) -> float:
     from scipy.optimize import linprog
 
     rows, columns = cells.shape
-    found = linprog(-np.ones(columns), A_ub=cells, b_ub=np.full(rows, most), bounds=(0, 1), method="highs")
+    limits: Any = {
+        "A_ub": cells,
+        "b_ub": np.full(rows, most),
+        "bounds": (0, 1),
+    }  # scipy's types know no sparse ones
+    found = linprog(-np.ones(columns), method="highs", **limits)
     gap = np.inf
     if found.status == 0:
         low, high = _below(cells, most, found.x), _above(cells, most, -found.ineqlin.marginals)

@@ -2,8 +2,8 @@
 
 Part i of a series, i = 1 to T, is the sum of its terms i - b + 1 to i, where b is the largest power of two that
 divides i (Fenwick 1994). The sum of the first i terms is that of at most log2(T) + 1 parts: i without its last
-binary digits, one after the other. A term is in as many parts at most. So noise is added to parts, once to each, and
-all sums are made of these: the parts depend on T alone, and no term is added to fill up a power of two.
+binary digits, one after the other. A term is in as many parts at most. So noise is added to parts, once to each,
+and all sums are made of these: the parts depend on T alone, and no term is added to fill up a power of two.
 """
 
 from fractions import Fraction

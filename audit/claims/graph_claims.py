@@ -100,7 +100,7 @@ class TmFClaim(PublishedGraph):
     settings: TmFClaimSettings
 
     def inputs(self) -> tuple[Network, Network]:
-        """Four nodes without an edge, and with one: how many pairs are told shows the count, which ones the filter."""
+        """Four nodes without an edge, and with one: how many are told shows the count, which ones the filter."""
         return Network.from_edges(4, [], []), Network.from_edges(4, [0], [1])
 
     def score(self, released: Network) -> float:

@@ -32,8 +32,8 @@ class TmF(PrivateGraph):
 
     The published linear form keeps no epsilon. It lets edges pass and takes all the rest, up to m, from pairs
     without an edge. Take a told graph whose pairs are edges of the original, all but one. Were that one an edge
-    too, the same graph would be likelier by a factor that grows like the number of all pairs. Here pairs without an edge
-    pass on their own as well, by the law that the proof needs (`passing_pairs`), and nothing but the pairs that
+    too, the same graph would be likelier by a factor that grows like the number of all pairs. Here pairs without an
+    edge pass on their own as well, by the law that the proof needs (`passing_pairs`), and nothing but the pairs that
     passed and the noisy count goes further. Where fewer passed than the count says, the rest is drawn among all
     pairs that did not pass, edges or not; where more did, random ones of them are dropped.
 

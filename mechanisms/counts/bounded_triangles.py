@@ -103,7 +103,7 @@ def _solved(cells: csr_array, most: int) -> float:
     }  # scipy's types know no sparse ones
     found = linprog(-np.ones(columns), method="highs", **limits)
     gap = np.inf
-    if found.status == 0:
+    if found.status == 0 and found.x is not None:
         low, high = _below(cells, most, found.x), _above(cells, most, -found.ineqlin.marginals)
         gap = high - low
     if not gap < 1 / (2 * STEPS):

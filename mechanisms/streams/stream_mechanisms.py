@@ -1,11 +1,11 @@
 """The continual counts as mechanisms whose claims are checked."""
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from pydantic import Field
 
-from ..guarantee import Guarantee, Released
+from ..guarantee import Guarantee, Released, Unit
 from ..mechanism import Mechanism, MechanismSettings
 from .continual_counts import contact_count, event_count
 from .messages import Messages
@@ -22,7 +22,7 @@ class ContinualEventCount(Mechanism):
     """The number of messages up to each step, by a binary tree (Chan, Shi and Song 2011)."""
 
     name = "continual-event-count"
-    differ_in = "event"
+    differ_in: ClassVar[Unit] = "event"
     Settings = StreamSettings
     settings: StreamSettings
 

@@ -1,9 +1,9 @@
 """Pairs of nodes that pass a filter: linked ones often, others seldom, by a law that keeps epsilon exactly.
 
 A pair that is not linked passes with probability p, one that is linked with the lesser of e^epsilon p and
-1 - e^-epsilon (1 - p). Neither answer is then over e^epsilon times as likely for the one as for the other, and no law that keeps this lets
-more linked pairs pass at the same p. p is 1 - e^-rate with a rate that is a fraction. So how far it is from one
-pair that passes to the next is a geometric number, and nobody has to look at each pair.
+1 - e^-epsilon (1 - p). Neither answer is then over e^epsilon times as likely for the one as for the other, and no
+law that keeps this lets more linked pairs pass at the same p. p is 1 - e^-rate with a rate that is a fraction. So
+how far it is from one pair that passes to the next is a geometric number, and nobody has to look at each pair.
 """
 
 from fractions import Fraction

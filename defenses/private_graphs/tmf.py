@@ -32,10 +32,10 @@ class TmF(PrivateGraph):
 
     The published linear form keeps no epsilon. It lets edges pass and takes all the rest, up to m, from pairs
     without an edge. Take a told graph whose pairs are edges of the original, all but one. Were that one an edge
-    too, the same graph would be likelier by a factor that grows like the number of all pairs. Here pairs without an
-    edge pass on their own as well, by the law that the proof needs (`passing_pairs`), and nothing but the pairs that
-    passed and the noisy count goes further. Where fewer passed than the count says, the rest is drawn among all
-    pairs that did not pass, edges or not; where more did, random ones of them are dropped.
+    too, the same graph would be likelier by a factor that grows like the number of all pairs. Here pairs without
+    an edge pass on their own as well, by the law that the proof needs (`passing_pairs`), and nothing but the pairs
+    that passed and the noisy count goes further. Where fewer passed than the count says, the rest is drawn among
+    all pairs that did not pass, edges or not; where more did, random ones of them are dropped.
 
     One edge moves the count by 1, which costs ``count`` times epsilon, and the chances of one pair, which costs the
     rest. For thresholds above 1 the chances are those of the paper's Laplace noise; below, they are the best that

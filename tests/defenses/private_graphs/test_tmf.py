@@ -153,7 +153,7 @@ def test_the_published_form_has_no_epsilon():
     pairs, passes = math.comb(200, 2), chances(1.0, rate_for(Fraction(1), 400, math.comb(200, 2)))[0]
     without = linear(399, 399, 400, pairs, passes)  # 399 edges are told, and one pair more
     inside = linear(400, 400, 400, pairs, passes)  # that pair is an edge, too
-    assert inside - without > 5  # epsilon is 1
+    assert math.exp(inside - without) == pytest.approx(1030, abs=1)  # e^epsilon is 2.7
     assert inside - without == pytest.approx(math.log(passes * (pairs - 399)))
 
 

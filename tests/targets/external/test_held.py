@@ -115,7 +115,7 @@ def share_named(tmp_path, table: str) -> float:
 
 
 def test_planted_the_second_network_names_people_and_null_another_table_does_not(world, tmp_path):
-    """With names dealt at random a person is named with a chance of 1 / 150: five of 140 or more in 10^-3."""
+    """With names dealt at random a person is named with a chance of 1 / 150: eight or more in 10^-5."""
     before, _, person = world
     write_network(before, tmp_path / "before.txt", original_of(before).names)
     assert share_named(tmp_path, "who.csv") > 0.5

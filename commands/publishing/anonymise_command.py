@@ -104,7 +104,7 @@ def anonymise(request: AnonymiseRequest, tell: Callable[[str], None] = lambda li
     kind = graph_defense(request.defense)
     way = _checked(request, kind)
     read = read_network(request.source, directed="merge" if request.merge else "refuse")
-    made = kind(**_by_number(request.settings, read.type_names))
+    made = kind(**{**kind.for_owners, **_by_number(request.settings, read.type_names)})
     seed = np.random.SeedSequence(request.seed)
     before = _told(request, kind, read.network, way, seed)
     beforehand = telling(read, before, made, way)

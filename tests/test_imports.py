@@ -56,6 +56,7 @@ SIBLINGS = {
     "attacks/gradients": {"attacks"},
     "attacks/given": {"attacks"},
     "attacks/identity": {"attacks"},
+    "attacks/identity_over_time": {"attacks", "attacks/identity"},
     "defenses/uploads": set(),
     "defenses/local_privacy": set(),
     "defenses/answers": {"defenses/local_privacy"},

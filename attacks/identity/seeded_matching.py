@@ -3,6 +3,7 @@
 from typing import Any, ClassVar, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 from pydantic import Field
 
 from ...graphs.network import Ints, Network, Original
@@ -47,6 +48,12 @@ class AuxiliaryMatching(IdentityAttack):
 
     def says(self, facts: Facts) -> str:
         return HELD if "held" in facts else self.knows
+
+    def asked(self, facts: Facts) -> NDArray[np.bool_] | None:
+        """Of a network that it holds the persons who have an edge there; who has none is not in it."""
+        if "held" not in facts:
+            return None
+        return np.bincount(facts["auxiliary"].ravel(), minlength=int(facts["people"][0])) > 0
 
     def learn(self, original: Original, rng: np.random.Generator) -> Facts:
         return auxiliary(original, self.settings.overlap, rng)

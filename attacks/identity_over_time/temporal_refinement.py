@@ -41,7 +41,7 @@ class TemporalRefinement(StructuralQuery):
 
     H_i is the vertex refinement query (Hay et al. 2008): H_1 the degree, H_2 the degrees of the neighbours. With
     H_1 a person's key is its vector of degrees over the windows, what Rossi, Musolesi and Torsello (2015,
-    "k-anonymity for temporal and multilayer graphs") protect. Who is absent from a window has the degree 0 there,
+    "On the k-anonymization of time-varying and multi-layer social graphs") protect. Who is absent from a window has the degree 0 there,
     which is part of the vector. Where no node fits, those with the nearest vectors of degrees do (sum of absolute
     differences).
 

@@ -40,10 +40,10 @@ class TemporalRefinement(StructuralQuery):
     """Knows H_i of each person in each window of time, and takes the nodes with the same in all for candidates.
 
     H_i is the vertex refinement query (Hay et al. 2008): H_1 the degree, H_2 the degrees of the neighbours. With
-    H_1 a person's key is its vector of degrees over the windows, what Rossi, Musolesi and Torsello (2015,
-    "On the k-anonymization of time-varying and multi-layer social graphs") protect. Who is absent from a window has the degree 0 there,
-    which is part of the vector. Where no node fits, those with the nearest vectors of degrees do (sum of absolute
-    differences).
+    H_1 a person's key is its vector of degrees over the windows, which is what Rossi, Musolesi and Torsello protect
+    ("On the k-anonymization of time-varying and multi-layer social graphs", ICWSM 2015). Who is absent from a
+    window has the degree 0 there, which is part of the vector. Where no node fits, those with the nearest vectors
+    of degrees do (sum of absolute differences).
 
     A defense may publish one network instead of windows; the adversary then uses what it knows of all windows
     together. A release that tells numbers of edges instead of edges leaves everybody a candidate.

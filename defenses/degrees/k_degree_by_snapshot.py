@@ -5,13 +5,13 @@ from dataclasses import replace
 import numpy as np
 from pydantic import Field
 
-from ...graphs.network import Network, Verified, against, aside
+from ...graphs.network import Network, Verified, against
 from ...graphs.snapshots import degree_vectors, of_snapshots, snapshot, windows_in
 from ...randomness import branch
 from ...settings import Settings
 from ...targets.defense import Defense
 from .k_degree import KDegree
-from .k_degree_temporal import kept
+from .k_degree_temporal import kept, weights_aside
 
 
 class KDegreeBySnapshotSettings(Settings):
@@ -54,7 +54,7 @@ class KDegreeBySnapshot(Defense):
         together = np.unique(vectors, axis=0, return_counts=True)[1]
         untyped = replace(after, types=None)
         return Verified(
-            f"in each window by itself every degree occurs at least {self.settings.k} times{aside(untyped)}",
+            f"in each window by itself every degree occurs at least {self.settings.k} times{weights_aside(after)}",
             rarest >= self.settings.k or not len(vectors),
             f"the rarest degree of a window occurs {rarest} times, the rarest vector of degrees over all "
             f"{vectors.shape[1]} windows {together.min(initial=len(vectors))}; {kept(before, after)}",

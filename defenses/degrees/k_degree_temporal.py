@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 from pydantic import Field
 
-from ...graphs.network import Ints, Network, Verified, against, aside
+from ...graphs.network import Ints, Network, Verified, against
 from ...graphs.snapshots import degree_vectors, of_snapshots, snapshot, windows_in
 from ...settings import Settings
 from ...targets.defense import Defense
@@ -74,11 +74,16 @@ class KDegreeTemporal(Defense):
         )
         untyped = replace(after, types=None)
         return Verified(
-            f"every vector of degrees over the windows occurs at least {k} times{aside(untyped)}",
+            f"every vector of degrees over the windows occurs at least {k} times{weights_aside(after)}",
             rarest >= k or not len(new),
             detail,
             against("how many neighbours each person has in each window, and nothing else of the graph", untyped),
         )
+
+
+def weights_aside(network: Network) -> str:
+    """What a guarantee of all windows does not count, to be added to it: nothing where there is nothing."""
+    return "" if network.weights is None else ", weights of edges aside"
 
 
 def kept(before: Network, after: Network) -> str:

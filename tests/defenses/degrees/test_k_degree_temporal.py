@@ -94,7 +94,7 @@ def test_weights_do_not_tell_which_edges_are_new():
         new = np.array([pair not in set(zip(*before.edges[:, before.types == window].tolist(), strict=True))
                         for pair in zip(*after.edges[:, own].tolist(), strict=True)])  # fmt: skip
         assert set(after.weights[own][new]) <= set(after.weights[own][~new])
-    assert "weights aside" in KDegreeTemporal(k=4).verify(heavy, after).guarantee
+    assert "weights of edges aside" in KDegreeTemporal(k=4).verify(heavy, after).guarantee
 
 
 @pytest.mark.parametrize("count", [60, LARGE + 50])

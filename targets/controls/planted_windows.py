@@ -24,7 +24,7 @@ WINDOWS = 4
 class PlantedWindows(PlantedLeak):
     """A control that leaks on purpose: the edges of a random network in random windows (dataset `planted-network`).
 
-    Almost every node is the only one with its numbers of edges in four windows of time. An attack on identity by
+    Most nodes are the only ones with their numbers of edges in four windows of time. An attack on identity by
     windows that does not find that is broken, whatever else it reports.
     """
 

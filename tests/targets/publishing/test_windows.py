@@ -64,10 +64,10 @@ def test_linking_publishes_the_next_window_to_whoever_holds_one():
 
 
 def test_attacks_match_the_window_that_they_hold_and_ask_about_those_who_are_in_it():
-    settings = {**FEW, "windows": 2, "linking": 1}
+    settings = {**FEW, "windows": 16, "linking": 1}
     plan = TrialPlan("publish", settings, "none", {}, (AttackPlan("seedless-matching"),), 0, 0)
     (found,) = run_trial(plan, data_of(NETWORK)).attacked
-    active = (snapshot(windowed(NETWORK, 2), 0).degrees > 0).sum()
+    active = (snapshot(windowed(NETWORK, 16), 0).degrees > 0).sum()
     assert found.judged.truth.sum() == active < 60
     assert "the names in another network of the same people, which it holds" in found.knowledge
 

@@ -5,13 +5,14 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 
 import numpy as np
 import torch
-from pydantic import BeforeValidator, Field, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 from torch_geometric.data import Data
 
 from ...errors import InputError
 from ...graphs.measures.utility import utility_of
 from ...graphs.network import Network, Original, changes
 from ...graphs.pyg import is_plain, network_of_data
+from ...graphs.told_weights import ToldWeights
 from ...randomness import branch
 from ...settings import Settings
 from ..channel import Channel, Retention
@@ -38,6 +39,12 @@ def _listed(value: object) -> object:
     return tuple(part.strip() for part in value.split(",") if part.strip()) if isinstance(value, str) else value
 
 
+def _way_of_weights(value: str) -> str:
+    """The way itself, once it was read without an error."""
+    ToldWeights.read(value)
+    return value
+
+
 class NetworkSettings(Settings):
     """Settings of targets that publish a network."""
 
@@ -56,6 +63,11 @@ class PublishSettings(NetworkSettings, WindowSettings):
 
     keep: Annotated[tuple[Literal["weights", "types"], ...], BeforeValidator(_listed)] = Field(
         (), description="what is published of edges beside their ends: weights, types, or both (weights,types)"
+    )
+    weights: Annotated[str, AfterValidator(_way_of_weights)] | None = Field(
+        None,
+        description="what is told of weights, which are published then: rounded:10 (to multiples of 10), binned:3 "
+        "(3 classes of equally many edges), noised:5 (noise of scale 5)",
     )
     accounts: int = Field(
         0, ge=0, description="accounts that an active adversary opens before a release of its own, beside the other"
@@ -224,16 +236,28 @@ class Publish(PublishedNetwork):
         Returns:
             The same under our names, who is who in it, and what a reader must know of it.
         """
-        s = self.settings
-        told = original.network.telling({*s.keep, *defense.publishes, *(("types",) if s.together else ())})
+        told = self._told(original.network, defense, branch(seed, "weights"))
         made = defense.on_graph(told, branch(seed, "defense"))
         new = np.random.default_rng(branch(seed, "names")).permutation(made.nodes)
         channel.send(kind, OWNER, "public", 1, tensors_of(made.renamed(new)))
         image = new[: original.people]
-        who = identities(image, made.nodes, branch(seed, "others"), s.others)
-        lost = () if s.together else _dropped(original.network, made)
-        notes = (*s.words(), *_notes(told, made, defense), *lost)
+        who = identities(image, made.nodes, branch(seed, "others"), self.settings.others)
+        notes = (*self.settings.words(), *_notes(told, made, defense), *self._edge_notes(original.network, made))
         return made, replace(who, original=replace(original, published=made)), notes
+
+    def _told(self, network: Network, defense: Defense, seed: np.random.SeedSequence) -> Network:
+        """What is told of the edges, before a defense changes them."""
+        s = self.settings
+        weights = None if s.weights is None else ToldWeights.read(s.weights)
+        named = {"types": s.together, "weights": weights is not None}
+        told = network.telling({*s.keep, *defense.publishes, *(name for name, asked in named.items() if asked)})
+        return told if weights is None else weights.of(told, np.random.default_rng(seed))
+
+    def _edge_notes(self, before: Network, made: Network) -> tuple[str, ...]:
+        """How weights are told, and what of edges is not: windows take the place of both."""
+        s = self.settings
+        told = () if s.weights is None or made.weights is None else (ToldWeights.read(s.weights).sentence,)
+        return told if s.together else (*told, *_dropped(before, made))
 
     def _joined(self, network: Network, seed: np.random.SeedSequence) -> Original:
         """The network with an adversary's own accounts in it."""

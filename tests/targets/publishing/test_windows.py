@@ -86,7 +86,8 @@ def test_accounts_are_in_windows_too():
         ({"linking": 1}, "linking speaks of windows of time"),
         ({"windows": 4, "linking": 4}, "linking=4: no window follows, of 4"),
         ({"windows": 0}, "windows"),
-        ({"windows": 4, "keep": "weights"}, "keep=weights does not go with windows"),
+        ({"windows": 4, "keep": "weights"}, "weights do not go with windows"),
+        ({"windows": 4, "weights": "rounded:10"}, "weights do not go with windows"),
     ],
 )
 def test_settings_that_do_not_fit_are_refused(settings, message):

@@ -50,10 +50,7 @@ class AuxiliaryMatching(IdentityAttack):
         return HELD if "held" in facts else self.knows
 
     def asked(self, facts: Facts) -> NDArray[np.bool_] | None:
-        """Of a network that it holds the persons who have an edge there; who has none is not in it."""
-        if "held" not in facts:
-            return None
-        return np.bincount(facts["auxiliary"].ravel(), minlength=int(facts["people"][0])) > 0
+        return auxiliary_network(facts).degrees > 0 if "held" in facts else None
 
     def learn(self, original: Original, rng: np.random.Generator) -> Facts:
         return auxiliary(original, self.settings.overlap, rng)

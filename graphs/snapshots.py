@@ -85,8 +85,8 @@ def degree_vectors(network: Network, windows: int | None = None) -> Ints:
 
 
 def window_names(windows: int) -> tuple[str, ...]:
-    """What files call the windows: ``window-1`` and so on."""
-    return tuple(f"window-{k + 1}" for k in range(windows))
+    """What files call the windows: ``window-1`` and so on, in alphabetical order."""
+    return tuple(f"window-{k + 1:0{len(str(windows))}d}" for k in range(windows))
 
 
 def of_snapshots(parts: Sequence[Network]) -> Network:

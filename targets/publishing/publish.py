@@ -29,7 +29,7 @@ from ..party import Client
 from ..published import tensors_of
 from ..target import Offers, Progress, Run, Target, Utility, no_progress
 from .planted_accounts import plant
-from .windows import WindowSettings
+from .windows import LinkingSettings
 
 OWNER = "client:0"
 
@@ -58,7 +58,7 @@ class NetworkSettings(Settings):
     device: Device = Field("cpu", description="where the GNN of the utility is trained")
 
 
-class PublishSettings(NetworkSettings, WindowSettings):
+class PublishSettings(NetworkSettings, LinkingSettings):
     """Settings of `Publish`."""
 
     keep: Annotated[tuple[Literal["weights", "types"], ...], BeforeValidator(_listed)] = Field(
@@ -76,10 +76,8 @@ class PublishSettings(NetworkSettings, WindowSettings):
 
     @model_validator(mode="after")
     def _windows_tell_no_weights(self) -> Self:
-        if self.windows is not None and "weights" in self.keep:
-            raise ValueError(
-                "keep=weights does not go with windows: a weight says nothing of the windows of an edge"
-            )
+        if self.windows is not None and ("weights" in self.keep or self.weights is not None):
+            raise ValueError("weights do not go with windows: one says nothing of the windows that its edge is in")
         return self
 
 

@@ -9,16 +9,42 @@ from ...graphs.network import Network, Original
 from ...graphs.snapshots import MOST_WINDOWS, WindowsBy, snapshot, windowed
 from ...settings import Settings
 
+NEED_WINDOWS = "speaks of windows of time: say how many with windows, as in windows=8"
+
 
 class WindowSettings(Settings):
-    """Settings of targets that may publish a network by windows of time."""
+    """Settings of targets in which a network may be published by windows of time."""
 
     windows: int | None = Field(
-        None, ge=1, le=MOST_WINDOWS, description="publishes as many snapshots, windows of the times of edges"
+        None, ge=1, le=MOST_WINDOWS, description="published as many snapshots, windows of the times of edges"
     )
     by: WindowsBy | None = Field(
         None, description="windows of equal length (time, the default) or with equally many events (count)"
     )
+
+    @model_validator(mode="after")
+    def _by_needs_windows(self) -> Self:
+        if self.windows is None and self.by is not None:
+            raise ValueError(f"by {NEED_WINDOWS}")
+        return self
+
+    def cut(self, network: Network) -> Network:
+        """The network by windows, if there are any.
+
+        Raises:
+            InputError: edges have no times, or types.
+        """
+        return network if self.windows is None else windowed(network, self.windows, self.by or "time")
+
+    @property
+    def lengths(self) -> str:
+        """What windows are alike in, in words."""
+        return "with equally many events" if self.by == "count" else "of equal length"
+
+
+class LinkingSettings(WindowSettings):
+    """Settings of a target that may also publish one window to somebody who holds the one before."""
+
     linking: int | None = Field(
         None,
         ge=1,
@@ -27,10 +53,9 @@ class WindowSettings(Settings):
     )
 
     @model_validator(mode="after")
-    def _need_windows(self) -> Self:
-        for name in ("by", "linking"):
-            if self.windows is None and getattr(self, name) is not None:
-                raise ValueError(f"{name} speaks of windows of time: say how many with windows, as in windows=8")
+    def _a_window_follows(self) -> Self:
+        if self.linking is not None and self.windows is None:
+            raise ValueError(f"linking {NEED_WINDOWS}")
         if self.windows is not None and self.linking is not None and self.linking >= self.windows:
             raise ValueError(
                 f"linking={self.linking}: no window follows, of {self.windows}: choose a smaller number"
@@ -48,9 +73,7 @@ class WindowSettings(Settings):
         Raises:
             InputError: edges have no times, or a window that shall be published or held has no edge.
         """
-        if self.windows is None:
-            return Original(network)
-        cut = windowed(network, self.windows, self.by or "time")
+        cut = self.cut(network)
         if self.linking is None:
             return Original(cut)
         held, published = (snapshot(cut, window) for window in (self.linking - 1, self.linking))
@@ -65,10 +88,9 @@ class WindowSettings(Settings):
         """What is published of times, as a note of the run; nothing without windows."""
         if self.windows is None:
             return ()
-        cut = "with equally many events" if self.by == "count" else "of equal length"
         if self.linking is None:
-            return (f"published by {self.windows} windows of time {cut}, and no time itself",)
+            return (f"published by {self.windows} windows of time {self.lengths}, and no time itself",)
         return (
-            f"window {self.linking + 1} of {self.windows} {cut} is published, to an adversary who holds window "
-            f"{self.linking} with names",
+            f"window {self.linking + 1} of {self.windows} {self.lengths} is published, to an adversary who holds "
+            f"window {self.linking} with names",
         )

@@ -58,9 +58,10 @@ def telling(
     told = ["edges", *(_mark(name, weights) for name in marks if getattr(before, name) is not None)]
     told += [words for name, words in PUBLISHED_INSTEAD.items() if name in defense.publishes]
     untold = [f"{name} of edges" for name in marks if getattr(before, name) is None]
+    untold += ["times of edges"] if source.events is not None else []
     untold += ["directions of edges"] if read.dropped.merged else []
     untold += [f"{what} of nodes" for what in _of_nodes(read)]
-    untold += [read.dropped.columns] if read.dropped.columns else []
+    untold += [part for part in read.dropped.columns.split("; ") if "not read" in part]
     remarks = (
         read.dropped.sentence,
         _not_written(read),

@@ -23,10 +23,9 @@ class KDegreeBySnapshotSettings(Settings):
 class KDegreeBySnapshot(Defense):
     """Edits each window of time until every degree in it occurs at least k times, whatever the others do.
 
-    `k-degree` (Liu and Terzi 2008; the variant ``priority``, whose degrees are the nearest that a graph can have) on
-    one snapshot after the other. Each of them keeps the promise, and all of them
-    together need not: who is like k others in each window may be like nobody in all. It is the trivial alternative
-    to `k-degree-temporal`.
+    `k-degree` (Liu and Terzi 2008) on one snapshot after the other, with the variant ``priority``: degrees are the
+    nearest that a graph can have. Each of them keeps the promise, and all of them together need not: who is like k
+    others in each window may be like nobody in all. It is the trivial alternative to `k-degree-temporal`.
     """
 
     name = "k-degree-by-snapshot"

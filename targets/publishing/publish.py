@@ -13,11 +13,11 @@ from ...graphs.measures.utility import utility_of
 from ...graphs.network import Network, Original, changes
 from ...graphs.pyg import is_plain, network_of_data
 from ...randomness import branch
-from ...settings import Settings
 from ..channel import Channel, Retention
 from ..defense import Defense
 from ..device import Device
 from ..game import Game
+from ..games.attributes import Attribute, AttributeSettings, hidden_attribute
 from ..games.identities import OTHERS, Identity, identities
 from ..games.links import NON_EDGES, EdgePresence, edge_presence
 from ..messages import ACCOUNTS_KIND, PUBLISHED_KIND
@@ -37,7 +37,7 @@ def _listed(value: object) -> object:
     return tuple(part.strip() for part in value.split(",") if part.strip()) if isinstance(value, str) else value
 
 
-class NetworkSettings(Settings):
+class NetworkSettings(AttributeSettings):
     """Settings of targets that publish a network."""
 
     utility: Literal["structure", "accuracy"] | None = Field(
@@ -68,7 +68,7 @@ class PublishedNetwork(Target):
     release = PUBLISHED_KIND
     release_phrase = "the published graph"
     plain = True
-    games = (Identity.name, EdgePresence.name)
+    games = (Identity.name, EdgePresence.name, Attribute.name)
     Settings: ClassVar[type[NetworkSettings]] = NetworkSettings
     settings: NetworkSettings
 
@@ -80,6 +80,11 @@ class PublishedNetwork(Target):
     def offers(self) -> Offers:
         """The owner alone."""
         return Offers(clients=1)
+
+    @property
+    def plays(self) -> frozenset[str]:
+        """All its games, that of an attribute where one is named."""
+        return super().plays - (frozenset() if self.settings.attribute is not None else {Attribute.name})
 
     def published(
         self,
@@ -104,6 +109,9 @@ class PublishedNetwork(Target):
         if linked is not None:
             found = edge_presence([linked], network.nodes, branch(seed, "links"), s.non_edges)
             secrets.append(replace(found, image=who.image[: network.nodes]))
+        if s.attribute is not None:
+            of = {"linked": False, "image": who.image[: network.nodes]}
+            secrets.append(hidden_attribute(data, s.attribute, s.known, branch(seed, "attribute"), **of))
         progress("publishing", 2, 3)
         accurate = self._asks_accuracy(data)
         kept = self._kept(network, changed, branch(seed, "structure"))
@@ -148,7 +156,8 @@ class Publish(PublishedNetwork):
     and types of edges are dropped before the defense, unless ``keep`` names them or the defense publishes them by
     design (`Defense.publishes`): the sum of its weights alone tells most nodes of a weighted network from all
     others. Features and labels are not published. Secret are the identities (which published node is this person?)
-    and the links, or those of one type (``sensitive``), of whom an adversary knows who is who.
+    and the links, or those of one type (``sensitive``), of whom an adversary knows who is who; with ``attribute``
+    also an attribute of people, of whom it knows the others.
 
     With ``accounts`` there is a second message: what would have been published had an active adversary opened
     accounts in the network before. Attacks that open accounts read that one, and all others the first, so that

@@ -77,11 +77,12 @@ class AttributeKnowledge(GraphKnowledge):
 
     def sentence(self) -> str:
         links = f", and {QUERIES[self.neighbours]}" if self.linked else ", and no link"
+        trained = "" if self.recipe is None else "knows how the model was trained, "
         hidden = f" ({len(self.columns)} columns are hidden)" if len(self.columns) else " (classes are hidden)"
         return (
             f"knows of {len(self.known)} people whether {self.attribute}, all other attributes of all "
-            f"{len(self.x)} people{hidden}{links}, that {self.members} of the {len(self.subjects)} people in question have the "
-            f"value, {'' if self.recipe is None else 'knows how the model was trained, '}{self._defense()}"
+            f"{len(self.x)} people{hidden}{links}, that {self.members} of the {len(self.subjects)} people in "
+            f"question have the value, {trained}{self._defense()}"
         )
 
 
@@ -222,7 +223,7 @@ def hidden_attribute(data: Data, asked: str, share: float, seed: np.random.SeedS
         raise InputError(f"attribute={asked}: this graph has neither features nor classes: give one that has some")
     hidden = HiddenAttribute.of(data, asked)
     has = hidden.holders(data)
-    drawn = np.random.default_rng(seed).permutation(len(has))
+    drawn = np.random.default_rng(branch(seed, "known")).permutation(len(has))
     known, subjects = (np.sort(part) for part in np.split(drawn, [round(share * len(has))]))
     fewest = min(int((has[part] == side).sum()) for part in (known, subjects) for side in (True, False))
     if fewest < FEWEST:

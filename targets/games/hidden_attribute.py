@@ -58,10 +58,10 @@ class HiddenAttribute:
         if len(values) < 2:
             raise InputError(f"attribute={asked}: all people have the same value in this column: ask about another")
         found = hidden_together(x, int(number))
-        if len(found) == x.shape[1] > 1 or _told_by_length(x, found):
+        if _told_by_length(x, found):
             raise InputError(
-                f"attribute={asked}: the other columns tell this one, since all rows have one length or one sum: "
-                "give features that were not scaled so"
+                f"attribute={asked}: the other columns tell this one, since all rows were scaled to one length or one "
+                "sum: give features that were not"
             )
         middle = float(np.median(x[:, int(number)]))
         middle = middle if len(values) > 2 and middle < values[-1] else float(values[-2])
@@ -118,7 +118,7 @@ def _telling(others: Floats, asked: Floats) -> Floats | None:
         return (np.abs(alike) > 1 - EXACT**2).astype(np.float64)
     if others.shape[1] > min(WIDEST, len(others) // 2):  # so many columns tell anything
         return None
-    weights: Floats = np.linalg.lstsq(others, asked, rcond=1e-6)[0]
+    weights: Floats = np.asarray(np.linalg.lstsq(others, asked, rcond=1e-6)[0], dtype=np.float64)
     return weights if np.linalg.norm(others @ weights - asked) < EXACT else None
 
 

@@ -75,7 +75,7 @@ def _through_neighbours(layers: TwoLayers, moved: np.ndarray) -> np.ndarray:
         matrix.sort_indices()
     if not np.array_equal(step.indptr, back.indptr) or not np.array_equal(step.indices, back.indices):
         raise ValueError("edges must be there both ways")
-    found = np.zeros_like(layers.hidden)
+    found: np.ndarray = np.zeros_like(layers.hidden)
     for first, last in _blocks(step.indptr):
         place = slice(step.indptr[first], step.indptr[last])
         node = np.repeat(np.arange(first, last), np.diff(step.indptr[first : last + 1]))

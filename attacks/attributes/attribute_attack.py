@@ -62,6 +62,11 @@ class KnownPeople:
         """Those of an adversary, dealt out by torch's generator."""
         return cls(knowledge.known, knowledge.told)
 
+    def own(self, knowledge: AttributeKnowledge) -> Floats:
+        """The other attributes of all people, [n, c]."""
+        found: Floats = knowledge.others.cpu().numpy().astype(np.float64)
+        return found
+
     def linked(self, knowledge: AttributeKnowledge) -> dict[str, Floats]:
         """What the links tell that the adversary knows beforehand; nothing where it knows none."""
         if not knowledge.edges.shape[1]:
@@ -72,12 +77,10 @@ class KnownPeople:
 
     def near(self, adjacency: csr_array, knowledge: AttributeKnowledge) -> dict[str, Floats]:
         """What a network tells: values of known people nearby, and the other attributes of neighbours."""
-        others = knowledge.others.cpu().numpy().astype(np.float64)
         told = neighbour_columns(adjacency, self.known, self.told, self.fold)
-        return {**told, "attributes of neighbours": mean_of_neighbours(adjacency, others)}
+        return {**told, "attributes of neighbours": mean_of_neighbours(adjacency, self.own(knowledge))}
 
     def guess(self, knowledge: AttributeKnowledge, more: Mapping[str, Floats]) -> Tensor:
         """The best guess about the people in question, [s]."""
-        own = knowledge.others.cpu().numpy().astype(np.float64)
-        found = best_guess(Columns(own, more), self.known, self.told, self.fold)
+        found = best_guess(Columns(self.own(knowledge), more), self.known, self.told, self.fold)
         return torch.from_numpy(found)[knowledge.subjects.cpu()]

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -16,9 +17,9 @@ from ...graphs.network import Floats
 
 Bits = NDArray[np.bool_]
 Fit = Callable[[], Any]
-PENALTY = 100.0
-"""Of squared weights of a logistic regression on scaled columns."""
-WIDE = 64
+PENALTIES = (1.0, 100.0)
+"""Of squared weights of logistic regressions on scaled columns: one for few columns, and one for many."""
+WIDE = 150
 """Columns from which on trees are not tried: they are slow there, and see one column at a time."""
 
 
@@ -82,9 +83,14 @@ def folds_of(told: Bits, folds: int, order: NDArray[np.intp]) -> NDArray[np.intp
 
 
 def _models(width: int) -> Iterator[Fit]:
-    yield lambda: make_pipeline(StandardScaler(), LogisticRegression(C=1 / PENALTY, max_iter=200))
+    for penalty in PENALTIES:
+        yield partial(_regression, penalty)
     if width <= WIDE:
         yield lambda: HistGradientBoostingClassifier(max_iter=60, early_stopping=False, random_state=0)
+
+
+def _regression(penalty: float) -> Any:
+    return make_pipeline(StandardScaler(), LogisticRegression(C=1 / penalty, max_iter=200))
 
 
 def _held_out(fit: Fit, rows: Floats, told: Bits, fold: NDArray[np.intp]) -> float:

@@ -60,8 +60,8 @@ class HiddenAttribute:
         found = hidden_together(x, int(number))
         if _told_by_length(x, found):
             raise InputError(
-                f"attribute={asked}: the other columns tell this one, since all rows were scaled to one length or one "
-                "sum: give features that were not"
+                f"attribute={asked}: the other columns tell this one, since all rows were scaled to one length or "
+                "one sum: give features that were not"
             )
         middle = float(np.median(x[:, int(number)]))
         middle = middle if len(values) > 2 and middle < values[-1] else float(values[-2])

@@ -81,7 +81,7 @@ def anonymise(request: AnonymiseRequest) -> Anonymised:
     if request.write_map is not None:
         check_map_name(request.write_map)
     read = read_network(request.source, directed="merge" if request.merge else "refuse")
-    made = kind(**_by_number(request.settings, read.type_names))
+    made = kind(**{**kind.for_owners, **_by_number(request.settings, read.type_names)})
     before = read.network.telling(_told(request, kind, read.network))
     seed = np.random.SeedSequence(request.seed)
     after = made.on_graph(before, branch(seed, "defense"))

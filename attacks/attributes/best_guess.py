@@ -1,5 +1,6 @@
 """The best of several guesses at an attribute, chosen on people whose attribute is known."""
 
+import warnings
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -8,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.ensemble import HistGradientBoostingClassifier
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_auc_score
 from sklearn.pipeline import make_pipeline
@@ -104,5 +106,7 @@ def _held_out(fit: Fit, rows: Floats, told: Bits, fold: NDArray[np.intp]) -> flo
 
 def _scored(fit: Fit, rows: Floats, told: Bits, others: Floats) -> Floats:
     """Log-odds of some rows by a model of others."""
-    scored: Floats = fit().fit(rows, told).decision_function(others)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)  # a model that stops early is one of the guesses too
+        scored: Floats = fit().fit(rows, told).decision_function(others)
     return scored.round(9)  # the last bit of equal rows depends on where they stand

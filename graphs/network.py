@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .edge_cells import like_in_cell, medians, shared_cells
+from .events import Events
 from .pair_codes import codes, distinct, ends, listed
 
 if TYPE_CHECKING:
@@ -31,6 +32,7 @@ class Network:
         groups: the class of each node where the release tells it, [n], or None.
         counts: numbers of edges between classes where the release tells these instead of edges: rows of a
             class, a class that is no smaller, a type, and the number, [c, 4]; or None.
+        events: the times of each edge, or None. No release has them: `snapshots.windowed` makes types of them.
     """
 
     nodes: int
@@ -39,6 +41,7 @@ class Network:
     types: Ints | None = None
     groups: Ints | None = None
     counts: Ints | None = None
+    events: Events | None = None
 
     @classmethod
     def from_edges(
@@ -49,8 +52,9 @@ class Network:
         weights: Floats | None = None,
         types: Ints | None = None,
         groups: Ints | None = None,
+        events: Events | None = None,
     ) -> Self:
-        """A network from the ends of its edges, in any order.
+        """A network from the ends of its edges, in any order, and what goes with each of these.
 
         Raises:
             ValueError: a loop, two edges of one type between the same nodes, or an end that is no node.
@@ -67,7 +71,8 @@ class Network:
         if ((low[1:] == low[:-1]) & (high[1:] == high[:-1]) & (kind[1:] == kind[:-1])).any():
             raise ValueError("two edges of one type between the same nodes")
         told = None if weights is None else np.asarray(weights, dtype=np.float64)[order]
-        return cls(nodes, np.stack([low, high]), told, None if types is None else kind, groups)
+        times = None if events is None else events.of_ordered(order)
+        return cls(nodes, np.stack([low, high]), told, None if types is None else kind, groups, events=times)
 
     @property
     def size(self) -> int:
@@ -86,6 +91,8 @@ class Network:
         for name in ("edges", "weights", "types", "groups", "counts"):
             part = getattr(self, name)
             told.update(name.encode() if part is None else f" {name} {part.shape} ".encode() + part.tobytes())
+        if self.events is not None:
+            told.update(b" events " + self.events.edge.tobytes() + self.events.time.tobytes())
         return told.hexdigest()
 
     @cached_property
@@ -106,17 +113,18 @@ class Network:
         return matrix
 
     def plain(self) -> "Network":
-        """The same without weights and types: one edge wherever there is any."""
+        """The same without weights, types and times: one edge wherever there is any."""
         return self.telling(())
 
     def telling(self, keep: Collection[str]) -> "Network":
-        """The same with weights and types only where ``keep`` names them ("weights", "types").
+        """The same without times, and with weights and types only where ``keep`` names them ("weights", "types").
 
         Where types go, several edges of a pair become one, and weights that stay are their sums.
         """
         weights = self.weights if "weights" in keep else None
         if self.types is None or "types" in keep:
-            return self if weights is self.weights else replace(self, weights=None)
+            told = weights is self.weights and self.events is None
+            return self if told else replace(self, weights=weights, events=None)
         pairs = distinct(self.codes)
         sums: Floats | None = None
         if weights is not None:
@@ -137,7 +145,7 @@ class Network:
             groups = np.empty_like(self.groups)
             groups[new] = self.groups
         moved = Network.from_edges(
-            self.nodes, new[self.edges[0]], new[self.edges[1]], self.weights, self.types, groups
+            self.nodes, new[self.edges[0]], new[self.edges[1]], self.weights, self.types, groups, self.events
         )
         return replace(moved, counts=self.counts)
 
@@ -158,7 +166,7 @@ class Network:
                 ones copy one of any edge.
 
         Returns:
-            A network with exactly these pairs linked. A pair that was linked by several types stays so.
+            A network with exactly these pairs linked. A pair that was linked by several types stays so. Times go.
         """
         count = self.nodes if nodes is None else nodes
         wanted, old = distinct(pairs), codes(self.edges[0], self.edges[1], count)
@@ -187,11 +195,14 @@ class Original:
         accounts: how many of these an active adversary has put into it; they follow the persons.
         published: what became of it, under the same ids; an adversary may know facts of that instead, if a defense
             changed the very relations that people see.
+        auxiliary: another network of the same persons, under the same ids, that the adversary holds with their
+            names; None where nobody brought one. Nodes behind the persons are others, who are in this one alone.
     """
 
     network: Network
     accounts: int = 0
     published: Network | None = None
+    auxiliary: Network | None = None
 
     @property
     def people(self) -> int:

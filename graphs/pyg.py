@@ -1,12 +1,14 @@
 """Networks as graphs of PyG, and back."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 import torch
 from torch import Tensor
 from torch_geometric.data import Data
 
+from .events import Events
 from .network import Network
 
 
@@ -15,7 +17,8 @@ def data_of(network: Network) -> Data:
 
     Returns:
         ``edge_index`` in both directions, ``edge_weight`` and ``edge_type`` where the network has them, one
-        constant feature, one class, and masks of which only the last holds anybody; ``plain`` is True.
+        constant feature, one class, and masks of which only the last holds anybody; ``plain`` is True. Where it
+        has times also ``event_of`` [s], the edge of each event in the order of ends, and ``event_time`` [s].
     """
     count = network.nodes
     both = torch.from_numpy(np.concatenate([network.edges, network.edges[::-1]], axis=1))
@@ -32,6 +35,8 @@ def data_of(network: Network) -> Data:
         data.edge_weight = torch.from_numpy(np.concatenate([network.weights] * 2))
     if network.types is not None:
         data.edge_type = torch.from_numpy(np.concatenate([network.types] * 2))
+    if network.events is not None:
+        data.event_of, data.event_time = map(torch.from_numpy, (network.events.edge, network.events.time))
     data.plain = True
     return data
 
@@ -45,9 +50,12 @@ def network_of_data(data: Data) -> Network:
         values: Tensor | None = getattr(data, name, None)
         return None if values is None else values.cpu().numpy()[once]
 
-    return Network.from_edges(
+    network = Network.from_edges(
         int(data.num_nodes or 0), row[once], col[once], told("edge_weight"), told("edge_type")
     )
+    if "event_of" not in data:
+        return network
+    return replace(network, events=Events(data.event_of.cpu().numpy(), data.event_time.cpu().numpy()))
 
 
 def is_plain(data: Data) -> bool:

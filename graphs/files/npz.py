@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from ...errors import InputError
 from ..network import Network
 from .data_file import MOST_FEATURE_BYTES, Shape, arrays_of
-from .rows import MOST_EDGES, MOST_NODES, Rows, as_whole, check_names
+from .rows import MOST_EDGES, MOST_NODES, Rows, as_whole, check_names, rows_of
 
 MOST_TEXT_BYTES = 1 << 30
 MOST_TYPES = 1 << 16
@@ -23,6 +23,7 @@ ARRAYS: Mapping[str, tuple[str, tuple[Any, ...], int]] = {
     "edges": (WHOLE, (2, "e"), 2 * MOST_EDGES),
     "weights": (NUMBERS, ("e",), MOST_EDGES),
     "types": (WHOLE, ("e",), MOST_EDGES),
+    "times": (WHOLE, ("e",), MOST_EDGES),
     "type_names": (TEXT, (None,), MOST_NODES),
     "ids": (TEXT, ("n",), MOST_NODES),
     "nodes": (WHOLE, (), 1),
@@ -57,7 +58,8 @@ def read_npz(path: Path) -> Rows:
     called = tuple(read["type_names"].tolist()) if "type_names" in read else ()
     check_names(ids, "id", str(path))
     check_names(called, "type", str(path))
-    told: dict[str, Any] = {name: read.get(name) for name in ("weights", "types", "x", "y", "groups", "counts")}
+    names = ("weights", "types", "times", "x", "y", "groups", "counts")
+    told: dict[str, Any] = {name: read.get(name) for name in names}
     return Rows(ids, ends[0][0], ends[0][1], type_names=called, directed="if-mixed", **told)
 
 
@@ -69,18 +71,19 @@ def write_npz(
     x: NDArray[Any] | None,
     y: NDArray[Any] | None,
 ) -> None:
-    """Writes a network so that `read_npz` reads the same; each edge once."""
+    """Writes a network so that `read_npz` reads the same; each edge once, or once for each of its times."""
+    row, times = rows_of(network)
     arrays: dict[str, Any] = {
-        "edge_index": network.edges,
+        "edge_index": network.edges[:, row],
         "nodes": np.array(network.nodes),
         "ids": np.array(ids, dtype=np.str_),
         "type_names": np.array(types, dtype=np.str_) if types else None,
         "x": x,
         "y": y,
     }
-    arrays |= {name: getattr(network, name) for name in ("weights", "types", "groups", "counts")}
-    if network.weights is not None:
-        arrays["weights"] = as_whole(network.weights)
+    arrays |= {"groups": network.groups, "counts": network.counts, "times": times}
+    arrays["types"] = None if network.types is None else network.types[row]
+    arrays["weights"] = None if network.weights is None else as_whole(network.weights[row])
     np.savez_compressed(stream, **{name: array for name, array in arrays.items() if array is not None})
 
 

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import InputError, quoted
+from ..events import Events
 from ..network import Floats, Ints, Network
 
 Directed = Literal["refuse", "merge"]
@@ -34,6 +35,7 @@ class Rows:
         other: of the other end, [r].
         weights: of each row, or None, [r].
         types: of each row, or None, [r].
+        times: of each row, whole numbers of any unit, or None, [r]; rows of one edge are its events then.
         type_names: what each type is called, or nothing.
         directed: whether a row stands for one direction: ``yes``, ``no``, ``if-mixed`` (where some rows, but not
             all, have their reverse), or, where it is told but not refused, ``unsaid`` (the same) and ``in-words``.
@@ -53,6 +55,7 @@ class Rows:
     other: Ints
     weights: Floats | None = None
     types: Ints | None = None
+    times: Ints | None = None
     type_names: tuple[str, ...] = ()
     directed: RowDirections = "no"
     header: bool = False
@@ -79,6 +82,7 @@ class Dropped:
         header: rows taken for column names, 0 or 1.
         comments: lines skipped as comments that look like edges.
         columns: what was made of columns that are not used, or in doubt, in words.
+        timed: whether rows have times, so that those which repeat an edge are further events of it.
     """
 
     loops: int = 0
@@ -89,16 +93,18 @@ class Dropped:
     header: int = 0
     comments: int = 0
     columns: str = ""
+    timed: bool = False
 
     @property
     def sentence(self) -> str:
         """In words, without a full stop; empty where there is nothing to tell."""
+        repeated = "rows that repeat an edge at some time" if self.timed else "repeated edges dropped"
         told = (
             (self.header, "first row read as column names"),
             (len(self.columns), self.columns),
             (self.comments, f"lines skipped as comments that look like edges: {self.comments:,} ({_QUOTED})"),
             (self.loops, f"self-loops dropped: {self.loops:,}"),
-            (self.parallel, f"repeated edges dropped: {self.parallel:,}"),
+            (self.parallel, f"{repeated}: {self.parallel:,}"),
             (self.both_ways, f"edges told in both directions: {self.both_ways:,}"),
             (self.merged, f"directed edges made undirected: {self.merged:,}"),
             (self.uneven, f"edges of which the first of several weights is kept: {self.uneven:,}"),
@@ -131,11 +137,12 @@ def undirected(rows: Rows, source: str, directed: Directed) -> tuple[Network, Dr
         _refuse_directed(rows, first[~both][0], merged, len(both), source)
     weights, uneven = (None, 0) if rows.weights is None else _first_weights(rows.weights[order], edge, starts)
     types = None if rows.types is None else rows.types[first]
-    network = Network(len(rows.ids), np.stack([low[first], high[first]]), weights, types, rows.groups, rows.counts)
+    events = None if rows.times is None else Events.of(edge, rows.times[order])
+    ends = np.stack([low[first], high[first]])
+    network = Network(len(rows.ids), ends, weights, types, rows.groups, rows.counts, events)
     parallel = int(told.sum() - len(both) - both.sum())
-    return network, Dropped(
-        loops, parallel, int(both.sum()), merged, uneven, int(rows.header), rows.comments, rows.columns
-    )
+    read = int(rows.header), rows.comments, rows.columns, rows.times is not None
+    return network, Dropped(loops, parallel, int(both.sum()), merged, uneven, *read)
 
 
 def _without_loops(rows: Rows) -> tuple[Rows, int]:
@@ -146,7 +153,8 @@ def _without_loops(rows: Rows) -> tuple[Rows, int]:
         return None if values is None else values[proper]
 
     ends = {"one": rows.one[proper], "other": rows.other[proper]}
-    return replace(rows, **ends, weights=part(rows.weights), types=part(rows.types)), int((~proper).sum())
+    parts = {name: part(getattr(rows, name)) for name in ("weights", "types", "times")}
+    return replace(rows, **ends, **parts), int((~proper).sum())
 
 
 def _by_edge(low: Ints, high: Ints, types: Ints | None) -> tuple[Ints, NDArray[np.bool_]]:
@@ -173,6 +181,13 @@ def _refuse_directed(rows: Rows, example: int, merged: int, edges: int, source: 
         "only undirected networks are read: give both directions, or have them merged "
         "(directed=merge, gaudit anonymize --merge-directions)"
     )
+
+
+def rows_of(network: Network) -> tuple[Ints, Ints | None]:
+    """The edge that each row of a file tells, by its position [r], and its time, or None: a row for each event."""
+    if network.events is None:
+        return np.arange(network.size), None
+    return network.events.edge, network.events.time
 
 
 def as_whole(weights: Floats) -> NDArray[Any]:

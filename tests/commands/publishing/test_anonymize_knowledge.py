@@ -89,7 +89,7 @@ def test_people_are_alike_for_whoever_knows_what_the_sentence_names(gaudit, tmp_
     assert f"This holds against {KNOWLEDGE[defense]}" in result.output
     assert "not covered" not in result.output
     assert (f"The {told} of edges are not published" in result.output) is (told in ("weights", "types"))
-    assert ("read as times of edges, which are not used" in result.output) is (told == "times")
+    assert ("read as times of edges, which windows alone use" in result.output) is (told == "times")
     assert ("directed edges made undirected: 13" in result.output) is (told == "directions")
     assert ("It speaks of the undirected graph" in result.output) is (told == "directions")
 

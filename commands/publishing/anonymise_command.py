@@ -1,0 +1,218 @@
+"""What `gaudit anonymize` does, without the terminal."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import zip_longest
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ...errors import InputError
+from ...graphs.files.name_map import check_map_name, write_map
+from ...graphs.files.network_file import ReadNetwork, check_destination, ids_with_added, read_network, write_network
+from ...graphs.measures.at_risk import AtRisk, at_risk, check_at_risk_name, write_at_risk
+from ...graphs.measures.utility import Kept, utility_of
+from ...graphs.network import Network, Verified, changes
+from ...graphs.told_weights import ToldWeights
+from ...mechanisms.guarantee import Guarantee
+from ...randomness import branch
+from ...registry import find, registered
+from ...targets.defense import Defense
+from .edge_marks import marks_lines
+from .renaming import named_types, renamed
+from .told import Telling, listed, telling
+
+UNDIRECTED = "It speaks of the undirected graph: directions of edges are not published."
+
+
+@dataclass(frozen=True)
+class AnonymiseRequest:
+    """What the user asked for.
+
+    Attributes:
+        source: the file to read.
+        destination: the file to write.
+        defense: name of a defense that changes a published graph.
+        settings: of the defense.
+        rename: random numbers instead of the file's ids, and nodes and edges in the order of these.
+        keep: what of edges is published besides their ends: "weights", "types".
+        merge: take a directed graph as an undirected one.
+        measure: also what is kept of the structure.
+        seed: root of all randomness; fresh without one.
+        write_map: a file for who is who, which only its owner may read.
+        weights: what is told of weights (`ToldWeights.read`), which are published then.
+        at_risk: a file for who is alone before and after, which only its owner may read.
+        count_risk: count these people also where they are written nowhere.
+    """
+
+    source: Path
+    destination: Path
+    defense: str
+    settings: dict[str, Any]
+    rename: bool = False
+    keep: tuple[str, ...] = ()
+    merge: bool = False
+    measure: bool = True
+    seed: int | None = None
+    write_map: Path | None = None
+    weights: str | None = None
+    at_risk: Path | None = None
+    count_risk: bool = False
+
+
+@dataclass(frozen=True)
+class Anonymised:
+    """What came of it: lines about the output, what changed, the checked guarantee, what is kept.
+
+    Attributes:
+        telling: what was told before the work.
+        remarks: what a reader must know of the output, in sentences.
+        changed: what the defense changed, in words.
+        guarantee: of the defense, in words.
+        promise: the differential privacy that it gives by design.
+        verified: the guarantee as it was checked on the result.
+        kept: what is kept of the structure, where that was measured.
+        scope: what a reader must know of any guarantee here: which graph it speaks of.
+        risk: who is alone, where that was asked for.
+        people: nodes of the source.
+    """
+
+    telling: Telling
+    remarks: tuple[str, ...]
+    changed: str
+    guarantee: str | None
+    promise: Guarantee | None
+    verified: Verified | None
+    kept: tuple[Kept, ...]
+    scope: str = ""
+    risk: AtRisk | None = None
+    people: int = 0
+
+
+def anonymise(request: AnonymiseRequest, tell: Callable[[str], None] = lambda line: None) -> Anonymised:
+    """Reads a network, changes it, checks the guarantee on the result, and only then writes it.
+
+    Args:
+        request: what the user asked for.
+        tell: is given lines on what will be published and what will be left out, before the work.
+
+    Raises:
+        InputError: the input is unusable, the defense does not exist or does not fit, or its guarantee does not
+            hold on the result, of which nothing is written then.
+    """
+    kind = graph_defense(request.defense)
+    way = _checked(request, kind)
+    read = read_network(request.source, directed="merge" if request.merge else "refuse")
+    made = kind(**{**kind.for_owners, **_by_number(request.settings, read.type_names)})
+    seed = np.random.SeedSequence(request.seed)
+    before = _told(request, kind, read.network, way, seed)
+    beforehand = telling(read, before, made, way)
+    for line in beforehand.lines:
+        tell(line)
+    after = made.on_graph(before, branch(seed, "defense"))
+    verified = made.verify(before, after)
+    if verified is not None and not verified.holds:
+        raise InputError(
+            f"{request.defense}: the result does not keep its guarantee ({verified.guarantee}: {verified.detail}), "
+            "nothing was written: try other settings"
+        )
+    counted = request.count_risk or request.at_risk is not None
+    risk = at_risk(read.network, after) if counted else None
+    _write(request, read, after, () if before.types is None else read.type_names, seed)
+    if request.at_risk is not None and risk is not None:
+        write_at_risk(request.at_risk, read.ids, risk)
+    kept = tuple[Kept, ...]()
+    if request.measure and after.counts is None:
+        kept = utility_of(before, after, np.random.default_rng(branch(seed, "utility")))
+    return Anonymised(
+        beforehand,
+        (*(() if way is None else (way.sentence,)), *marks_lines(before, after)),
+        changes(before, after),
+        made.guarantee,
+        made.promise(),
+        verified,
+        kept,
+        UNDIRECTED if read.dropped.merged else "",
+        risk,
+        before.nodes,
+    )
+
+
+def _checked(request: AnonymiseRequest, kind: type[Defense]) -> ToldWeights | None:
+    """How weights are told; what could not be written, or read, is refused before the work."""
+    check_destination(request.destination, kind.publishes)
+    if request.write_map is not None:
+        check_map_name(request.write_map)
+    if request.at_risk is not None:
+        check_at_risk_name(request.at_risk)
+    return None if request.weights is None else ToldWeights.read(request.weights)
+
+
+def _told(
+    request: AnonymiseRequest,
+    kind: type[Defense],
+    network: Network,
+    way: ToldWeights | None,
+    seed: np.random.SeedSequence,
+) -> Network:
+    """What is published of edges, before a defense changes them.
+
+    Raises:
+        InputError: something was asked for that the file does not tell.
+    """
+    asked = {name: f"--keep {name}" for name in request.keep}
+    asked |= {} if way is None else {"weights": f"--weights {request.weights}"}
+    for name, option in asked.items():
+        if getattr(network, name) is None:
+            raise InputError(f"{option}: {request.source} tells no {name} of edges: leave the option out")
+    told = network.telling({*asked, *kind.publishes})
+    return told if way is None else way.of(told, np.random.default_rng(branch(seed, "weights")))
+
+
+def _write(
+    request: AnonymiseRequest,
+    read: ReadNetwork,
+    after: Network,
+    types: tuple[str, ...],
+    seed: np.random.SeedSequence,
+) -> None:
+    """Writes the result, and who is who in it where that is asked for."""
+    written, told = named_types(after, types)
+    if request.rename:
+        new = np.random.default_rng(branch(seed, "names")).permutation(after.nodes)
+        written, told = renamed(written, told, new)
+        called = tuple(map(str, new.tolist()))
+    else:
+        called = ids_with_added(read.ids, after.nodes)
+    write_network(written, request.destination, None if request.rename else read.ids, told)
+    if request.write_map is not None:
+        write_map(request.write_map, list(zip_longest(read.ids, called, fillvalue="")))
+
+
+def _by_number(settings: dict[str, Any], names: Sequence[str]) -> dict[str, Any]:
+    """The settings with a type of edges that is called by its name called by its number.
+
+    Raises:
+        InputError: no type has that name.
+    """
+    name = settings.get("sensitive")
+    if not isinstance(name, str):
+        return settings
+    if name not in names:
+        known = listed([f"{called} ({k})" for k, called in enumerate(names)]) or "none, edges have no types"
+        raise InputError(f"sensitive={name}: no type of edges has this name, the types of this file are: {known}")
+    return settings | {"sensitive": names.index(name)}
+
+
+def graph_defense(name: str) -> type[Defense]:
+    """A kind of defense that changes a published graph.
+
+    Raises:
+        InputError: there is none of this name, or it acts elsewhere.
+    """
+    kind: type[Defense] = find("defenses", name)
+    if "on_graph" not in kind.hooks():
+        known = ", ".join(n for n in registered("defenses") if "on_graph" in find("defenses", n).hooks())
+        raise InputError(f"the defense '{name}' does not change a graph: these do: {known}")
+    return kind

@@ -111,7 +111,7 @@ def anonymise(request: AnonymiseRequest, tell: Callable[[str], None] = lambda li
     read = _read(request)
     made = kind(**{**kind.for_owners, **_by_number(request.settings, read.type_names)})
     seed = np.random.SeedSequence(request.seed)
-    before = _told(request, kind, read.network, way, seed)
+    before = _told(request, kind, read, way, seed)
     beforehand = telling(read, before, made, way)
     for line in beforehand.lines:
         tell(line)
@@ -173,7 +173,7 @@ def _checked(request: AnonymiseRequest, kind: type[Defense]) -> ToldWeights | No
 def _told(
     request: AnonymiseRequest,
     kind: type[Defense],
-    network: Network,
+    read: ReadNetwork,
     way: ToldWeights | None,
     seed: np.random.SeedSequence,
 ) -> Network:
@@ -182,11 +182,16 @@ def _told(
     Raises:
         InputError: something was asked for that the file does not tell.
     """
+    network = read.network
     asked = {name: f"--keep {name}" for name in request.keep}
     asked |= {} if way is None else {"weights": f"--weights {request.weights}"}
     for name, option in asked.items():
         if getattr(network, name) is None:
-            raise InputError(f"{option}: {request.source} tells no {name} of edges: leave the option out")
+            columns = f" ({read.dropped.columns})" if read.dropped.columns else ""
+            raise InputError(
+                f"{option}: {request.source} tells no {name} of edges: leave the option out, or call a column "
+                f"'{name.rstrip('s')}'{columns}"
+            )
     told = network.telling({*asked, *kind.publishes, *(() if request.windows is None else ("types",))})
     return told if way is None else way.of(told, np.random.default_rng(branch(seed, "weights")))
 

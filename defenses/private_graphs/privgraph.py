@@ -13,7 +13,7 @@ from ...mechanisms.exact_noise import UniformIntegers, discrete_laplace, geometr
 from ...mechanisms.guarantee import Guarantee
 from ...mechanisms.public_inputs import drawable_epsilon, laplace_scale, linked
 from ...randomness import branch
-from .dp_graph import PrivateGraph, PrivateGraphSettings
+from .dp_graph import PrivateGraph, PrivateGraphSettings, central
 from .ldpgen import drawn, noise_variance, random_groups
 
 STAGES = 3
@@ -69,15 +69,12 @@ class PrivGraph(PrivateGraph):
         return drawable_epsilon(drawable_epsilon(self.settings.epsilon) / STAGES)
 
     def promise(self) -> Guarantee:
-        return Guarantee(
-            "edge",
-            "add/remove",
-            "central",
+        return central(
             STAGES * self.each,
-            accountant="a third of epsilon each for numbers of edges between random groups, for the community of "
+            "a third of epsilon each for numbers of edges between random groups, for the community of "
             "every node, and for degrees within and edges between communities; discrete Laplace noise and "
             "exponential mechanism, drawn exactly; pure",
-            public=("the nodes and their number", f"the size of random groups, {self.settings.group}"),
+            f"the size of random groups, {self.settings.group}",
         )
 
     def on_graph(self, network: Network, seed: np.random.SeedSequence) -> Network:

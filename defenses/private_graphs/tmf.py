@@ -11,7 +11,7 @@ from ...mechanisms.exact_noise import discrete_laplace
 from ...mechanisms.guarantee import Guarantee
 from ...mechanisms.public_inputs import drawable_epsilon, laplace_scale, linked
 from ...randomness import branch
-from .dp_graph import PrivateGraph, PrivateGraphSettings
+from .dp_graph import PrivateGraph, PrivateGraphSettings, central
 from .passing_pairs import passing, rate_for
 
 
@@ -63,14 +63,10 @@ class TmF(PrivateGraph):
 
     def promise(self) -> Guarantee:
         of_count, of_pairs = self.parts
-        return Guarantee(
-            "edge",
-            "add/remove",
-            "central",
+        return central(
             of_count + of_pairs,
-            accountant="discrete Laplace noise on the number of edges, and exact coins of a response with two "
+            "discrete Laplace noise on the number of edges, and exact coins of a response with two "
             "chances for each pair; pure; all else follows from both",
-            public=("the nodes and their number",),
         )
 
     def on_graph(self, network: Network, seed: np.random.SeedSequence) -> Network:

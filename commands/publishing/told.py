@@ -36,7 +36,12 @@ class Telling:
     def lines(self) -> tuple[str, ...]:
         """The same as lines to print."""
         untold = listed(self.untold) or "nothing that was read"
-        return self.read, f"Will be published: {listed(self.told)}.", f"Will be left out: {untold}.", *self.remarks
+        return (
+            f"Read: {self.read}.",
+            f"Will be published: {listed(self.told)}.",
+            f"Will be left out: {untold}.",
+            *self.remarks,
+        )
 
 
 def telling(
@@ -69,7 +74,7 @@ def telling(
         _told_by_nodes(defense.promise(), read.unlisted),
         *dropped_marks(source, before),
     )
-    size = f"Read: {source.nodes:,} nodes and {source.size:,} edges."
+    size = f"{source.nodes:,} nodes and {source.size:,} edges"
     return Telling(size, tuple(told), tuple(untold), tuple(filter(None, remarks)))
 
 

@@ -181,6 +181,8 @@ def test_the_page_says_what_holds_what_is_told_who_is_at_risk_and_what_is_kept(g
     assert "weights of edges" in page.text
     assert re.search(r"by how many neighbours they have \d+ \(\d+\.\d", page.text)
     assert "average-clustering" in page.text
+    alone = max(int(n.replace(",", "")) for n in re.findall(r"\) ([\d,]+) \(\d+\.\d\s%\)", page.text))
+    assert f"{alone} of 60 people" in page.text or not alone
     assert page.loads == []
     assert "script-src" not in place.read_text()
     assert "default-src 'none'" in place.read_text()

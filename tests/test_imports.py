@@ -53,6 +53,7 @@ SIBLINGS = {
     "attacks/membership": {"attacks"},
     "attacks/links": {"attacks", "attacks/membership", "attacks/ownership"},
     "attacks/ownership": {"attacks"},
+    "attacks/attributes": {"attacks", "attacks/membership"},
     "attacks/gradients": {"attacks"},
     "attacks/given": {"attacks"},
     "attacks/identity": {"attacks"},

@@ -23,9 +23,9 @@ class KDegreeBySnapshotSettings(Settings):
 class KDegreeBySnapshot(Defense):
     """Edits each window of time until every degree in it occurs at least k times, whatever the others do.
 
-    `k-degree` (Liu and Terzi 2008) on one snapshot after the other. Each of them keeps the promise, and all of them
-    together need not: who is like k others in each window may be like nobody in all. It is the trivial alternative
-    to `k-degree-temporal`.
+    `k-degree` (Liu and Terzi 2008) on one snapshot after the other, with the variant ``priority``: degrees are the
+    nearest that a graph can have. Each of them keeps the promise, and all of them together need not: who is like k
+    others in each window may be like nobody in all. It is the trivial alternative to `k-degree-temporal`.
     """
 
     name = "k-degree-by-snapshot"
@@ -42,7 +42,7 @@ class KDegreeBySnapshot(Defense):
     settings: KDegreeBySnapshotSettings
 
     def on_graph(self, network: Network, seed: np.random.SeedSequence) -> Network:
-        one = KDegree(k=self.settings.k)
+        one = KDegree(k=self.settings.k, variant="priority", deletions=True)
         windows = range(windows_in(network))
         parts = [one.on_graph(snapshot(network, w), branch(seed, "window", w)) for w in windows]
         return parts[0] if network.types is None else of_snapshots(parts)

@@ -14,11 +14,11 @@ from ...graphs.network import Network, Original, changes
 from ...graphs.pyg import is_plain, network_of_data
 from ...graphs.told_weights import ToldWeights
 from ...randomness import branch
-from ...settings import Settings
 from ..channel import Channel, Retention
 from ..defense import Defense
 from ..device import Device
 from ..game import Game
+from ..games.attributes import Attribute, AttributeSettings, hidden_attribute
 from ..games.identities import OTHERS, Identity, identities
 from ..games.links import NON_EDGES, EdgePresence, edge_presence
 from ..messages import ACCOUNTS_KIND, PUBLISHED_KIND, WINDOWS_KIND
@@ -45,7 +45,7 @@ def _way_of_weights(value: str) -> str:
     return value
 
 
-class NetworkSettings(Settings):
+class NetworkSettings(AttributeSettings):
     """Settings of targets that publish a network."""
 
     utility: Literal["structure", "accuracy"] | None = Field(
@@ -87,7 +87,7 @@ class PublishedNetwork(Target):
     release = PUBLISHED_KIND
     release_phrase = "the published graph"
     plain = True
-    games = (Identity.name, EdgePresence.name)
+    games = (Identity.name, EdgePresence.name, Attribute.name)
     Settings: ClassVar[type[NetworkSettings]] = NetworkSettings
     settings: NetworkSettings
 
@@ -103,6 +103,11 @@ class PublishedNetwork(Target):
     def original(self, data: Data) -> Original:
         """The network before anything is done to it, and what the adversary holds beforehand."""
         return Original(network_of_data(data))
+
+    @property
+    def plays(self) -> frozenset[str]:
+        """All its games, that of an attribute where one is named."""
+        return super().plays - (frozenset() if self.settings.attribute is not None else {Attribute.name})
 
     def published(
         self,
@@ -127,6 +132,9 @@ class PublishedNetwork(Target):
         if linked is not None:
             found = edge_presence([linked], network.nodes, branch(seed, "links"), s.non_edges)
             secrets.append(replace(found, image=who.image[: network.nodes]))
+        if s.attribute is not None:
+            of = {"linked": False, "image": who.image[: network.nodes]}
+            secrets.append(hidden_attribute(data, s.attribute, s.known, branch(seed, "attribute"), **of))
         progress("publishing", 2, 3)
         accurate = self._asks_accuracy(data)
         kept = self._kept(network, changed, branch(seed, "structure"))
@@ -171,7 +179,8 @@ class Publish(PublishedNetwork):
     and types of edges are dropped before the defense, unless ``keep`` names them or the defense publishes them by
     design (`Defense.publishes`): the sum of its weights alone tells most nodes of a weighted network from all
     others. Features and labels are not published. Secret are the identities (which published node is this person?)
-    and the links, or those of one type (``sensitive``), of whom an adversary knows who is who.
+    and the links, or those of one type (``sensitive``), of whom an adversary knows who is who; with ``attribute``
+    also an attribute of people, of whom it knows the others.
 
     With ``windows`` edges are published by windows of time, which take the place of types (`snapshots.windowed`),
     under the same ids in all windows, and without any time itself. With ``linking`` one window is published alone,

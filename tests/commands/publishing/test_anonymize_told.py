@@ -66,6 +66,20 @@ def test_it_is_told_even_if_the_defense_fails(gaudit, weighted, tmp_path):
     assert not out.exists()
 
 
+@pytest.mark.parametrize(
+    ("defense", "says"),
+    [
+        ("cluster-edges:k=3,sensitive=null", "numbers of edges between groups"),
+        ("summarisation:k=3", "edges, or their"),
+    ],
+)
+def test_what_is_published_in_place_of_edges_is_told(gaudit, weighted, tmp_path, defense, says):
+    result = gaudit("anonymize", weighted, "--defense", defense, "--no-utility", "-o", tmp_path / "out.npz")
+    assert result.exit_code == 0, result.output
+    assert f"Will be published: {says}" in result.stdout
+    assert "the group of each node." in result.stdout
+
+
 @pytest.mark.parametrize("how", ["rounded:50", "binned:4", "noised:20"])
 def test_weights_are_told_in_part(gaudit, weighted, tmp_path, how):
     out = tmp_path / "out.csv"

@@ -115,7 +115,8 @@ def around(network: Network, low: NDArray[np.int64], high: NDArray[np.int64]) ->
 
 def _told(network: Network, values: Floats, place: NDArray[np.int64]) -> Floats:
     """The sum of values of the published edges of each pair, [s, 1]; 0 where none is published."""
-    known, which = np.unique(codes(*network.edges, network.nodes), return_inverse=True)
+    low, high = network.edges
+    known, which = np.unique(codes(low, high, network.nodes), return_inverse=True)
     if not len(known):
         return np.zeros((len(place), 1))
     sums = np.bincount(which, values)

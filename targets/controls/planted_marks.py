@@ -45,7 +45,7 @@ class PlantedMarks(PlantedLeak):
     ) -> Run:
         network, rng = network_of_data(data), np.random.default_rng(branch(seed, "coins"))
         coin = rng.permutation(network.size) % 2
-        marked = replace(network, weights=1.0 + coin, types=coin)
+        marked = replace(network, weights=(1 + coin).astype(np.float64), types=coin)
         shown = _with_friends(network, coin > 0)
         new = rng.permutation(shown.nodes)
         channel = Channel(retain=retain)

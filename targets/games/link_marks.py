@@ -11,7 +11,7 @@ from torch import Tensor
 from torch_geometric.data import Data
 
 from ...errors import InputError
-from ...graphs.network import Floats, Network
+from ...graphs.network import Network
 from ...graphs.pair_codes import codes, ends
 from ...randomness import branch
 from ..game import Adversary, Game, Grant, Knowledge, Words, as_it_is, in_thirds, without_ancestry
@@ -167,7 +167,8 @@ def link_mark(
     kind, colon, number = asked.partition(":")
     if kind not in MARKS or (kind == "type") != number.isdecimal() or (kind == "weight" and colon):
         raise InputError(f"mark={asked}: expected weight, or type:K")
-    pairs, place = np.unique(codes(*network.edges, network.nodes), return_inverse=True)
+    low, high = network.edges
+    pairs, place = np.unique(codes(low, high, network.nodes), return_inverse=True)
     if kind == "weight":
         has, words = _stronger(network, place)
     else:
@@ -197,7 +198,7 @@ def _stronger(network: Network, place: NDArray[Any]) -> tuple[NDArray[np.bool_],
     """Which links are above the median weight, and the words for it; with many at the median, from it on."""
     if network.weights is None:
         raise InputError("mark=weight: edges have no weights here")
-    weights: Floats = np.bincount(place, network.weights)
+    weights = np.bincount(place, network.weights)
     middle = float(np.median(weights))
     above = weights > middle
     if above.mean() >= 0.25:

@@ -10,7 +10,7 @@ import click
 
 from ..errors import InputError
 from ..output_files import check_apart, check_outputs
-from .terminal import clear_errors, console, verbose_option
+from .terminal import clear_errors, console, verbose_option, windows_options
 
 if TYPE_CHECKING:
     from ..api.result import Result
@@ -135,12 +135,14 @@ def release_command(file: str, **options: Any) -> None:
     help="Who is who there: a table with the columns original and auxiliary. Without it names are the same.",
 )
 @click.option("--sensitive", type=click.IntRange(0), help="Type of edge that is secret. Default: all edges.")
+@windows_options
 @click.option(
     "--attack",
     "attacks",
     multiple=True,
     metavar="NAME",
-    help="Attack, repeatable. Default: refinement, hub-fingerprint, seedless-matching.",
+    help="Attack, repeatable. Default: refinement, hub-fingerprint, seedless-matching; with --windows also "
+    "temporal-refinement.",
 )
 @kept
 @clear_errors

@@ -40,6 +40,7 @@ class Carries(StrEnum):
     IDS = "ids of nodes"
     CONDENSED = "a condensed graph"
     GRAPH = "a graph"
+    WINDOWS = "a graph by windows of time"
     GRAPH_WITH_ACCOUNTS = "a graph with accounts that an adversary opened"
     TRANSFORMATION = "a transformation of features"
     FIRST_WEIGHTS = "first weights of a transformation"
@@ -312,6 +313,8 @@ ENCODER_KIND = declare("ib-encoder", Carries.TRANSFORMATION, routes=[])
 
 PUBLISHED_KIND = declare("published-graph", Carries.GRAPH, routes=_OUT)
 """A network under published names."""
+WINDOWS_KIND = declare("published-windows", Carries.GRAPH, Carries.WINDOWS, routes=_OUT)
+"""A network under published names whose types of edges are windows of time."""
 ACCOUNTS_KIND = declare("published-graph-with-accounts", Carries.GRAPH_WITH_ACCOUNTS, routes=_OUT)
 """The same network as it would have been published had an adversary opened accounts in it before."""
 
@@ -326,6 +329,8 @@ TRANSFORMATION = Carrying.any_of(Carries.TRANSFORMATION)
 """How features become what a pipeline sees."""
 PUBLISHED_GRAPH = Carrying.any_of(Carries.GRAPH)
 """A network that was published."""
+PUBLISHED_WINDOWS = Carrying.any_of(Carries.WINDOWS)
+"""A network that was published by windows of time."""
 GRAPH_WITH_ACCOUNTS = Carrying.any_of(Carries.GRAPH_WITH_ACCOUNTS)
 """A network that was published with an adversary's accounts in it."""
 GIVEN_SCORES = Carrying.any_of(Carries.SCORES)

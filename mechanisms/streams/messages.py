@@ -6,8 +6,9 @@ from typing import Any, Self
 import numpy as np
 
 from ...errors import InputError
-from ...graphs.network import Ints
+from ...graphs.network import Ints, Network
 from ...graphs.pair_codes import codes
+from ..public_inputs import whole
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,6 +46,25 @@ class Messages:
             raise InputError("a message was sent before step 0: number the steps from 0")
         order = np.argsort(when, kind="stable")
         return cls(nodes, np.stack([low, high])[:, order], when[order])
+
+    @classmethod
+    def of_network(cls, network: Network, start: int, length: int) -> Self:
+        """The events of a network's edges, in steps of equal length.
+
+        Args:
+            network: whose edges have times.
+            start: of step 0. What was sent before is left out. Public: not read off the data.
+            length: of a step, in the unit of the times; public.
+
+        Raises:
+            InputError: edges without times, or a length below 1.
+        """
+        if network.events is None:
+            raise InputError("the edges of this network have no times: read a file that has a column of them")
+        length = whole("the length of a step", length, 1)
+        kept = network.events.time >= start
+        one, other = network.edges[:, network.events.edge[kept]]
+        return cls.from_events(network.nodes, one, other, (network.events.time[kept] - start) // length)
 
     @property
     def size(self) -> int:

@@ -8,6 +8,8 @@ import pytest
 from scipy.stats import chisquare
 
 from gaudit.errors import InputError
+from gaudit.graphs.events import Events
+from gaudit.graphs.network import Network
 from gaudit.mechanisms.exact_noise import discrete_laplace_pmf
 from gaudit.mechanisms.guarantee import Guarantee
 from gaudit.mechanisms.streams import continual_counts
@@ -137,6 +139,19 @@ def test_units_are_said_and_do_not_add_up():
 def test_bad_input_is_one_line(call, said):
     with pytest.raises(InputError, match=said):
         call()
+
+
+def test_events_of_a_network_fall_into_public_steps():
+    events = Events.of(np.array([0, 0, 1, 1, 1]), np.array([99, 105, 119, 120, 141]))
+    network = Network.from_edges(3, [0, 1], [2, 2], events=events)
+    told = Messages.of_network(network, start=100, length=20)
+    assert told.steps.tolist() == [0, 0, 1, 2]
+    assert told.ends.T.tolist() == [[0, 2], [1, 2], [1, 2], [1, 2]]
+    assert contact_count(told, 1e4, 3, np.random.default_rng(0)).values.tolist() == [2, 2, 2]
+    with pytest.raises(InputError, match="length of a step is 0"):
+        Messages.of_network(network, start=100, length=0)
+    with pytest.raises(InputError, match="have no times"):
+        Messages.of_network(Network.from_edges(2, [0], [1]), start=0, length=1)
 
 
 def test_module_counts_each_first_contact_once():

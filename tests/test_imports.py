@@ -55,7 +55,7 @@ SIBLINGS = {
     "attacks/membership": {"attacks"},
     "attacks/links": {"attacks", "attacks/membership", "attacks/ownership"},
     "attacks/ownership": {"attacks"},
-    "attacks/attributes": {"attacks", "attacks/membership"},
+    "attacks/attributes": {"attacks", "attacks/membership", "attacks/links"},
     "attacks/gradients": {"attacks"},
     "attacks/given": {"attacks"},
     "attacks/identity": {"attacks"},

@@ -11,6 +11,8 @@ from torch.nn import functional as F
 
 from gaudit.graphs.checks import MASKS, check_graph, row_normalised
 from gaudit.graphs.datasets import bundled
+from gaudit.graphs.pyg import network_of_data
+from gaudit.graphs.snapshots import snapshot, windowed
 from gaudit.targets.models.propagation import gcn_operator
 
 GRAPHS = {

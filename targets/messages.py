@@ -30,6 +30,7 @@ class Carries(StrEnum):
     EMBEDDINGS = "embeddings of nodes"
     POSTERIORS = "posteriors"
     PROBED = "answers to changed features"
+    SUBMITTED = "answers to submitted rows"
     EXPLANATIONS = "explanations of answers"
     LABELS = "labels"
     COUNTS = "counts"
@@ -211,6 +212,15 @@ PROBED_KIND = declare("answers-to-changed-features", Carries.PROBED, Carries.POS
 ``factors`` [k] these nodes' own rows were multiplied; all other rows were submitted as they are."""
 PROBED = Carrying.any_of(Carries.PROBED)
 """Answers to submitted features."""
+SUBMITTED_KIND = declare("answers-to-submitted-rows", Carries.SUBMITTED, Carries.POSTERIORS, routes=_OUT)
+"""What a service answered to people who each submitted a row of their own with another value of one attribute:
+``nodes`` [s], which ``value`` [s] it was (0: without it, 1: with it), and ``posteriors`` [s, C]."""
+SUBMITTED = Carrying.any_of(Carries.SUBMITTED)
+"""Answers to rows with another value of an attribute."""
+HIDDEN_ROWS_KIND = declare("hidden-rows", Carries.EMBEDDINGS, routes=_OUT)
+"""Rows of a classifier's hidden layer: ``nodes`` [s] and ``embeddings`` [s, h]."""
+PUBLISHED_ROWS = Carrying.any_of(Carries.EMBEDDINGS, to="public")
+"""Embeddings of nodes that were published."""
 EXPLANATIONS_KIND = declare("explanations", Carries.EXPLANATIONS, routes=_OUT)
 """How much each feature says for a node's answer: ``nodes`` [s] and ``explanations`` [s, d]."""
 EXPLANATIONS = Carrying.any_of(Carries.EXPLANATIONS)

@@ -30,6 +30,7 @@ BUNDLED = {
     "messages": "synthetic messages with times: 200 people, 100 days, a network without features",
     "planted": "random labels and nearly orthogonal features, 450 nodes: for positive controls",
     "planted-network": "an uneven random network of 120 nodes without features: for positive controls",
+    "planted-attributes": "coins as features, random labels and edges, 300 nodes: for positive controls",
     "planted-links": "thirty cliques that neither labels nor features tell of, 120 nodes: for positive controls",
 }
 

@@ -14,12 +14,13 @@ from ...graphs.network import Network, Original, changes
 from ...graphs.pyg import is_plain, network_of_data
 from ...graphs.told_weights import ToldWeights
 from ...randomness import branch
-from ...settings import Settings
 from ..channel import Channel, Retention
 from ..defense import Defense
 from ..device import Device
 from ..game import Game
+from ..games.attributes import Attribute, AttributeSettings, hidden_attribute
 from ..games.identities import OTHERS, Identity, identities
+from ..games.link_marks import MARKS, link_mark
 from ..games.links import NON_EDGES, EdgePresence, edge_presence
 from ..messages import ACCOUNTS_KIND, PUBLISHED_KIND, WINDOWS_KIND
 from ..models.model_ensemble import ask_models, train_models
@@ -45,7 +46,7 @@ def _way_of_weights(value: str) -> str:
     return value
 
 
-class NetworkSettings(Settings):
+class NetworkSettings(AttributeSettings):
     """Settings of targets that publish a network."""
 
     utility: Literal["structure", "accuracy"] | None = Field(
@@ -54,6 +55,7 @@ class NetworkSettings(Settings):
     measures: tuple[str, ...] | None = Field(None, description="measures of structure by name; all by default")
     sensitive: int | None = Field(None, ge=0, description="type of edge that is secret; all edges by default")
     non_edges: int = Field(NON_EDGES, ge=100, description="pairs without an edge in question")
+    mark: str | None = Field(None, description="what is hidden of links whose ends are known: weight, or type:K")
     others: int = Field(OTHERS, ge=100, description="pairs of a person and another's node in question")
     device: Device = Field("cpu", description="where the GNN of the utility is trained")
 
@@ -87,7 +89,7 @@ class PublishedNetwork(Target):
     release = PUBLISHED_KIND
     release_phrase = "the published graph"
     plain = True
-    games = (Identity.name, EdgePresence.name)
+    games = (Identity.name, EdgePresence.name, Attribute.name, *(mark.name for mark in MARKS.values()))
     Settings: ClassVar[type[NetworkSettings]] = NetworkSettings
     settings: NetworkSettings
 
@@ -103,6 +105,13 @@ class PublishedNetwork(Target):
     def original(self, data: Data) -> Original:
         """The network before anything is done to it, and what the adversary holds beforehand."""
         return Original(network_of_data(data))
+
+    @property
+    def plays(self) -> frozenset[str]:
+        """All its games, those of an attribute and of a mark where one is named."""
+        s = self.settings
+        hidden = {mark.name for kind, mark in MARKS.items() if s.mark is None or not s.mark.startswith(kind)}
+        return super().plays - hidden - (set() if s.attribute is not None else {Attribute.name})
 
     def published(
         self,
@@ -127,6 +136,12 @@ class PublishedNetwork(Target):
         if linked is not None:
             found = edge_presence([linked], network.nodes, branch(seed, "links"), s.non_edges)
             secrets.append(replace(found, image=who.image[: network.nodes]))
+        if s.attribute is not None:
+            of = {"linked": False, "image": who.image[: network.nodes]}
+            secrets.append(hidden_attribute(data, s.attribute, s.known, branch(seed, "attribute"), **of))
+        if s.mark is not None:
+            image = who.image[: network.nodes]
+            secrets.append(link_mark(network, s.mark, s.known, branch(seed, "mark"), image))
         progress("publishing", 2, 3)
         accurate = self._asks_accuracy(data)
         kept = self._kept(network, changed, branch(seed, "structure"))
@@ -171,7 +186,8 @@ class Publish(PublishedNetwork):
     and types of edges are dropped before the defense, unless ``keep`` names them or the defense publishes them by
     design (`Defense.publishes`): the sum of its weights alone tells most nodes of a weighted network from all
     others. Features and labels are not published. Secret are the identities (which published node is this person?)
-    and the links, or those of one type (``sensitive``), of whom an adversary knows who is who.
+    and the links, or those of one type (``sensitive``), of whom an adversary knows who is who; with ``attribute``
+    also an attribute of people, of whom it knows the others.
 
     With ``windows`` edges are published by windows of time, which take the place of types (`snapshots.windowed`),
     under the same ids in all windows, and without any time itself. With ``linking`` one window is published alone,

@@ -162,6 +162,13 @@ class Small:
         return replace(self, words=words, changes=(*self.changes, f"{other}: {why}"))
 
 
+def _stand_in(params: Mapping[str, Any]) -> str:
+    """The bundled graph in the place of one that takes long."""
+    if any(setting.startswith("windows=") for setting in params.get("settings") or ()):
+        return TIMED
+    return NETWORK if params.get("target") == "publish" else DATASET
+
+
 def small(told: Told, dear: Mapping[str, Mapping[str, Sequence[str]]]) -> Small:
     """A command with settings that make it quick.
 
@@ -179,9 +186,7 @@ def small(told: Told, dear: Mapping[str, Mapping[str, Sequence[str]]]) -> Small:
     if larger:
         made = made.put(larger[0], "--dataset", "citations")
     elif "dataset" in params and not given and params["dataset"] not in (DATASET, "karate"):
-        dataset = NETWORK if params.get("target") == "publish" else DATASET
-        if any(setting.startswith("windows=") for setting in params.get("settings") or ()):
-            dataset = TIMED
+        dataset = _stand_in(params)
         made = made.put("the default and real graphs take minutes, and these are downloaded", "--dataset", dataset)
     asked = next((item for item in params.get("settings") or () if item.startswith("attribute=")), None)
     if asked is not None:

@@ -37,7 +37,7 @@ class AttributeSettings(Settings):
         None, description="the attribute that is hidden: the number of a column of the features, or label:K"
     )
     known: float = Field(
-        0.5, gt=0, lt=1, description="share of the people whose attribute an adversary knows beforehand"
+        0.5, gt=0, lt=1, description="share of people, or links, of which an adversary knows what is hidden"
     )
 
 

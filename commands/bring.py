@@ -144,6 +144,12 @@ def release_command(file: str, **options: Any) -> None:
     help="Attack, repeatable. Default: refinement, hub-fingerprint, seedless-matching; with --windows also "
     "temporal-refinement.",
 )
+@click.option(
+    "--at-risk",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Write who is alone before and after, by the original's names (CSV): keep it safe.",
+)
 @kept
 @clear_errors
 def published_command(after: str, **options: Any) -> None:
@@ -159,6 +165,14 @@ def published_command(after: str, **options: Any) -> None:
     inputs = [Path(options[name]) for name in files if options[name]]
     given = _without_outputs(options)
     given["attacks"] = given["attacks"] or "auto"
+    place = given.pop("at_risk")
+    if place is not None:
+        from .publishing.published_risk import list_at_risk
+
+        check_outputs([place, options["report"]], [Path(after), *inputs])
+        told = {name: options[name] for name in ("same", "windows")} | {"by": options["windows_by"]}
+        list_at_risk(place, options["original"], {"after": after, **told})
+        click.echo(f"Who is alone is in {place}: keep it as safe as the graph.", err=True)
     _end(options, [Path(after), *inputs], "published", after, given)
 
 

@@ -30,6 +30,8 @@ SIBLINGS = {
     "graphs/files": {"graphs"},
     "graphs/measures": {"graphs"},
     "graphs/datasets": {"graphs", "graphs/files"},
+    "mechanisms/counts": {"mechanisms"},
+    "mechanisms/streams": {"mechanisms"},
     "targets": {"targets/models"},
     "targets/models": set(),
     "targets/games": {"targets", "targets/models"},

@@ -66,9 +66,9 @@ def read_node_link(path: Path) -> Rows:
     text = path.read_bytes()
     check_memory(f"{path}: its text", JSON_MEMORY * len(text))
     told = _parsed(lambda: json.loads(text), "JSON", path)
-    links = next((told[name] for name in LINKS if name in told), None) if isinstance(told, dict) else None
-    nodes = told.get("nodes") if isinstance(told, dict) else None
-    if not _all_objects(nodes) or not _all_objects(links):
+    held = told if isinstance(told, dict) else {}
+    nodes, links = _objects(held, "nodes"), _objects(held, *LINKS)
+    if nodes is None or links is None:
         raise InputError(f"{path}: expected an object with 'nodes' and 'links', both lists of objects")
     ids = [_plain(node, "id", path) for node in nodes]
     check_names(ids, "node", str(path))
@@ -76,8 +76,8 @@ def read_node_link(path: Path) -> Rows:
         (_plain(link, "source", path), _plain(link, "target", path), _without(link, "source", "target", "key"))
         for link in links
     ]
-    held = {name: _without(node, "id") for name, node in zip(ids, nodes, strict=True)}
-    return _rows(held, edges, told.get("directed") is True, path)
+    named = {name: _without(node, "id") for name, node in zip(ids, nodes, strict=True)}
+    return _rows(named, edges, held.get("directed") is True, path)
 
 
 def _rows(nodes: Mapping[Any, Attributes], edges: Any, directed: bool, path: Path) -> Rows:
@@ -102,8 +102,10 @@ def _parsed(parse: Callable[[], Any], kind: str, path: Path) -> Any:
         raise InputError(f"{path}: not readable as {kind}: {first_line(error)}") from error
 
 
-def _all_objects(items: Any) -> bool:
-    return isinstance(items, list) and all(isinstance(item, dict) for item in items)
+def _objects(held: Attributes, *names: str) -> list[Attributes] | None:
+    """The list of objects under the first of some names that is there; None where there is none."""
+    items = next((held[name] for name in names if name in held), None)
+    return items if isinstance(items, list) and all(isinstance(item, dict) for item in items) else None
 
 
 def _plain(item: Attributes, name: str, path: Path) -> str:

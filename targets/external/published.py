@@ -110,6 +110,10 @@ class Published(PublishedNetwork):
         notes = notes if held is None else (*notes, held.note)
         return replace(self.published(data, (after.ours, who, notes), channel, seed, progress), in_place=UNKNOWN)
 
+    def under_original_numbers(self, data: Data) -> Network:
+        """The published network, whose node i is person i of the original; others come behind."""
+        return self._matched(data).ours
+
     def check(self, data: Data) -> None:
         self._matched(data)
         self._held(data)

@@ -111,6 +111,7 @@ class Attribute(Game):
         background="the attribute of some people and all other attributes of everybody",
     )
     metrics = ("excess over imputation",)
+    asked_with = "--set attribute=COLUMN or label:K, and of a classifier --set game=attribute"
 
     known: NDArray[np.int64]
     told: NDArray[np.bool_]

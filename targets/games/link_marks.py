@@ -125,6 +125,7 @@ class LinkWeight(LinkMark):
         public="what else tells how strong links are",
         background="the strength of some links",
     )
+    asked_with = "--set mark=weight"
 
 
 class LinkType(LinkMark):
@@ -142,6 +143,7 @@ class LinkType(LinkMark):
         public="what else tells types of links",
         background="the type of some links",
     )
+    asked_with = "--set mark=type:K"
 
 
 MARKS: dict[str, type[LinkMark]] = {"weight": LinkWeight, "type": LinkType}

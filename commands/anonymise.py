@@ -26,7 +26,7 @@ from .written_settings import read_defense, read_pairs
 @click.option(
     "--keep",
     multiple=True,
-    type=click.Choice(["weights", "types"]),
+    type=click.Choice(["weights", "types", "directions"]),
     help="Publish these of edges too; they are dropped otherwise, and times always.",
 )
 @click.option("--merge-directions", "merge", is_flag=True, help="Take a directed graph as an undirected one.")

@@ -11,6 +11,7 @@ import numpy as np
 from ..errors import InputError
 from ..graphs.files.name_map import check_map_name, write_map
 from ..graphs.files.network_file import ReadNetwork, check_destination, ids_with_added, read_network, write_network
+from ..graphs.files.rows import Directed
 from ..graphs.measures.utility import Kept, utility_of
 from ..graphs.network import Ints, Network, Verified, changes
 from ..mechanisms.guarantee import Guarantee
@@ -34,7 +35,7 @@ class AnonymiseRequest:
         defense: name of a defense that changes a published graph.
         settings: of the defense.
         rename: random numbers instead of the file's ids, and nodes and edges in the order of these.
-        keep: what of edges is published besides their ends: "weights", "types".
+        keep: what of edges is published besides their ends: "weights", "types", "directions".
         merge: take a directed graph as an undirected one.
         measure: also what is kept of the structure.
         seed: root of all randomness; fresh without one.
@@ -80,7 +81,7 @@ def anonymise(request: AnonymiseRequest) -> Anonymised:
     check_destination(request.destination, kind.publishes)
     if request.write_map is not None:
         check_map_name(request.write_map)
-    read = read_network(request.source, directed="merge" if request.merge else "refuse")
+    read = read_network(request.source, directed=_directed(request, kind))
     made = kind(**_by_number(request.settings, read.type_names))
     before = read.network.telling(_told(request, kind, read.network))
     seed = np.random.SeedSequence(request.seed)
@@ -114,6 +115,21 @@ def anonymise(request: AnonymiseRequest) -> Anonymised:
         kept,
         UNDIRECTED if read.dropped.merged else "",
     )
+
+
+def _directed(request: AnonymiseRequest, kind: type[Defense]) -> Directed:
+    """What becomes of directions.
+
+    Raises:
+        InputError: they shall be merged and kept.
+    """
+    kept = "directions" in {*request.keep, *kind.publishes}
+    if kept and request.merge:
+        raise InputError(
+            "--merge-directions: directions cannot be merged and published: leave it out, or --keep directions and "
+            "defenses of directed graphs"
+        )
+    return "merge" if request.merge else "keep" if kept else "refuse"
 
 
 def _told(request: AnonymiseRequest, kind: type[Defense], network: Network) -> set[str]:

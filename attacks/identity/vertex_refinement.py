@@ -50,9 +50,9 @@ class Refinement(ValuedQuery):
     node fits exactly, the published nodes with the nearest degree profile (`degree_profiles`; the nearest degree
     where it knows no more) are the candidates.
 
-    Where weights or types of edges are published, every degree comes with what is known of these (``values``). A
-    person whom no node fits in all then is looked for among those with the same values at their own edges, by the
-    nearest profile, and only then among all.
+    Where weights, types or directions of edges are published, every degree comes with what is known of these
+    (``values``). A person whom no node fits in all then is looked for among those with the same values at their own
+    edges, by the nearest profile, and only then among all.
 
     Keys are 64-bit hashes, see `colour_refinement` for how unlikely it is that two different ones agree. A release
     that tells numbers of edges instead of edges leaves everybody a candidate.

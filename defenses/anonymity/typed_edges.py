@@ -7,7 +7,7 @@ import numpy as np
 from pydantic import Field
 
 from ...errors import InputError
-from ...graphs.network import Floats, Ints, Network, Verified
+from ...graphs.network import MARKS, Floats, Ints, Network, Verified
 from ...settings import Settings
 from ...targets.defense import Defense
 
@@ -129,10 +129,9 @@ def types_with(network: Network, sensitive: int, name: str) -> Ints:
 
 
 def only(network: Network, keep: np.ndarray) -> Network:
-    """The network with some of its edges, a mask [m]; the others go, with weights and types."""
-    weights = None if network.weights is None else network.weights[keep]
-    types = None if network.types is None else network.types[keep]
-    return replace(network, edges=network.edges[:, keep], weights=weights, types=types)
+    """The network with some of its edges, a mask [m]; the others go, with what they tell."""
+    told = {mark: values[keep] for mark in MARKS if (values := getattr(network, mark)) is not None}
+    return replace(network, edges=network.edges[:, keep], **told)
 
 
 def contributions(network: Network, sensitive: int) -> Floats:

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from ...errors import InputError, quoted
 from ...untrusted import check_memory
+from ..directions import as_rows
 from ..network import Floats, Ints, Network
 from .columns import HEADERS, MOST_COLUMNS, MOST_UNNAMED, Column, column_of, ends_of, number_of
 from .data_file import first_line
@@ -84,7 +85,8 @@ def write_edge_list(
 ) -> None:
     """Writes a network so that `read_edge_list` reads the same; between commas (.csv), tabs (.tsv) or blanks.
 
-    A first row names the columns where there are weights and types, or where they look like something else.
+    A first row names the columns where there are weights and types, or where they look like something else. A
+    directed network has a row for each way that an edge leads, below a comment that says so.
 
     Raises:
         InputError: there would have to be such a row, and an id is one of its names.
@@ -92,13 +94,16 @@ def write_edge_list(
     import pandas as pd
 
     names = np.array(ids, dtype=object)
-    table = {"source": names[network.edges[0]], "target": names[network.edges[1]]}
+    (source, target), edge = as_rows(network.edges, network.directions)
+    table = {"source": names[source], "target": names[target]}
     text = io.StringIO()
+    if network.directions is not None:
+        text.write("# directed: from the first column to the second\n")
     if network.types is not None:
-        table["type"] = np.array(types, dtype=object)[network.types]
+        table["type"] = np.array(types, dtype=object)[network.types[edge]]
     text.writelines(_declarations(table, ids, types))
     if network.weights is not None:
-        table["weight"] = as_whole(network.weights)
+        table["weight"] = as_whole(network.weights)[edge]
     named = _needs_names(table)
     if named and not {"source", "target"}.isdisjoint(ids):
         raise InputError(f"{path}: not written: an id is 'source' or 'target', a column's name: write .npz")

@@ -17,7 +17,7 @@ from .edge_list import ENDINGS, read_edge_list, write_edge_list
 from .graphml import read_graphml, write_graphml
 from .npz import read_npz, write_npz
 from .other_readers import other_endings, other_reader, read_other
-from .rows import Directed, Dropped, Rows, check_names, undirected
+from .rows import Directed, Dropped, Rows, check_names, network_of
 
 TEXTS = (*ENDINGS, *(f"{ending}.gz" for ending in ENDINGS))
 
@@ -48,7 +48,7 @@ class ReadNetwork:
 
 
 def read_network(path: str | os.PathLike[str], directed: Directed = "refuse") -> ReadNetwork:
-    """Reads an undirected network; self-loops and repeated edges are dropped and counted.
+    """Reads a network; self-loops and repeated edges are dropped and counted.
 
     - ``.txt``, ``.tsv``, ``.csv``, ``.edges``, also with ``.gz``: an edge list (`edge_list.read_edge_list`). Each
       edge may be there once, or in both directions.
@@ -61,8 +61,11 @@ def read_network(path: str | os.PathLike[str], directed: Directed = "refuse") ->
 
     Args:
         path: of the file; its ending says what it is.
-        directed: what becomes of directed edges of which some lack their reverse (GraphML with directed edges, an
-            ``edge_index`` of which some, but not all, edges have their reverse): ``refuse``, or ``merge``.
+        directed: what becomes of directed edges of which some lack their reverse: ``refuse`` where the file leaves
+            no doubt (GraphML with directed edges, an ``edge_index`` of which some, but not all, edges have their
+            reverse), ``merge``, ``told`` (kept where the file says that it is directed, or where some, but not all,
+            edges have their reverse), or ``keep`` (every row is one direction, unless the file says that it is
+            undirected).
 
     Raises:
         InputError: the file cannot be read or holds no usable network; one line that names the file, and the line
@@ -76,7 +79,7 @@ def read_network(path: str | os.PathLike[str], directed: Directed = "refuse") ->
         rows = read(path)
     except OSError as error:
         raise InputError(f"{path}: cannot be read: {error.strerror or first_line(error)}") from error
-    network, dropped = undirected(rows, str(path), directed)
+    network, dropped = network_of(rows, str(path), directed)
     told: dict[str, Any] = {
         name: getattr(rows, name) for name in ("ids", "type_names", "x", "y", "unlisted", "attributes")
     }

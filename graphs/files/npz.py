@@ -9,9 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import InputError
+from ..directions import as_rows
 from ..network import Network
 from .data_file import MOST_FEATURE_BYTES, Shape, arrays_of
-from .rows import MOST_EDGES, MOST_NODES, Rows, as_whole, check_names
+from .rows import MOST_EDGES, MOST_NODES, RowDirections, Rows, as_whole, check_names
 
 MOST_TEXT_BYTES = 1 << 30
 MOST_TYPES = 1 << 16
@@ -30,6 +31,7 @@ ARRAYS: Mapping[str, tuple[str, tuple[Any, ...], int]] = {
     "y": (WHOLE, ("n",), MOST_NODES),
     "groups": (WHOLE, ("n",), MOST_NODES),
     "counts": (WHOLE, (None, 4), 4 * MOST_EDGES),
+    "directed": (WHOLE, (), 1),
 }
 
 
@@ -38,7 +40,8 @@ def read_npz(path: Path) -> Rows:
 
     Without ``nodes`` (a number), ``ids``, features, classes or groups, n is the largest position and one. Without
     ``ids`` nodes are called by their position. Where some edges, but not all, have their reverse, they are
-    directed. Other arrays are left alone. Never unpickled; headers are checked before memory is set aside.
+    directed; ``directed`` (1 or 0) says whether they are. Other arrays are left alone. Never unpickled; headers are
+    checked before memory is set aside.
 
     Raises:
         InputError: damaged, too large, without edges, or arrays of other types and sizes.
@@ -58,7 +61,10 @@ def read_npz(path: Path) -> Rows:
     check_names(ids, "id", str(path))
     check_names(called, "type", str(path))
     told: dict[str, Any] = {name: read.get(name) for name in ("weights", "types", "x", "y", "groups", "counts")}
-    return Rows(ids, ends[0][0], ends[0][1], type_names=called, directed="if-mixed", **told)
+    ways: RowDirections = "if-mixed"
+    if "directed" in read:
+        ways = "yes" if read["directed"] else "no"
+    return Rows(ids, ends[0][0], ends[0][1], type_names=called, directed=ways, **told)
 
 
 def write_npz(
@@ -69,18 +75,20 @@ def write_npz(
     x: NDArray[Any] | None,
     y: NDArray[Any] | None,
 ) -> None:
-    """Writes a network so that `read_npz` reads the same; each edge once."""
+    """Writes a network so that `read_npz` reads the same; each edge once, or once for each way that it leads."""
+    rows, edge = as_rows(network.edges, network.directions)
     arrays: dict[str, Any] = {
-        "edge_index": network.edges,
+        "edge_index": rows,
+        "directed": None if network.directions is None else np.array(1),
         "nodes": np.array(network.nodes),
         "ids": np.array(ids, dtype=np.str_),
         "type_names": np.array(types, dtype=np.str_) if types else None,
         "x": x,
         "y": y,
     }
-    arrays |= {name: getattr(network, name) for name in ("weights", "types", "groups", "counts")}
-    if network.weights is not None:
-        arrays["weights"] = as_whole(network.weights)
+    arrays |= {name: getattr(network, name) for name in ("groups", "counts")}
+    arrays["types"] = None if network.types is None else network.types[edge]
+    arrays["weights"] = None if network.weights is None else as_whole(network.weights)[edge]
     np.savez_compressed(stream, **{name: array for name, array in arrays.items() if array is not None})
 
 

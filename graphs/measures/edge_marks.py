@@ -1,10 +1,11 @@
-"""Whom the weights and types of their edges tell apart."""
+"""Whom the weights, types and directions of their edges tell apart."""
 
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..arcs import degree_pairs
 from ..network import Floats, Ints, Network
 
 DIGITS = 12
@@ -15,7 +16,8 @@ def unique_shares(network: Network, people: int) -> dict[str, float]:
     """The share of people who are the only node with what their edges tell, by what that is.
 
     Always ``how many neighbours they have``; with weights ``the sum of their weights`` and ``their weights one by
-    one``, with types ``their types``, and with both ``their weights and types``.
+    one``, with types ``their types``, with both ``their weights and types``, and with directions ``how many edges
+    lead to them and away from them``.
 
     Args:
         network: as it is published.
@@ -31,6 +33,9 @@ def unique_shares(network: Network, people: int) -> dict[str, float]:
             keys["their weights and types"] = _multisets(network, values * (int(types.max(initial=0)) + 1) + types)
     if types is not None:
         keys["their types"] = _multisets(network, types)
+    if network.directions is not None:
+        ways = degree_pairs(network)
+        keys["how many edges lead to them and away from them"] = ways[:, 0] * network.nodes + ways[:, 1]
     return {name: _alone(key)[:people].mean() if people else 0.0 for name, key in keys.items()}
 
 

@@ -10,7 +10,7 @@ from torch_geometric.data import Data
 
 from ...errors import InputError
 from ...graphs.measures.utility import utility_of
-from ...graphs.network import Network, Original, changes
+from ...graphs.network import MARKS, Network, Original, changes
 from ...graphs.pyg import is_plain, network_of_data
 from ...randomness import branch
 from ...settings import Settings
@@ -53,8 +53,10 @@ class NetworkSettings(Settings):
 class PublishSettings(NetworkSettings):
     """Settings of `Publish`."""
 
-    keep: Annotated[tuple[Literal["weights", "types"], ...], BeforeValidator(_listed)] = Field(
-        (), description="what is published of edges beside their ends: weights, types, or both (weights,types)"
+    keep: Annotated[tuple[Literal["weights", "types", "directions"], ...], BeforeValidator(_listed)] = Field(
+        (),
+        description="what is published of edges beside their ends: weights, types, directions, or several of these "
+        "(weights,types)",
     )
     accounts: int = Field(
         0, ge=0, description="accounts that an active adversary opens before a release of its own, beside the other"
@@ -144,11 +146,11 @@ class PublishedNetwork(Target):
 class Publish(PublishedNetwork):
     """Publishes a graph with the names removed, after an anonymising defense.
 
-    One message to everybody: the edges under random ids, and groups and counts where a defense tells these. Weights
-    and types of edges are dropped before the defense, unless ``keep`` names them or the defense publishes them by
-    design (`Defense.publishes`): the sum of its weights alone tells most nodes of a weighted network from all
-    others. Features and labels are not published. Secret are the identities (which published node is this person?)
-    and the links, or those of one type (``sensitive``), of whom an adversary knows who is who.
+    One message to everybody: the edges under random ids, and groups and counts where a defense tells these.
+    Weights, types and directions of edges are dropped before the defense, unless ``keep`` names them or the defense
+    publishes them by design (`Defense.publishes`): the sum of its weights alone tells most nodes of a weighted
+    network from all others. Features and labels are not published. Secret are the identities (which published node
+    is this person?) and the links, or those of one type (``sensitive``), of whom an adversary knows who is who.
 
     With ``accounts`` there is a second message: what would have been published had an active adversary opened
     accounts in the network before. Attacks that open accounts read that one, and all others the first, so that
@@ -258,7 +260,7 @@ def _notes(before: Network, after: Network, defense: Defense) -> tuple[str, ...]
 
 def _dropped(original: Network, published: Network) -> tuple[str, ...]:
     """What of the original's edges is not published, and how it would be; nothing where nothing is missing."""
-    names = [n for n in ("weights", "types") if getattr(original, n) is not None and getattr(published, n) is None]
+    names = [n for n in MARKS if getattr(original, n) is not None and getattr(published, n) is None]
     if not names or published.counts is not None:
         return ()
     return (f"{' and '.join(names)} of edges are not published (`--set keep={','.join(names)}` publishes them)",)

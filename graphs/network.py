@@ -207,11 +207,14 @@ class Original:
         accounts: how many of these an active adversary has put into it; they follow the persons.
         published: what became of it, under the same ids; an adversary may know facts of that instead, if a defense
             changed the very relations that people see.
+        auxiliary: another network of the same persons, under the same ids, that the adversary holds with their
+            names; None where nobody brought one. Nodes behind the persons are others, who are in this one alone.
     """
 
     network: Network
     accounts: int = 0
     published: Network | None = None
+    auxiliary: Network | None = None
 
     @property
     def people(self) -> int:

@@ -10,11 +10,19 @@ from ...settings import Settings
 from .graph_matching import expansion, propagation, unmatched_candidates
 from .identity_attack import Candidates, Facts, IdentityAttack, shared
 
+HELD = "the names in another network of the same people, which it holds"
+"""What `auxiliary` returns where somebody brought such a network, as the report says it."""
+
 
 class AuxiliarySettings(Settings):
     """Settings of attacks that know another network of the same people."""
 
-    overlap: float = Field(0.9, gt=0, le=1, description="share of the original's edges that it has")
+    overlap: float = Field(
+        0.9,
+        gt=0,
+        le=1,
+        description="share of the original's edges that it has, unless it holds a network that somebody brought",
+    )
     threshold: int = Field(2, ge=1, description="neighbours that two nodes must share before they are matched")
     landmarks: int = Field(
         400, ge=0, description="nodes of highest degree by which it finds seeds of its own; 0: it looks for none"
@@ -36,6 +44,9 @@ class AuxiliaryMatching(IdentityAttack):
     @property
     def knows(self) -> str:
         return known_network(self.settings.overlap)
+
+    def says(self, facts: Facts) -> str:
+        return HELD if "held" in facts else self.knows
 
     def learn(self, original: Original, rng: np.random.Generator) -> Facts:
         return auxiliary(original, self.settings.overlap, rng)
@@ -92,7 +103,15 @@ def known_network(overlap: float) -> str:
 
 
 def auxiliary(original: Original, overlap: float, rng: np.random.Generator) -> Facts:
-    """Another network of the same persons [p]: a random part of the edges between them, and no other edge."""
+    """Another network of the same persons [p]: the one that the adversary holds, or a random part of the edges.
+
+    There are no edges but those between persons.
+    """
+    held = original.auxiliary
+    if held is not None:
+        between = held.plain().edges
+        between = between[:, between[1] < original.people]
+        return {"auxiliary": between, "people": np.array([original.people]), "held": np.array([True])}
     plain = original.network.plain()
     edges = plain.edges[:, plain.edges[1] < original.people]
     kept = np.sort(rng.permutation(edges.shape[1])[: round(overlap * edges.shape[1])])

@@ -132,13 +132,14 @@ class Identity(Game):
         return self.people + len(self.image)
 
     def grant_key(self, adversary: Adversary) -> tuple[object, ...]:
-        """Ids, what each attack knows of persons, and what a defense made of a network that it watches."""
+        """Ids, what each attack knows of persons, what a defense made of a network that it watches, a held one."""
         if self._apart(adversary) is not self:
             return self._apart(adversary).grant_key(adversary)
         attack, published = adversary.attack, None if self.original is None else self.original.published
         watches = isinstance(attack, LearnsOfPeople) and attack.of == "published"
         watched = published.digest if watches and published is not None else None
-        return adversary.identity, self.image.tobytes(), watched
+        held = None if self.original is None else self.original.auxiliary
+        return adversary.identity, self.image.tobytes(), watched, None if held is None else held.digest
 
     def grant(
         self, data: Data, adversary: Adversary, seed: np.random.SeedSequence
@@ -274,8 +275,13 @@ def _renamed(original: Original, of: Literal["original", "published"], theirs: n
     network = original.network if of == "original" else original.published
     if network is None:
         raise InputError("the target does not tell what became of the network: learn facts of the original")
-    added = np.arange(len(theirs), network.nodes)
-    return Original(network.renamed(np.concatenate([theirs, added])), original.accounts + len(added))
+    added, held = np.arange(len(theirs), network.nodes), original.auxiliary
+    if held is not None:
+        people = original.people
+        held = held.renamed(np.concatenate([theirs[:people], np.arange(people, held.nodes)]))
+    return Original(
+        network.renamed(np.concatenate([theirs, added])), original.accounts + len(added), auxiliary=held
+    )
 
 
 def _sentence(

@@ -47,6 +47,16 @@ def test_planted_in_real_networks_many_are_identified_and_few_by_mistake(gaudit_
     assert right(found, image) > 0.95 * (found.sizes == 1).sum()
 
 
+def test_planted_a_network_that_the_adversary_holds_takes_the_place_of_a_drawn_one():
+    others = uneven_network(850, 8000, 1)  # of other edges, and with 50 more people in it
+    rng = np.random.default_rng(0)
+    own = SeedlessMatching().learn(Original(others, auxiliary=BASE), rng)
+    assert (own["auxiliary"] == BASE.edges).all()
+    assert SeedlessMatching().says(own) == "the names in another network of the same people, which it holds"
+    fewer = SeedlessMatching().learn(Original(BASE, auxiliary=others), rng)["auxiliary"]
+    assert fewer.shape[1] == (others.edges[1] < 800).sum() > 0
+
+
 def test_null_an_auxiliary_network_of_shuffled_names_is_chance():
     attack, hits, tries = SeedlessMatching(overlap=1.0), 0, 0
     for seed in range(8):

@@ -11,7 +11,6 @@ from ..errors import InputError
 from ..output_files import check_apart, check_outputs, write
 from ..registry import FUNCTIONS, GROUPS, OURS, origin, registered, summaries
 from ..reports.console.progress import staged
-from .anonymise import anonymise_command
 from .audit import audit_command
 from .bring import published_command, release_command, score_command
 from .check import baseline_group, check_command
@@ -19,6 +18,7 @@ from .check_claim import check_claim_command
 from .check_training import check_training_command
 from .lint_claim import lint_claim_command
 from .plugin import plugin_group
+from .publishing.anonymise import anonymise_command
 from .record import record_command
 from .report import report_command
 from .reproduce import reproduce_command

@@ -78,6 +78,8 @@ SIBLINGS = {
     "reports/console": {"reports/text"},
     "reports/figures": {"reports/text"},
     "reports/formats": {"reports/text", "reports/figures"},
+    "commands": {"commands/publishing"},
+    "commands/publishing": {"commands"},
 }
 """Rooms within a room, and which of these each may import from besides itself."""
 ROOM = 20

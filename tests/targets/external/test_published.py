@@ -13,7 +13,7 @@ from gaudit.audit.planning.plan import Plan
 from gaudit.audit.planning.resolve import read_plain
 from gaudit.audit.planning.trial_plan import AttackPlan, TrialPlan
 from gaudit.audit.running.trial import attacks_on
-from gaudit.commands.anonymise_command import AnonymiseRequest, anonymise
+from gaudit.commands.publishing.anonymise_command import AnonymiseRequest, anonymise
 from gaudit.errors import InputError
 from gaudit.graphs.files.name_map import write_map
 from gaudit.graphs.files.network_file import read_network, write_network

@@ -15,7 +15,7 @@ import igraph
 import numpy as np
 import pytest
 
-from gaudit.commands.anonymise_command import AnonymiseRequest, anonymise
+from gaudit.commands.publishing.anonymise_command import AnonymiseRequest, anonymise
 from gaudit.defenses.anonymity.k_automorphism import verify_k_automorphism
 from gaudit.graphs.files.network_file import ReadNetwork, read_network, write_network
 from gaudit.graphs.network import Network

@@ -5,9 +5,9 @@ from typing import Any
 
 import click
 
-from ..errors import InputError
-from .terminal import clear_errors, console
-from .written_settings import read_defense, read_pairs
+from ...errors import InputError
+from ..terminal import clear_errors, console
+from ..written_settings import read_defense, read_pairs
 
 
 @click.command(name="anonymize", short_help="Change a graph file, check the guarantee, write it.")
@@ -55,7 +55,7 @@ def anonymise_command(
 
     Example: gaudit anonymize graph.txt --defense k-degree --k 10 -o out.txt
     """
-    from ..output_files import check_outputs
+    from ...output_files import check_outputs
     from .anonymise_command import AnonymiseRequest, anonymise
 
     name, own = read_defense(defense)
@@ -67,7 +67,7 @@ def anonymise_command(
     screen = console()
     with screen.status(f"{name} on {source.name}"):
         done = anonymise(request)
-    from ..reports.console.kept_console import kept_lines
+    from ...reports.console.kept_console import kept_lines
 
     for line in (*done.remarks, done.changed):
         screen.print(line, highlight=False, soft_wrap=True, markup=False)

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from ..graphs.measures.edge_marks import unique_shares
-from ..graphs.network import MARKS, Network
+from ...graphs.measures.edge_marks import unique_shares
+from ...graphs.network import MARKS, Network
 
 PLAIN = "how many neighbours they have"
 BY = {

@@ -8,16 +8,16 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import InputError
-from ..graphs.files.name_map import check_map_name, write_map
-from ..graphs.files.network_file import ReadNetwork, check_destination, ids_with_added, read_network, write_network
-from ..graphs.files.rows import Directed
-from ..graphs.measures.utility import Kept, utility_of
-from ..graphs.network import Ints, Network, Verified, changes
-from ..mechanisms.guarantee import Guarantee
-from ..randomness import branch
-from ..registry import find, registered
-from ..targets.defense import Defense
+from ...errors import InputError
+from ...graphs.files.name_map import check_map_name, write_map
+from ...graphs.files.network_file import ReadNetwork, check_destination, ids_with_added, read_network, write_network
+from ...graphs.files.rows import Directed
+from ...graphs.measures.utility import Kept, utility_of
+from ...graphs.network import Ints, Network, Verified, changes
+from ...mechanisms.guarantee import Guarantee
+from ...randomness import branch
+from ...registry import find, registered
+from ...targets.defense import Defense
 from .edge_marks import marks_lines
 
 UNDIRECTED = "It speaks of the undirected graph: directions of edges are not published."

@@ -1,0 +1,1 @@
+"""`gaudit anonymize`, and what it says of the network that it writes."""

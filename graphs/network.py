@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from .directions import merged, turned
+from .directions import FORWARD, merged, turned
 from .edge_cells import like_in_cell, medians, shared_cells
 from .pair_codes import codes, distinct, ends, listed
 
@@ -140,6 +140,11 @@ class Network:
         ways = None if directions is None else merged(directions, place, len(pairs))
         return Network(self.nodes, np.stack(ends(pairs, self.nodes)), sums, groups=self.groups, directions=ways)
 
+    def only(self, keep: NDArray[np.bool_]) -> "Network":
+        """The same with some of its edges, a mask [m]; the others go, with what they tell."""
+        told = {mark: values[keep] for mark in MARKS if (values := getattr(self, mark)) is not None}
+        return replace(self, edges=self.edges[:, keep], **told)
+
     def igraph(self) -> Any:
         """An ``igraph.Graph`` of the plain network."""
         import igraph
@@ -192,8 +197,8 @@ class Network:
         types = None if self.types is None else np.concatenate([self.types[stays], self.types[like]])
         ways = None
         if self.directions is not None:
-            drawn = turned(self.directions[like], rng.random(len(like)) < 0.5)
-            ways = np.concatenate([self.directions[stays], drawn])
+            copied = self.directions[like] if self.size else np.full(len(new), FORWARD)
+            ways = np.concatenate([self.directions[stays], turned(copied, rng.random(len(new)) < 0.5)])
         one, other = np.concatenate([kept, ends(new, count)], axis=1)
         return Network.from_edges(count, one, other, weights, types, directions=ways)
 

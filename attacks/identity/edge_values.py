@@ -131,7 +131,7 @@ def _marks(network: Network, values: Values) -> Hashes:
     high = turned(network.directions, np.ones(network.size, dtype=bool)).astype(np.uint64)
     if values == "multisets":
         return np.stack([mixed(marks ^ mixed(way ^ ANY_WAY)) for way in (low, high)])
-    out, back = (mixed(marks ^ mixed(np.uint64(way) ^ ANY_WAY)) for way in (FORWARD, BACKWARD))
+    out, back = (mixed(marks ^ mixed(np.full(1, way, dtype=np.uint64) ^ ANY_WAY)) for way in (FORWARD, BACKWARD))
     return np.stack([(way & 1) * out + (way >> 1) * back for way in (low, high)])
 
 

@@ -1,13 +1,12 @@
 """Networks with several types of edges, published without the sensitive one."""
 
-from dataclasses import replace
 from typing import Literal
 
 import numpy as np
 from pydantic import Field
 
 from ...errors import InputError
-from ...graphs.network import MARKS, Floats, Ints, Network, Verified
+from ...graphs.network import Floats, Ints, Network, Verified
 from ...settings import Settings
 from ...targets.defense import Defense
 
@@ -42,7 +41,7 @@ class IntactEdges(Defense):
 
     def on_graph(self, network: Network, seed: np.random.SeedSequence) -> Network:
         types = types_with(network, self.settings.sensitive, self.name)
-        return only(network, types != self.settings.sensitive)
+        return network.only(types != self.settings.sensitive)
 
     def verify(self, before: Network, after: Network) -> Verified:
         return verify_no_edge_of_type(after, self.settings.sensitive)
@@ -87,7 +86,7 @@ class PartialEdges(Defense):
         for kind in np.unique(types[stays]):
             own = first[types[first] == kind]
             stays[own[: round(s.share * len(own))]] = False
-        return only(network, stays)
+        return network.only(stays)
 
     def _weight(self, network: Network) -> Floats:
         """What edges are dropped by, the largest first, [m]."""
@@ -95,7 +94,7 @@ class PartialEdges(Defense):
             return contributions(network, self.settings.sensitive)
         if self.settings.by == "degree":
             types = types_with(network, self.settings.sensitive, self.name)
-            degrees = only(network, types != self.settings.sensitive).degrees.astype(np.float64)
+            degrees = network.only(types != self.settings.sensitive).degrees.astype(np.float64)
             product: Floats = degrees[network.edges[0]] * degrees[network.edges[1]]
             return product
         return np.zeros(network.size)
@@ -126,12 +125,6 @@ def types_with(network: Network, sensitive: int, name: str) -> Ints:
         known = ", ".join(str(kind) for kind in np.unique(network.types))
         raise InputError(f"'{name}': no edge is of the sensitive type {sensitive}: the types here are {known}")
     return network.types
-
-
-def only(network: Network, keep: np.ndarray) -> Network:
-    """The network with some of its edges, a mask [m]; the others go, with what they tell."""
-    told = {mark: values[keep] for mark in MARKS if (values := getattr(network, mark)) is not None}
-    return replace(network, edges=network.edges[:, keep], **told)
 
 
 def contributions(network: Network, sensitive: int) -> Floats:

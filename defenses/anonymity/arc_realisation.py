@@ -3,6 +3,7 @@
 from collections import Counter, defaultdict
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ...graphs.arcs import arcs_of
 from ...graphs.network import Ints, Network
@@ -11,6 +12,8 @@ MANY = 50
 """With so many times more open nodes than one needs, heads at random rarely meet an arc that is there."""
 ROUNDS = 30
 """Times that what is left is paired up at random once more."""
+PARTNERS = 20
+"""Other nodes that a node which lacks an arc is paired with at most, to exchange one for it."""
 
 
 class MoreArcs:
@@ -34,6 +37,12 @@ class MoreArcs:
         """The node itself and where arcs lead from it, or, for side 1, where they come from."""
         first, last = np.searchsorted(self._sorted[side], [node, node + 1])
         return np.concatenate([self._others[side][first:last], [node, *self.added[side][node]]]).astype(np.int64)
+
+    def free(self, node: int, side: int) -> NDArray[np.bool_]:
+        """To which nodes an arc from a node may be added, or, for side 1, from which to it, [n]."""
+        found = np.ones(self.nodes, dtype=bool)
+        found[self.taken(node, side)] = False
+        return found
 
     def fits(self, tail: int, head: int) -> bool:
         """Whether an arc may be added."""
@@ -115,31 +124,40 @@ def _exchanged(
     arcs: MoreArcs, tails: Counter[int], heads: Counter[int], rng: np.random.Generator
 ) -> tuple[Counter[int], Counter[int]]:
     """Puts u-y and x-v for an added x-y where u lacks an arc away from it and v one to it; returns what is left."""
-    pool = [(int(x), int(y)) for x, y in rng.permutation(arcs.arcs().T)] if tails and heads else []
-    for u in list(tails.elements()):
-        for v in list(heads):
-            found = (
-                (u, v)
-                if arcs.fits(u, v)
-                else next(
-                    ((x, y) for x, y in pool if y in arcs.added[0][x] and arcs.fits(u, y) and arcs.fits(x, v)), None
-                )
-            )
-            if found is None:
-                continue
-            if found != (u, v):
-                x, y = found
-                arcs.remove(x, y)
-                arcs.add(x, v)
-                arcs.add(u, y)
-                pool += [(x, v), (u, y)]
-            else:
-                arcs.add(u, v)
-            tails[u] -= 1
-            heads[v] -= 1
-            tails, heads = +tails, +heads
-            break
+    if not tails or not heads:
+        return tails, heads
+    pool = rng.permutation(arcs.arcs(), axis=1)
+    there = np.ones(pool.shape[1], dtype=bool)
+    for u in list(tails):
+        while tails[u] and (v := _exchanged_for(arcs, u, list(heads)[:PARTNERS], pool, there)) is not None:
+            tails, heads = tails - Counter([u]), heads - Counter([v])
     return tails, heads
+
+
+def _exchanged_for(arcs: MoreArcs, u: int, heads: list[int], pool: Ints, there: NDArray[np.bool_]) -> int | None:
+    """The first of the heads that gets an arc to it while u gets one away; None if none can.
+
+    Args:
+        arcs: to change.
+        u: lacks an arc away from it.
+        heads: that lack one to them.
+        pool: arcs that may be given up [2, a].
+        there: which of them are still there [a], changed in place.
+    """
+    away = arcs.free(u, 0)
+    for v in heads:
+        if away[v]:
+            arcs.add(u, v)
+            return v
+        places = np.flatnonzero(there & away[pool[1]] & arcs.free(v, 1)[pool[0]])
+        if len(places):
+            x, y = pool[:, places[0]].tolist()
+            there[places[0]] = False
+            arcs.remove(x, y)
+            arcs.add(x, v)
+            arcs.add(u, y)
+            return v
+    return None
 
 
 def given_away(
@@ -156,25 +174,22 @@ def given_away(
         k: how many nodes share a pair at least.
         rng: of who moves.
     """
-    other, free = 1 - side, np.ones(arcs.nodes, dtype=bool)
-    free[arcs.taken(node, side)] = False
-    known, kind, count = np.unique(wanted, axis=0, return_inverse=True, return_counts=True)
-    counts = Counter({(int(a), int(b)): int(n) for (a, b), n in zip(known, count, strict=True)})
-    kind = kind.ravel()
-    for place in np.argsort(-count, kind="stable").tolist():
-        pair = (int(known[place, 0]), int(known[place, 1]))
-        target = (pair[0] + (other == 0), pair[1] + (other == 1))
-        there = rng.permutation(np.flatnonzero(free & (kind == place)))
+    step, free = (1, arcs.nodes)[side], arcs.free(node, side)
+    coded = wanted[:, 0] * arcs.nodes + wanted[:, 1]
+    known, count = np.unique(coded, return_counts=True)
+    counts = Counter(dict(zip(known.tolist(), count.tolist(), strict=True)))
+    for pair, _ in counts.most_common():
+        there = rng.permutation(np.flatnonzero(free & (coded == pair)))
         moved = min(number, len(there))
         if moved < counts[pair]:
             moved = min(moved, counts[pair] - k)
-        if moved <= 0 or counts[target] + moved < k:
+        if moved <= 0 or counts[pair + step] + moved < k:
             continue
         for one in there[:moved].tolist():
             arcs.add(*((node, one) if side == 0 else (one, node)))
-        wanted[there[:moved], other] += 1
+        wanted[there[:moved], 1 - side] += 1
         counts[pair] -= moved
-        counts[target] += moved
+        counts[pair + step] += moved
         number -= moved
         if not number:
             return True

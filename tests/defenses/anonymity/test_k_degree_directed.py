@@ -65,7 +65,7 @@ def test_pairs_only_grow_occur_k_times_and_then_have_equal_sums(pairs, data):
 
 
 def test_what_is_missing_on_one_side_is_given_to_as_few_as_that():
-    """Twenty people without links, and ten with one out: ten links in are missing, and ten of the twenty get one."""
+    """Twenty people without links, ten with one out: ten links in are missing, and ten of the twenty get one."""
     pairs = np.array([[1, 0]] * 10 + [[0, 0]] * 20)
     even = balanced(pairs, 5)
     assert (even - pairs).sum() == 10

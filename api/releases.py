@@ -80,6 +80,8 @@ def published(
     *,
     original: Any,
     same: str | Path | Mapping[str, str] | None = None,
+    auxiliary: Any = None,
+    auxiliary_same: str | Path | None = None,
     sensitive: int | None = None,
     attacks: str | Sequence[str] = "auto",
     settings: Mapping[str, Mapping[str, Any]] | None = None,
@@ -94,6 +96,10 @@ def published(
         original: the network before: a file, a dataset's name, or a networkx graph.
         same: who is who: a table with the columns ``original`` and ``published``, or a dictionary from names in the
             original to names in the published network. Without it nodes must have kept their names.
+        auxiliary: another network of some of the same people, which attacks that match hold with its names: a file
+            or a networkx graph. Without it they hold a part of the original.
+        auxiliary_same: who is who there: a table with the columns ``original`` and ``auxiliary``. Without it people
+            have the same names in both.
         sensitive: type of edge that is secret; all edges by default.
         attacks: names, or ``auto``.
         settings: of attacks, by their names.
@@ -112,6 +118,8 @@ def published(
         target = {
             "after": _network_file(after, folder, "published"),
             "same": _map_file(same, folder) if isinstance(same, Mapping) else _as_text(same),
+            "auxiliary": None if auxiliary is None else _network_file(auxiliary, folder, "auxiliary"),
+            "auxiliary_same": _as_text(auxiliary_same),
             "sensitive": sensitive,
         }
         graph = graph_of(before, is_file(before), plain=True)

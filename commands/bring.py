@@ -122,6 +122,18 @@ def release_command(file: str, **options: Any) -> None:
     metavar="FILE",
     help="Who is who: a table with the columns original and published. Without it nodes kept their names.",
 )
+@click.option(
+    "--auxiliary",
+    type=click.Path(),
+    metavar="FILE",
+    help="A second network of some of the same people, held with names by attacks that match.",
+)
+@click.option(
+    "--auxiliary-same",
+    type=click.Path(),
+    metavar="FILE",
+    help="Who is who there: a table with the columns original and auxiliary. Without it names are the same.",
+)
 @click.option("--sensitive", type=click.IntRange(0), help="Type of edge that is secret. Default: all edges.")
 @click.option(
     "--attack",
@@ -141,7 +153,8 @@ def published_command(after: str, **options: Any) -> None:
 
     Example: gaudit published after.txt --original before.txt --same same.csv
     """
-    inputs = [Path(options[name]) for name in ("original", "same") if options[name]]
+    files = ("original", "same", "auxiliary", "auxiliary_same")
+    inputs = [Path(options[name]) for name in files if options[name]]
     given = _without_outputs(options)
     given["attacks"] = given["attacks"] or "auto"
     _end(options, [Path(after), *inputs], "published", after, given)

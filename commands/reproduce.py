@@ -158,16 +158,19 @@ def _measured(experiment: "Experiment", options: dict[str, Any]) -> "list[Record
     click.echo(f"gaudit: {len(missing)} trials to run of {len(trials)}", err=True)
     ledger = options["ledger_file"] or Path(f"reproduce-{experiment.name.replace(':', '-')}.db")
     how = {name: options[name] for name in ("workers", "executor", "retry", "timeout")}
-    found = [held[t.name] for t in trials if t.name in held]
+    added: set[str] = set()
     with counted("trials", len(missing)) as step:
 
         def noted(title: str, record: "Record") -> None:
             if file is not None:
                 add_records(file, [record])
+                added.add(record.name)
             step(title)
 
-        found += run_trials(experiment, missing, graphs, last, ledger, how, noted) if missing else []
-    return found
+        found = run_trials(experiment, missing, graphs, last, ledger, how, noted) if missing else []
+    if file is not None:  # also those that the ledger held already
+        add_records(file, [record for record in found if record.name not in added])
+    return [*(held[t.name] for t in trials if t.name in held), *found]
 
 
 def _why_not(experiment: "Experiment") -> str:

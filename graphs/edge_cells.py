@@ -34,8 +34,8 @@ def shared_cells(weights: Floats, new: int, rng: np.random.Generator, alike: int
     total = len(weights) + new
     most = max(min(new, total // alike, len(weights) // 2), 1)  # half: no cell lacks an old edge
     count = new // -(-new // most)
-    dealt = rng.permutation(_even(new, count))
-    old = rng.permutation(_even(total, count)) - dealt
+    dealt = rng.permutation(even_sizes(new, count))
+    old = rng.permutation(even_sizes(total, count)) - dealt
     cell = np.empty(len(weights), dtype=np.int64)
     cell[np.lexsort((rng.random(len(weights)), weights))] = np.repeat(np.arange(count), old)
     return cell, rng.permutation(np.repeat(np.arange(count), dealt))
@@ -57,6 +57,6 @@ def like_in_cell(cell: Ints, new: Ints, rng: np.random.Generator) -> Ints:
     return positions
 
 
-def _even(items: int, cells: int) -> Ints:
+def even_sizes(items: int, cells: int) -> Ints:
     """Sizes of cells that differ by one at most, [cells]."""
     return np.bincount(np.arange(items) * cells // items, minlength=cells)

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from .directions import FORWARD, merged, turned
 from .edge_cells import like_in_cell, medians, shared_cells
+from .events import Events
 from .pair_codes import codes, distinct, ends, listed
 
 if TYPE_CHECKING:
@@ -36,6 +37,7 @@ class Network:
         counts: numbers of edges between classes where the release tells these instead of edges: rows of a
             class, a class that is no smaller, a type, and the number, [c, 4]; or None.
         directions: which way each edge leads [m], codes of `directions`, or None; an undirected network has none.
+        events: the times of each edge, or None. No release has them: `snapshots.windowed` makes types of them.
     """
 
     nodes: int
@@ -45,6 +47,7 @@ class Network:
     groups: Ints | None = None
     counts: Ints | None = None
     directions: Ints | None = None
+    events: Events | None = None
 
     @classmethod
     def from_edges(
@@ -56,8 +59,11 @@ class Network:
         types: Ints | None = None,
         groups: Ints | None = None,
         directions: Ints | None = None,
+        events: Events | None = None,
     ) -> Self:
-        """A network from the ends of its edges, in any order; ``directions`` lead from ``source`` to ``target``.
+        """A network from the ends of its edges, in any order, and what goes with each of these.
+
+        ``directions`` lead from ``source`` to ``target``.
 
         Raises:
             ValueError: a loop, two edges of one type between the same nodes, an end that is no node, or a direction
@@ -76,7 +82,9 @@ class Network:
             raise ValueError("two edges of one type between the same nodes")
         told = None if weights is None else np.asarray(weights, dtype=np.float64)[order]
         ways = None if directions is None else turned(np.asarray(directions), source > target)[order]
-        return cls(nodes, np.stack([low, high]), told, None if types is None else kind, groups, directions=ways)
+        times = None if events is None else events.of_ordered(order)
+        marks = told, None if types is None else kind, groups
+        return cls(nodes, np.stack([low, high]), *marks, directions=ways, events=times)
 
     @property
     def size(self) -> int:
@@ -97,6 +105,8 @@ class Network:
             told.update(name.encode() if part is None else f" {name} {part.shape} ".encode() + part.tobytes())
         if self.directions is not None:
             told.update(b" directions " + self.directions.tobytes())
+        if self.events is not None:
+            told.update(b" events " + self.events.edge.tobytes() + self.events.time.tobytes())
         return told.hexdigest()
 
     @cached_property
@@ -117,11 +127,11 @@ class Network:
         return matrix
 
     def plain(self) -> "Network":
-        """The same without weights, types and directions: one edge wherever there is any."""
+        """The same without weights, types, directions and times: one edge wherever there is any."""
         return self.telling(())
 
     def telling(self, keep: Collection[str]) -> "Network":
-        """The same with what edges tell (`MARKS`) only where ``keep`` names it.
+        """The same without times, and with what else edges tell (`MARKS`) only where ``keep`` names it.
 
         Where types go, several edges of a pair become one: weights that stay are their sums, and it leads each way
         that one of them led.
@@ -129,8 +139,8 @@ class Network:
         weights = self.weights if "weights" in keep else None
         directions = self.directions if "directions" in keep else None
         if self.types is None or "types" in keep:
-            same = weights is self.weights and directions is self.directions
-            return self if same else replace(self, weights=weights, directions=directions)
+            same = weights is self.weights and directions is self.directions and self.events is None
+            return self if same else replace(self, weights=weights, directions=directions, events=None)
         pairs = distinct(self.codes)
         place = np.searchsorted(pairs, self.codes)
         sums: Floats | None = None
@@ -143,7 +153,8 @@ class Network:
     def only(self, keep: NDArray[np.bool_]) -> "Network":
         """The same with some of its edges, a mask [m]; the others go, with what they tell."""
         told = {mark: values[keep] for mark in MARKS if (values := getattr(self, mark)) is not None}
-        return replace(self, edges=self.edges[:, keep], **told)
+        events = None if self.events is None else self.events.of_kept(keep)
+        return replace(self, edges=self.edges[:, keep], events=events, **told)
 
     def igraph(self) -> Any:
         """An ``igraph.Graph`` of the plain network."""
@@ -158,7 +169,12 @@ class Network:
             groups = np.empty_like(self.groups)
             groups[new] = self.groups
         moved = Network.from_edges(
-            self.nodes, new[self.edges[0]], new[self.edges[1]], self.weights, self.types, groups, self.directions
+            self.nodes,
+            new[self.edges[0]],
+            new[self.edges[1]],
+            *(self.weights, self.types, groups),
+            directions=self.directions,
+            events=self.events,
         )
         return replace(moved, counts=self.counts)
 
@@ -179,7 +195,7 @@ class Network:
                 ones copy one of any edge.
 
         Returns:
-            A network with exactly these pairs linked. A pair that was linked by several types stays so.
+            A network with exactly these pairs linked. A pair that was linked by several types stays so. Times go.
         """
         count = self.nodes if nodes is None else nodes
         wanted, old = distinct(pairs), codes(self.edges[0], self.edges[1], count)

@@ -1,6 +1,7 @@
 """Networks as graphs of PyG, and back."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 import torch
@@ -8,6 +9,7 @@ from torch import Tensor
 from torch_geometric.data import Data
 
 from .directions import turned
+from .events import Events
 from .network import Network
 
 
@@ -17,7 +19,8 @@ def data_of(network: Network) -> Data:
     Returns:
         ``edge_index`` in both directions, ``edge_weight``, ``edge_type`` and ``edge_direction`` where the network
         has them (the latter as codes of `directions`, seen from each entry's first node), one constant feature, one
-        class, and masks of which only the last holds anybody; ``plain`` is True.
+        class, and masks of which only the last holds anybody; ``plain`` is True. Where it has times also
+        ``event_of`` [s], the edge of each event in the order of ends, and ``event_time`` [s].
     """
     count = network.nodes
     both = torch.from_numpy(np.concatenate([network.edges, network.edges[::-1]], axis=1))
@@ -38,6 +41,8 @@ def data_of(network: Network) -> Data:
         ways = network.directions
         back = turned(ways, np.ones(len(ways), dtype=bool))
         data.edge_direction = torch.from_numpy(np.concatenate([ways, back]))
+    if network.events is not None:
+        data.event_of, data.event_time = map(torch.from_numpy, (network.events.edge, network.events.time))
     data.plain = True
     return data
 
@@ -52,9 +57,12 @@ def network_of_data(data: Data) -> Network:
         return None if values is None else values.cpu().numpy()[once]
 
     ways = told("edge_direction")
-    return Network.from_edges(
+    network = Network.from_edges(
         int(data.num_nodes or 0), row[once], col[once], told("edge_weight"), told("edge_type"), directions=ways
     )
+    if "event_of" not in data:
+        return network
+    return replace(network, events=Events(data.event_of.cpu().numpy(), data.event_time.cpu().numpy()))
 
 
 def is_plain(data: Data) -> bool:

@@ -67,6 +67,8 @@ class Defense(Configured):
         acts_on: the messages that it changes, by what they carry; None where it acts elsewhere.
         publishes: what its release always tells besides the ends of edges: "types", which its guarantee is about,
             "groups", "counts".
+        for_owners: settings of an owner who writes the result to a file and chose none of these: what does not do
+            what was asked is refused there with its price, where an audit measures it.
     """
 
     kind = "defense"
@@ -81,6 +83,7 @@ class Defense(Configured):
     node_wise: ClassVar[bool] = False
     acts_on: ClassVar[Carrying | None] = None
     publishes: ClassVar[tuple[str, ...]] = ()
+    for_owners: ClassVar[dict[str, Any]] = {}
 
     @classmethod
     def preset(cls, preset: str) -> dict[str, Any]:

@@ -6,7 +6,7 @@ from ...graphs.neighbourhoods import digests
 from ...graphs.network import Ints, Network, Original
 from .edge_values import joined
 from .identity_attack import Candidates, Facts, shared
-from .valued_query import ValuedQuery, in_turn
+from .valued_query import ValuedQuery, agree, in_turn
 
 
 class NeighbourhoodQuery(ValuedQuery):
@@ -36,4 +36,6 @@ class NeighbourhoodQuery(ValuedQuery):
             return shared([np.arange(published.nodes)], np.zeros(len(known), dtype=np.int64))
         seen, keys = digests(published), self.compared_values(published, facts)
         same = Candidates.of_keys(known, seen)
-        return same if keys is None else in_turn(Candidates.of_keys(*joined((known, seen), keys)), keys, same)
+        if keys is None or not agree(same, *keys):
+            return same
+        return in_turn(Candidates.of_keys(*joined((known, seen), keys)), keys, same)

@@ -3,6 +3,7 @@
 from typing import Any, ClassVar, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 from pydantic import Field
 
 from ...graphs.network import Ints, Network, Original
@@ -47,6 +48,9 @@ class AuxiliaryMatching(IdentityAttack):
 
     def says(self, facts: Facts) -> str:
         return HELD if "held" in facts else self.knows
+
+    def asked(self, facts: Facts) -> NDArray[np.bool_] | None:
+        return auxiliary_network(facts).degrees > 0 if "held" in facts else None
 
     def learn(self, original: Original, rng: np.random.Generator) -> Facts:
         return auxiliary(original, self.settings.overlap, rng)

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 
+import numpy as np
 from pydantic import Field
 
 from ...graphs.network import MARKS, Ints, Network, Original
@@ -67,6 +68,22 @@ class ValuedQuery(StructuralQuery):
         if not told:
             return None
         return facts[fact(KEYS, told)], value_keys(published.telling(told), self.settings.values)
+
+
+def agree(structure: Candidates, known: Ints, seen: Ints) -> bool:
+    """Whether a release tells the values that an adversary knows: most whom structure alone finds have theirs.
+
+    Args:
+        structure: who fits each person by structure alone.
+        known: keys of the values of persons [p].
+        seen: keys of those of published nodes [n'].
+
+    Returns:
+        True also where structure alone finds nobody, for nothing speaks against it then.
+    """
+    found = np.flatnonzero(structure.sizes == 1)
+    own = structure.listed[structure.start[found]]
+    return not len(found) or bool(2 * (known[found] == seen[own]).sum() >= len(found))
 
 
 def in_turn(both: Candidates, values: tuple[Ints, Ints], structure: Candidates) -> Candidates:

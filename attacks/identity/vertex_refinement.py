@@ -12,7 +12,7 @@ from .colour_refinement import colours_at, stable_colours, structure
 from .degree_profiles import backed_by, degree_profiles, nearest, nearest_of_key, of_degrees
 from .edge_values import fact, tellings, usable, value_profile, valued_colours
 from .identity_attack import Candidates, Facts, shared
-from .valued_query import ValuedQuery, ValuedQuerySettings
+from .valued_query import ValuedQuery, ValuedQuerySettings, agree
 
 
 def _whole_or_stable(value: object) -> object:
@@ -52,7 +52,9 @@ class Refinement(ValuedQuery):
 
     Where weights, types or directions of edges are published, every degree comes with what is known of these
     (``values``). A person whom no node fits in all then is looked for among those with the same values at their own
-    edges, by the nearest profile, and only then among all.
+    edges, by the nearest profile; then among those with the same H_i, by the nearest values; and only then among
+    all. Where the release was told other values than the true ones (rounded, or with noise), equal values mean
+    nothing, and only near ones do: the adversary sees that from people whom structure alone finds (`agree`).
 
     Keys are 64-bit hashes, see `colour_refinement` for how unlikely it is that two different ones agree. A release
     that tells numbers of edges instead of edges leaves everybody a candidate.
@@ -100,21 +102,24 @@ class Refinement(ValuedQuery):
         people = len(facts["colours"])
         if published.counts is not None or not people:
             return shared([np.arange(published.nodes)], np.zeros(people, dtype=np.int64))
+        rounds = int(facts["rounds"][0])
+        structural = facts["colours"], colours_at(structure(published), rounds).view(np.int64)
         told, keys = usable(published, facts, "colours"), self.compared_values(published, facts)
+        alike = Candidates.of_keys(*structural)
+        same = alike
         if told:
-            rounds = int(facts[fact("rounds", told)][0])
-            seen = valued_colours(published.telling(told), rounds, self.settings.values)[0]
+            depth = int(facts[fact("rounds", told)][0])
+            seen = valued_colours(published.telling(told), depth, self.settings.values)[0]
             same = Candidates.of_keys(facts[fact("colours", told)], seen)
-        else:
-            rounds = int(facts["rounds"][0])
-            same = Candidates.of_keys(facts["colours"], colours_at(structure(published), rounds).view(np.int64))
         if self.settings.match == "exact":
             return same
-        known, profiles = facts["profiles"], _profiles(published, int(facts["rounds"][0]))
+        known, profiles = facts["profiles"], _profiles(published, rounds)
         if keys is not None:
-            known = np.column_stack([known, facts[fact("profiles", told)]])
-            profiles = np.column_stack([profiles, value_profile(published.telling(told))])
-            same = backed_by(same, nearest_of_key(known, profiles, *keys))
+            mine, theirs = facts[fact("profiles", told)], value_profile(published.telling(told))
+            known, profiles = np.column_stack([known, mine]), np.column_stack([profiles, theirs])
+            by_structure = nearest_of_key(mine, theirs, *structural)
+            by_values = backed_by(same, nearest_of_key(known, profiles, *keys))
+            same = backed_by(by_values, by_structure) if agree(alike, *keys) else by_structure
         return backed_by(same, nearest(known, profiles))
 
 

@@ -14,24 +14,32 @@ BY = {
 """What weights, types or directions alone tell people apart by."""
 
 
-def marks_lines(source: Network, before: Network, after: Network) -> tuple[str, ...]:
-    """Sentences on what a release tells of edges besides their ends, and on what it does not.
+def dropped_marks(source: Network, before: Network) -> tuple[str, ...]:
+    """Sentences on weights and types that will not be published, and whom they would name.
 
     Args:
         source: the network as it was read.
-        before: what a defense was given of it.
-        after: what is published.
+        before: what a defense is given of it.
     """
     dropped = [name for name in MARKS if _has(source, name) and not _has(before, name)]
+    return tuple(_dropped(source, name) for name in dropped)
+
+
+def marks_lines(before: Network, after: Network) -> tuple[str, ...]:
+    """Sentences on what a release tells of edges besides their ends.
+
+    Args:
+        before: what a defense was given.
+        after: what is published.
+    """
     lost = [name for name in MARKS if _has(before, name) and not _has(after, name)]
-    lines = [_dropped(source, name) for name in dropped]
-    lines += [f"The defense publishes no {name} of edges." for name in lost if after.counts is None]
+    lines = [f"The defense publishes no {name} of edges." for name in lost if after.counts is None]
     if after.weights is not None and before.weights is not None and not np.isin(after.codes, before.codes).all():
         lines.append(
             f"Weights are rounded to {len(np.unique(after.weights)):,} values, each on many edges: otherwise they "
             "would tell which edges were added."
         )
-    return (*lines, *_published(after, source.nodes))
+    return (*lines, *_published(after, before.nodes))
 
 
 def _has(network: Network, name: str) -> bool:

@@ -1,6 +1,7 @@
 """k-neighbourhood anonymity: the graph that a node's neighbours form occurs k times (Zhou and Pei 2008)."""
 
 from dataclasses import replace
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from pydantic import Field
@@ -17,8 +18,10 @@ class KNeighbourhoodSettings(Settings):
     """Settings of `KNeighbourhood`."""
 
     k: int = Field(5, ge=1, description="nodes whose neighbours form the same graph, at least")
-    growth: float = Field(
-        0.5, ge=0, description="links added for each edge, at most; beyond that the network is made k-automorphic"
+    growth: float = Field(0.5, ge=0, description="links added for each edge, at most; beyond that it gives up")
+    otherwise: Literal["k-automorphism", "refuse"] = Field(
+        "k-automorphism",
+        description="where it gives up: make the network k-automorphic, or refuse and say the price",
     )
 
 
@@ -32,7 +35,8 @@ class KNeighbourhood(Defense):
 
     **It ends well on sparse networks without clusters only.** Where hubs share neighbours, each edge that makes two
     of them alike parts a third from its like, and edges multiply. After ``growth`` links for each edge it gives up,
-    and `k-automorphism`, which is stronger, is done to the original instead: so the guarantee always holds.
+    and `k-automorphism`, which is stronger, is done to the original instead: so the guarantee always holds. An
+    owner who writes a file is asked first: ``otherwise`` is ``refuse`` there, which names the price.
 
     Source:
         Zhou and Pei, "Preserving Privacy in Social Networks Against Neighborhood Attacks", ICDE 2008, without
@@ -44,6 +48,7 @@ class KNeighbourhood(Defense):
     strength = "k"
     sweep = (2, 3, 5, 10)
     alternative = "random-edit"
+    for_owners: ClassVar[dict[str, Any]] = {"otherwise": "refuse"}
     guarantee = (
         "each node shares the graph of its neighbours with at least k - 1 others, added nodes among them; who "
         "knows what lies beyond may tell them apart"
@@ -59,9 +64,21 @@ class KNeighbourhood(Defense):
         if network.nodes < k:
             raise InputError(f"'{self.name}' cannot make {network.nodes} nodes alike by k = {k}: take a smaller k")
         pairs = grown(network, k, round(self.settings.growth * network.plain().size), rng)
-        if pairs is None:
-            return KAutomorphism(k=k).on_graph(network, seed)
-        return network.with_edges(pairs, rng)
+        if pairs is not None:
+            return network.with_edges(pairs, rng)
+        instead = KAutomorphism(k=k).on_graph(network, seed)
+        if self.settings.otherwise == "refuse":
+            raise InputError(self._price(network.plain().size, instead.plain().size))
+        return instead
+
+    def _price(self, before: int, after: int) -> str:
+        """Why it gave up, and what the user may do."""
+        return (
+            f"'{self.name}' cannot make the neighbourhoods of this network alike with growth="
+            f"{self.settings.growth:g} links for each edge. It can make the network k-automorphic instead, which "
+            f"is stronger, with {after / max(before, 1):.2f} times as many edges: set otherwise=k-automorphism to "
+            "take that, or a larger growth"
+        )
 
     def verify(self, before: Network, after: Network) -> Verified:
         """Checks ``after`` alone; tells what was added, and, where nodes were, what holds for the old ones."""

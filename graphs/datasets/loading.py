@@ -133,6 +133,8 @@ DOWNLOADED = {
 NETWORKS = {
     "facebook_combined": "friendships: 4,039 nodes, 88,234 edges, a network without features",
     "email-Enron": "e-mails: 36,692 nodes, 183,831 edges, a network without features",
+    "CollegeMsg": "messages with times: 1,899 nodes, 13,838 edges, 59,835 messages, a network without features",
+    "email-Eu-core-temporal": "e-mails with times: 986 nodes, 16,064 edges, 332,334 e-mails, without features",
     "ca-GrQc": "co-authors: 5,242 nodes, 14,484 edges, a network without features",
     "ca-HepTh": "co-authors: 9,877 nodes, 25,973 edges, a network without features",
     "email-Eu-core": "e-mails of a research institute: 1,005 nodes, 16,064 linked pairs, directed",
@@ -187,7 +189,7 @@ def _network(name: str, root: Path | None) -> "Data":
     file = Path("snap") / f"{name}.txt.gz"
     if root is None or not (root / file).is_file():
         raise InputError(f"dataset '{name}' is not here: set GAUDIT_DATA to a folder that holds {file}")
-    return data_of(read_network(root / file, directed="told").network)
+    return data_of(read_network(root / file, directed="told", timed=True).network)
 
 
 def _finished(data: "Data", name: str) -> "Data":

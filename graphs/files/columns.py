@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Literal
 
-Role = Literal["weight", "type", "time", "direction", "unread"]
+Role = Literal["weight", "type", "time", "span", "direction", "unread"]
 HEADERS = {
     ("source", "target"),
     ("src", "dst"),
@@ -22,16 +22,17 @@ HEADERS = {
 ROLES: dict[str, Role] = {
     **dict.fromkeys(("weight", "weights", "w"), "weight"),
     **dict.fromkeys(("type", "relation", "edge_type"), "type"),
-    **dict.fromkeys(("time", "times", "timestamp", "ts", "date", "datetime", "timeset", "start", "end"), "time"),
+    **dict.fromkeys(("time", "times", "timestamp", "ts", "date", "datetime"), "time"),
+    **dict.fromkeys(("timeset", "start", "end"), "span"),
 }
-"""Names of the other columns that are known."""
+"""Names of the other columns that are known; spans of time are not read."""
 MOST_COLUMNS = 64
 MOST_UNNAMED = 4
 FIRST_YEAR, LAST_YEAR = 1990, 2100
 """Numbers are taken for times where all of them are seconds, or smaller `UNITS`, of these years since 1970."""
 UNITS = (1.0, 1e3, 1e6, 1e9)
 """How many seconds, milliseconds, microseconds and nanoseconds make a second."""
-_DATE = re.compile(r"\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:?\d\d)?)?")
+DATE = re.compile(r"\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:?\d\d)?)?")
 _DECIMAL_COMMA = re.compile(r"[+-]?\d*,\d+(?:[eE][+-]?\d+)?")
 _DIRECTIONS = {"directed", "undirected", "mutual"}
 
@@ -52,10 +53,10 @@ class Column:
 
     @property
     def remark(self) -> str:
-        """What becomes of it where it is not used; empty where it is."""
+        """What becomes of it where it is not used, or not always; empty where it is."""
         if self.role == "time":
-            return f"{self.called} read as times of edges, which are not used{self.span}"
-        return f"{self.called} not read" if self.role == "unread" else ""
+            return f"{self.called} read as times of edges, which windows alone use{self.span}"
+        return f"{self.called} not read" if self.role in ("unread", "span") else ""
 
 
 def ends_of(cells: Sequence[str]) -> tuple[int, int] | None:
@@ -65,7 +66,9 @@ def ends_of(cells: Sequence[str]) -> tuple[int, int] | None:
     return next(((one, other) for one, other in found if (names[one], names[other]) in HEADERS), None)
 
 
-def column_of(place: int, name: str | None, values: Sequence[str], decimal: str, alone: bool) -> Column | None:
+def column_of(
+    place: int, name: str | None, values: Sequence[str], decimal: str, alone: bool, timed: bool = False
+) -> Column | None:
     """What a column is; None where it is neither all numbers nor all words.
 
     Args:
@@ -74,6 +77,7 @@ def column_of(place: int, name: str | None, values: Sequence[str], decimal: str,
         values: its different entries.
         decimal: what stands before the decimals of numbers.
         alone: whether no other column stands behind the ends: then it is read whatever its name is.
+        timed: whether it is said that the rows have times: numbers in a column without a name, if it is alone, are.
     """
     called = f"column {place + 1}" if name is None else f"column {name[:50]!r}"
     role = ROLES.get(name.casefold()) if name is not None else None
@@ -83,7 +87,8 @@ def column_of(place: int, name: str | None, values: Sequence[str], decimal: str,
         return Column("unread", called)
     numbers = [number_of(value, decimal) for value in values]
     unit = None if None in numbers else _seconds([number for number in numbers if number is not None])
-    if role == "time" or (role is None and (unit is not None or all(map(_DATE.fullmatch, values)))):
+    said = timed and alone and name is None and None not in numbers
+    if role == "time" or (role is None and (said or unit is not None or all(map(DATE.fullmatch, values)))):
         return Column("time", called, _span(numbers, unit))
     if role is not None:
         return Column(role, called)

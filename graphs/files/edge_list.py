@@ -8,6 +8,7 @@ import re
 import zlib
 from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import replace
+from itertools import islice
 from pathlib import Path
 from typing import IO, Any, Literal
 
@@ -16,11 +17,11 @@ from numpy.typing import NDArray
 
 from ...errors import InputError, quoted
 from ...untrusted import check_memory
-from ..directions import as_rows
 from ..network import Floats, Ints, Network
 from .columns import HEADERS, MOST_COLUMNS, MOST_UNNAMED, Column, column_of, ends_of, number_of
 from .data_file import first_line
-from .rows import RowDirections, Rows, as_whole, check_names, unfit
+from .rows import RowDirections, Rows, as_whole, check_names, rows_of, unfit
+from .times import EXPECTED, UnreadableTimeError, times_of
 
 ENDINGS = (".txt", ".tsv", ".csv", ".edges")
 BYTE_MEMORY, ROW_MEMORY = 6, 250
@@ -38,12 +39,12 @@ _TO_QUOTE = re.compile(r'^[#%]|[\s,;"]')
 Text = NDArray[np.object_]
 
 
-def read_edge_list(path: Path) -> Rows:
+def read_edge_list(path: Path, timed: bool = False) -> Rows:
     """Reads rows of two ids and optionally other columns, between blanks, tabs, commas or semicolons.
 
     Another column is a time where all its entries look like one (seconds since 1970 or parts of them, or dates),
     else a weight where all are numbers, and the name of a type where none is. Where the first row names columns,
-    these names decide: of several columns behind the ends those without a known name are not read, nor are times.
+    these names decide: of several columns behind the ends those without a known name are not read.
     In a list with semicolons a comma may stand before the decimals. Ids are any text; those with blanks need
     quotation marks in a list with blanks between columns. Nodes stand in numeric order where all ids are whole
     numbers, otherwise as they first appear. Lines that start with # or % are comments, but for ``#@node ID`` and
@@ -51,6 +52,10 @@ def read_edge_list(path: Path) -> Rows:
     first row that can only hold column names is skipped, and refused where no row follows; one that may hold them
     is refused, unless a ``#@node`` names one of its ids. Cells may stand in quotation marks, and must where the
     first id starts with # or %: comments that look like edges are counted.
+
+    Args:
+        path: of the file.
+        timed: whether a lone third column of numbers without a name holds times.
 
     Raises:
         InputError: the file is no text or too large, a row is no edge (names the line), or the first row may hold
@@ -68,7 +73,11 @@ def read_edge_list(path: Path) -> Rows:
     separator = _separator(path, first)
     width = len(cells_of(first, separator))
     try:
-        rows = _rows(_table(body, separator, width), nodes, kinds, "," if separator == ";" else ".", path)
+        decimal = "," if separator == ";" else "."
+        rows = _rows(_table(body, separator, width), nodes, kinds, decimal, path, timed)
+    except _NoTimeError as error:
+        line = next(islice(_lines(raw), error.row, None))[0]
+        raise InputError(f"{path}: line {line}: time {quoted(error.text)}: {EXPECTED}") from error
     except ValueError as error:
         if isinstance(error, InputError):
             raise
@@ -80,30 +89,45 @@ def read_edge_list(path: Path) -> Rows:
     return replace(rows, comments=comments, directed=directed)
 
 
+class _NoTimeError(Exception):
+    """A row whose time cannot be read.
+
+    Attributes:
+        row: its position, with that of column names.
+        text: what stands there.
+    """
+
+    def __init__(self, row: int, text: str) -> None:
+        super().__init__(text)
+        self.row, self.text = row, text
+
+
 def write_edge_list(
     stream: IO[bytes], path: Path, network: Network, ids: Sequence[str], types: Sequence[str]
 ) -> None:
     """Writes a network so that `read_edge_list` reads the same; between commas (.csv), tabs (.tsv) or blanks.
 
-    A first row names the columns where there are weights and types, or where they look like something else. A
-    directed network has a row for each way that an edge leads, below a comment that says so.
+    There is a row for each event where edges have times, and for each way that an edge leads where they have
+    directions, below a comment that says so. A first row names the columns where there are several, or where they
+    look like something else.
 
     Raises:
         InputError: there would have to be such a row, and an id is one of its names.
     """
     import pandas as pd
 
-    names = np.array(ids, dtype=object)
-    (source, target), edge = as_rows(network.edges, network.directions)
-    table = {"source": names[source], "target": names[target]}
+    names, (ends, row, times) = np.array(ids, dtype=object), rows_of(network)
+    table = {"source": names[ends[0]], "target": names[ends[1]]}
     text = io.StringIO()
     if network.directions is not None:
         text.write("# directed: from the first column to the second\n")
     if network.types is not None:
-        table["type"] = np.array(types, dtype=object)[network.types[edge]]
+        table["type"] = np.array(types, dtype=object)[network.types[row]]
     text.writelines(_declarations(table, ids, types))
     if network.weights is not None:
-        table["weight"] = as_whole(network.weights)[edge]
+        table["weight"] = as_whole(network.weights[row])
+    if times is not None:
+        table["time"] = times
     named = _needs_names(table)
     if named and not {"source", "target"}.isdisjoint(ids):
         raise InputError(f"{path}: not written: an id is 'source' or 'target', a column's name: write .npz")
@@ -122,7 +146,7 @@ def _needs_names(table: Mapping[str, NDArray[Any]]) -> bool:
     if len(others) != 1:
         return bool(others)
     held = table[others[0]]
-    values = {held.min(), held.max()} if others[0] == "weight" else set(held)
+    values = {held.min(), held.max()} if others[0] in ("weight", "time") else set(held)
     looks = column_of(2, None, [str(value) for value in values], ".", True)
     return looks is None or looks.role != others[0]
 
@@ -198,7 +222,9 @@ def _table(body: bytes, separator: str, width: int) -> list[Text]:
     return columns[:-1]
 
 
-def _rows(table: list[Text], nodes: Sequence[str], kinds: Sequence[str], decimal: str, path: Path) -> Rows:
+def _rows(
+    table: list[Text], nodes: Sequence[str], kinds: Sequence[str], decimal: str, path: Path, timed: bool
+) -> Rows:
     cells = [column[0].strip(" \t") for column in table]
     first_end, second_end = ends_of(cells) or (0, 1)
     ends = [table[first_end], table[second_end]]
@@ -227,11 +253,17 @@ def _rows(table: list[Text], nodes: Sequence[str], kinds: Sequence[str], decimal
     if first == "doubtful":
         rows = replace(rows, columns=f"first row read as an edge, of {names[0]} and {names[1]}")
     others = {k: cells[k] if header else None for k in range(len(table)) if k not in (first_end, second_end)}
-    return _with_columns(rows, table, others, kinds, decimal, path)
+    return _with_columns(rows, table, others, kinds, decimal, path, timed)
 
 
 def _with_columns(
-    rows: Rows, table: list[Text], others: dict[int, str | None], kinds: Sequence[str], decimal: str, path: Path
+    rows: Rows,
+    table: list[Text],
+    others: dict[int, str | None],
+    kinds: Sequence[str],
+    decimal: str,
+    path: Path,
+    timed: bool,
 ) -> Rows:
     """The rows with what the columns behind the ends tell.
 
@@ -243,11 +275,11 @@ def _with_columns(
     remarks = [rows.columns]
     for k, name in others.items():
         codes, values = _factorized(table[k])
-        column = column_of(k, name, values, decimal, len(others) == 1)
+        column = column_of(k, name, values, decimal, len(others) == 1, timed)
         if column is None:
             raise ValueError("a column that is neither weights nor types")
         remarks.append(column.remark)
-        if column.role in found and column.role in ("weight", "type"):
+        if column.role in found and column.role in ("weight", "type", "time"):
             raise InputError(
                 f"{path}: {found[column.role].called} and {column.called} both look like {column.role}s of edges: "
                 "name the columns in a first row, as in source,target,weight,time"
@@ -260,9 +292,22 @@ def _with_columns(
                 raise ValueError("unusable names of types")
             called = tuple(dict.fromkeys([*kinds, *values]))
             rows = replace(rows, types=_places(values, called)[codes], type_names=called)
+        elif column.role == "time":
+            rows = replace(rows, times=_times(codes, values, decimal, rows.header))
         elif column.role == "direction":
             rows = replace(rows, directed="yes" if "directed" in map(str.casefold, values) else "no")
     return replace(rows, columns="; ".join(filter(None, remarks)))
+
+
+def _times(codes: Ints, values: Sequence[str], decimal: str, header: bool) -> Ints | None:
+    """The time of each row [r]; None where the column is empty."""
+    if list(values) == [""]:
+        return None
+    try:
+        return times_of(values, decimal)[codes]
+    except UnreadableTimeError as error:
+        row = int((codes == error.place).argmax())
+        raise _NoTimeError(row + header, values[error.place]) from error
 
 
 def _numbers(values: Sequence[str], column: Column, decimal: str, path: Path) -> Floats:

@@ -47,7 +47,7 @@ class ReadNetwork:
     attributes: tuple[str, ...] = ()
 
 
-def read_network(path: str | os.PathLike[str], directed: Directed = "refuse") -> ReadNetwork:
+def read_network(path: str | os.PathLike[str], directed: Directed = "refuse", timed: bool = False) -> ReadNetwork:
     """Reads a network; self-loops and repeated edges are dropped and counted.
 
     - ``.txt``, ``.tsv``, ``.csv``, ``.edges``, also with ``.gz``: an edge list (`edge_list.read_edge_list`). Each
@@ -56,8 +56,8 @@ def read_network(path: str | os.PathLike[str], directed: Directed = "refuse") ->
     - ``.graphml``: `network_graphml.read_graphml`.
     - any other ending that an installed package has a reader for (``gaudit.readers``).
 
-    Of rows that tell the same edge the first gives the weight. An edge list of 400,000 rows takes about 0.5 s, and
-    up to 250 bytes of memory a row at its peak.
+    Of rows that tell the same edge the first gives the weight; where rows have times each is an event of the edge.
+    An edge list of 400,000 rows takes about 0.5 s, and up to 250 bytes of memory a row at its peak.
 
     Args:
         path: of the file; its ending says what it is.
@@ -66,13 +66,15 @@ def read_network(path: str | os.PathLike[str], directed: Directed = "refuse") ->
             reverse), ``merge``, ``told`` (kept where the file says that it is directed, or where some, but not all,
             edges have their reverse), or ``keep`` (every row is one direction, unless the file says that it is
             undirected).
+        timed: whether a lone third column of numbers without a name holds times; other times are told by the name
+            of their column, or as they are dates or seconds since 1970.
 
     Raises:
         InputError: the file cannot be read or holds no usable network; one line that names the file, and the line
             or the field in it.
     """
     path = Path(path)
-    read = _reader(path)
+    read = _reader(path, timed)
     if not path.is_file():
         raise InputError(f"{path}: {'this is a folder: name a file' if path.is_dir() else 'no such file'}")
     try:
@@ -157,11 +159,12 @@ def ids_with_added(ids: Sequence[str], nodes: int) -> tuple[str, ...]:
     return tuple(fresh)
 
 
-def _reader(path: Path) -> Callable[[Path], Rows]:
+def _reader(path: Path, timed: bool) -> Callable[[Path], Rows]:
     other = None if _is_ours(path) else other_reader(path)
     if other is not None:
         return partial(read_other, name=other)
-    return _READERS[_kind(path, other_endings())]
+    kind = _kind(path, other_endings())
+    return partial(read_edge_list, timed=timed) if kind == "text" else _READERS[kind]
 
 
 def _is_ours(path: Path) -> bool:
@@ -194,6 +197,9 @@ def _type_names(network: Network, names: Sequence[str], kind: str, path: Path) -
 def _check_fits(network: Network, x: Any, y: Any, kind: str, path: Path) -> None:
     """Refuses what would be lost in the file, or could not be read from it."""
     told = {"features": x, "classes": y, "groups": network.groups, "counts": network.counts}
+    told["times"] = network.events
+    if network.events is not None and len(np.unique(network.events.edge)) < network.size:
+        raise InputError(f"{path}: not written: some edges have times and others none")
     _refuse_lost([name for name, there in told.items() if there is not None], kind, path)
     for name in ("features", "classes"):
         if told[name] is not None and len(told[name]) != network.nodes:
@@ -204,7 +210,7 @@ def _check_fits(network: Network, x: Any, y: Any, kind: str, path: Path) -> None
 
 def _refuse_lost(tells: Collection[str], kind: str, path: Path) -> None:
     """Refuses what a kind of file has no place for."""
-    lost = {".npz": set[str](), ".graphml": {"groups", "counts"}}
+    lost = {".npz": set[str](), ".graphml": {"groups", "counts", "times"}}
     given = sorted(lost.get(kind, {"features", "classes", "groups", "counts"}).intersection(tells))
     if given:
         raise InputError(f"{path}: not written: the file could not hold {' and '.join(given)}: choose .npz")

@@ -9,10 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import InputError
-from ..directions import as_rows
 from ..network import Network
 from .data_file import MOST_FEATURE_BYTES, Shape, arrays_of
-from .rows import MOST_EDGES, MOST_NODES, RowDirections, Rows, as_whole, check_names
+from .rows import MOST_EDGES, MOST_NODES, RowDirections, Rows, as_whole, check_names, rows_of
 
 MOST_TEXT_BYTES = 1 << 30
 MOST_TYPES = 1 << 16
@@ -24,6 +23,7 @@ ARRAYS: Mapping[str, tuple[str, tuple[Any, ...], int]] = {
     "edges": (WHOLE, (2, "e"), 2 * MOST_EDGES),
     "weights": (NUMBERS, ("e",), MOST_EDGES),
     "types": (WHOLE, ("e",), MOST_EDGES),
+    "times": (WHOLE, ("e",), MOST_EDGES),
     "type_names": (TEXT, (None,), MOST_NODES),
     "ids": (TEXT, ("n",), MOST_NODES),
     "nodes": (WHOLE, (), 1),
@@ -60,10 +60,11 @@ def read_npz(path: Path) -> Rows:
     called = tuple(read["type_names"].tolist()) if "type_names" in read else ()
     check_names(ids, "id", str(path))
     check_names(called, "type", str(path))
-    told: dict[str, Any] = {name: read.get(name) for name in ("weights", "types", "x", "y", "groups", "counts")}
     ways: RowDirections = "if-mixed"
     if "directed" in read:
         ways = "yes" if read["directed"] else "no"
+    names = ("weights", "types", "times", "x", "y", "groups", "counts")
+    told: dict[str, Any] = {name: read.get(name) for name in names}
     return Rows(ids, ends[0][0], ends[0][1], type_names=called, directed=ways, **told)
 
 
@@ -75,10 +76,10 @@ def write_npz(
     x: NDArray[Any] | None,
     y: NDArray[Any] | None,
 ) -> None:
-    """Writes a network so that `read_npz` reads the same; each edge once, or once for each way that it leads."""
-    rows, edge = as_rows(network.edges, network.directions)
+    """Writes a network so that `read_npz` reads the same: a row for each edge, way that it leads, or time."""
+    ends, row, times = rows_of(network)
     arrays: dict[str, Any] = {
-        "edge_index": rows,
+        "edge_index": ends,
         "directed": None if network.directions is None else np.array(1),
         "nodes": np.array(network.nodes),
         "ids": np.array(ids, dtype=np.str_),
@@ -86,9 +87,9 @@ def write_npz(
         "x": x,
         "y": y,
     }
-    arrays |= {name: getattr(network, name) for name in ("groups", "counts")}
-    arrays["types"] = None if network.types is None else network.types[edge]
-    arrays["weights"] = None if network.weights is None else as_whole(network.weights)[edge]
+    arrays |= {"groups": network.groups, "counts": network.counts, "times": times}
+    arrays["types"] = None if network.types is None else network.types[row]
+    arrays["weights"] = None if network.weights is None else as_whole(network.weights[row])
     np.savez_compressed(stream, **{name: array for name, array in arrays.items() if array is not None})
 
 

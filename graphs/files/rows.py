@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import InputError, quoted
-from ..directions import BACKWARD, FORWARD
+from ..directions import BACKWARD, FORWARD, as_rows
+from ..events import Events
 from ..network import Floats, Ints, Network
 
 Directed = Literal["refuse", "merge", "told", "keep"]
@@ -35,6 +36,7 @@ class Rows:
         other: of the other end, [r].
         weights: of each row, or None, [r].
         types: of each row, or None, [r].
+        times: of each row, whole numbers of any unit, or None, [r]; rows of one edge are its events then.
         type_names: what each type is called, or nothing.
         directed: whether a row stands for one direction: ``yes``, ``no``, ``if-mixed`` (where some rows, but not
             all, have their reverse), or, where it is told but not refused, ``unsaid`` (the same) and ``in-words``.
@@ -54,6 +56,7 @@ class Rows:
     other: Ints
     weights: Floats | None = None
     types: Ints | None = None
+    times: Ints | None = None
     type_names: tuple[str, ...] = ()
     directed: RowDirections = "no"
     header: bool = False
@@ -80,6 +83,7 @@ class Dropped:
         header: rows taken for column names, 0 or 1.
         comments: lines skipped as comments that look like edges.
         columns: what was made of columns that are not used, or in doubt, in words.
+        timed: whether rows have times, so that those which repeat an edge are further events of it.
     """
 
     loops: int = 0
@@ -90,16 +94,18 @@ class Dropped:
     header: int = 0
     comments: int = 0
     columns: str = ""
+    timed: bool = False
 
     @property
     def sentence(self) -> str:
         """In words, without a full stop; empty where there is nothing to tell."""
+        repeated = "rows that repeat an edge at some time" if self.timed else "repeated edges dropped"
         told = (
             (self.header, "first row read as column names"),
             (len(self.columns), self.columns),
             (self.comments, f"lines skipped as comments that look like edges: {self.comments:,} ({_QUOTED})"),
             (self.loops, f"self-loops dropped: {self.loops:,}"),
-            (self.parallel, f"repeated edges dropped: {self.parallel:,}"),
+            (self.parallel, f"{repeated}: {self.parallel:,}"),
             (self.both_ways, f"edges told in both directions: {self.both_ways:,}"),
             (self.merged, f"directed edges made undirected: {self.merged:,}"),
             (self.uneven, f"edges of which the first of several weights is kept: {self.uneven:,}"),
@@ -134,12 +140,12 @@ def network_of(rows: Rows, source: str, directed: Directed) -> tuple[Network, Dr
         _refuse_directed(rows, first[~both][0], merged, len(both), source)
     weights, uneven = (None, 0) if rows.weights is None else _first_weights(rows.weights[order], edge, starts)
     types = None if rows.types is None else rows.types[first]
+    events = None if rows.times is None else Events.of(edge, rows.times[order])
     ends = np.stack([low[first], high[first]])
-    network = Network(len(rows.ids), ends, weights, types, rows.groups, rows.counts, ways)
+    network = Network(len(rows.ids), ends, weights, types, rows.groups, rows.counts, ways, events)
     parallel = int(told.sum() - len(both) - both.sum())
-    return network, Dropped(
-        loops, parallel, int(both.sum()), merged, uneven, int(rows.header), rows.comments, rows.columns
-    )
+    read = int(rows.header), rows.comments, rows.columns, rows.times is not None
+    return network, Dropped(loops, parallel, int(both.sum()), merged, uneven, *read)
 
 
 def _without_loops(rows: Rows) -> tuple[Rows, int]:
@@ -150,7 +156,8 @@ def _without_loops(rows: Rows) -> tuple[Rows, int]:
         return None if values is None else values[proper]
 
     ends = {"one": rows.one[proper], "other": rows.other[proper]}
-    return replace(rows, **ends, weights=part(rows.weights), types=part(rows.types)), int((~proper).sum())
+    parts = {name: part(getattr(rows, name)) for name in ("weights", "types", "times")}
+    return replace(rows, **ends, **parts), int((~proper).sum())
 
 
 def _by_edge(low: Ints, high: Ints, types: Ints | None) -> tuple[Ints, NDArray[np.bool_]]:
@@ -177,6 +184,22 @@ def _refuse_directed(rows: Rows, example: int, merged: int, edges: int, source: 
         "give both directions, have them merged (directed=merge, gaudit anonymize --merge-directions), or kept "
         "(directed=keep, gaudit anonymize --keep directions)"
     )
+
+
+def rows_of(network: Network) -> tuple[Ints, Ints, Ints | None]:
+    """Rows of a file: the ends of each [2, r], the edge that it tells [r], and its time, or None.
+
+    A row for each event where edges have times, and for each way that an edge leads where it is directed; times of
+    directed edges are not told by way, so that both ways have all of them.
+    """
+    ends, edge = as_rows(network.edges, network.directions)
+    if network.events is None:
+        return ends, edge, None
+    first = np.searchsorted(network.events.edge, edge)
+    many = np.searchsorted(network.events.edge, edge, side="right") - first
+    row = np.repeat(np.arange(len(edge)), many)
+    event = np.arange(len(row)) - np.repeat(np.cumsum(many) - many, many) + np.repeat(first, many)
+    return ends[:, row], edge[row], network.events.time[event]
 
 
 def as_whole(weights: Floats) -> NDArray[Any]:

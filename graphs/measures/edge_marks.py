@@ -1,5 +1,6 @@
 """Whom the weights, types and directions of their edges tell apart."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -23,20 +24,33 @@ def unique_shares(network: Network, people: int) -> dict[str, float]:
         network: as it is published.
         people: nodes that count, the first ones; those behind them are only there to be mistaken for somebody.
     """
-    weights, types = network.weights, network.types
+    weights = network.weights
     keys: dict[str, NDArray[Any]] = {"how many neighbours they have": network.plain().degrees}
     if weights is not None:
-        values = np.unique(weights, return_inverse=True)[1]
         keys["the sum of their weights"] = _sums(network, weights)
-        keys["their weights one by one"] = _multisets(network, values)
-        if types is not None:
-            keys["their weights and types"] = _multisets(network, values * (int(types.max(initial=0)) + 1) + types)
-    if types is not None:
-        keys["their types"] = _multisets(network, types)
+        keys["their weights one by one"] = mark_keys(replace(network, types=None))
+        if network.types is not None:
+            keys["their weights and types"] = mark_keys(network)
+    if network.types is not None:
+        keys["their types"] = mark_keys(replace(network, weights=None))
     if network.directions is not None:
         ways = degree_pairs(network)
         keys["how many edges lead to them and away from them"] = ways[:, 0] * network.nodes + ways[:, 1]
-    return {name: _alone(key)[:people].mean() if people else 0.0 for name, key in keys.items()}
+    return {name: (like_them(key)[:people] == 1).mean() if people else 0.0 for name, key in keys.items()}
+
+
+def mark_keys(network: Network) -> NDArray[Any]:
+    """A number for each node that it shares with those whose edges have the same weights and types, [n].
+
+    Where edges have neither it is the number of neighbours.
+    """
+    weights, types = network.weights, network.types
+    if weights is None and types is None:
+        return network.plain().degrees
+    labels = np.zeros(network.size, dtype=np.int64) if types is None else types
+    if weights is not None:
+        labels = labels + np.unique(weights, return_inverse=True)[1] * (int(labels.max(initial=0)) + 1)
+    return _multisets(network, labels)
 
 
 def _sums(network: Network, weights: Floats) -> Floats:
@@ -60,8 +74,8 @@ def _multisets(network: Network, labels: Ints) -> NDArray[np.uint64]:
     return keys
 
 
-def _alone(keys: NDArray[Any]) -> NDArray[np.bool_]:
-    """Which keys occur once, [n]."""
+def like_them(keys: NDArray[Any]) -> Ints:
+    """How many share each key, itself included, [n]."""
     _, place, times = np.unique(keys, return_inverse=True, return_counts=True)
-    alone: NDArray[np.bool_] = times[place] == 1
-    return alone
+    found: Ints = times[place].astype(np.int64)
+    return found

@@ -6,13 +6,10 @@ Everything that comes from outside is escaped.
 
 import base64
 import hashlib
-import json
-import re
 from dataclasses import dataclass, replace
-from pathlib import Path
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
-from markupsafe import Markup, escape
+from jinja2 import Environment
+from markupsafe import Markup
 
 from ...audit.results.audit_result import Audit, Section
 from ...audit.statistics.severity import Level
@@ -39,12 +36,10 @@ from ..text.table import Table
 from ..text.tables import attackers_table, exposure_table, findings_table, scale_table
 from ..text.terms import anchor, linked
 from .exports import data_block
+from .page_templates import TEMPLATES, set_text, templates
 
-TEMPLATES = Path(__file__).parent / "templates"
 SCRIPT = (TEMPLATES / "report.js").read_text(encoding="utf-8")
 """Sorts and filters tables and shows the meaning of words; the page is whole without it."""
-INTERVAL = re.compile(r"\[[\d., %-]+\]|\([\d.]+ %: [\d.,  ]+ to [\d.,  ]+\)")
-NO_BREAK = "\N{NO-BREAK SPACE}"
 OPEN = 12
 """Rows up to which a table is shown at once."""
 
@@ -114,30 +109,10 @@ def as_html(audit: Audit) -> str:
 
 
 def _environment() -> Environment:
-    found = Environment(
-        loader=FileSystemLoader(TEMPLATES),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    found.tests["level"] = lambda value: isinstance(value, Level)
+    found = templates()
     found.globals["question"] = question
-    found.filters["pretty"] = lambda value: json.dumps(value, indent=2, sort_keys=True, ensure_ascii=False)
-    found.filters["tied"] = tied
-    found.filters["linked"] = _linked
-    found.filters["slug"] = lambda level: str(level).replace(",", "").replace(" ", "-")
+    found.filters["linked"] = lambda text: Markup(linked(str(set_text(text))))
     return found
-
-
-def _linked(text: str) -> Markup:
-    """Text, or paragraphs of the template, with links to the meaning of words."""
-    return Markup(linked(str(text if isinstance(text, Markup) else escape(tied(text)))))
-
-
-def tied(text: str) -> str:
-    """With spaces at which no line breaks within intervals and before percent signs."""
-    return INTERVAL.sub(lambda found: found[0].replace(" ", NO_BREAK), text).replace(" %", f"{NO_BREAK}%")
 
 
 def _part(index: int, section: Section, audit: Audit) -> Part:

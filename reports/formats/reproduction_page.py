@@ -68,10 +68,11 @@ def part_of(
     for title, lines in (
         ("Statements, and whether they hold", statements(experiment, records)),
         ("Why numbers differ, as far as we know", reasons(experiment)),
-        ("Conditions", experiment.conditions),
     ):
         if lines:
             yield from ("", f"{title}:", "", *(f"- {line}" for line in lines))
+    if experiment.conditions:  # folded: who compares needs them, and who reads does not
+        yield from ("", '??? note "Conditions"', "", *(f"    - {line}" for line in experiment.conditions))
 
 
 def _table(table: Table) -> Iterator[str]:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from pydantic import Field
+from pydantic import Field, model_validator
 from torch_geometric.data import Data
 
 from ...errors import InputError
@@ -23,6 +23,7 @@ from ..publishing.publish import OWNER, NetworkSettings, PublishedNetwork
 from ..recording import UNKNOWN
 from ..target import Progress, Run, no_progress
 from .answers import digests
+from .held import Held, held_network
 from .who_is_who import Named, by_name, by_table, check_kept, in_order, source_of
 
 
@@ -33,6 +34,18 @@ class PublishedSettings(NetworkSettings):
     same: str | None = Field(
         None, description="table with the columns original,published; without it nodes kept their names"
     )
+    auxiliary: str | None = Field(
+        None, description="another network of some of the same people, which attacks that match hold with its names"
+    )
+    auxiliary_same: str | None = Field(
+        None, description="table with the columns original,auxiliary; without it people have the same names in both"
+    )
+
+    @model_validator(mode="after")
+    def _a_table_of_something(self) -> "PublishedSettings":
+        if self.auxiliary_same is not None and self.auxiliary is None:
+            raise ValueError("auxiliary_same says who is who in a second network: give that as auxiliary too")
+        return self
 
 
 class Published(PublishedNetwork):
@@ -41,6 +54,7 @@ class Published(PublishedNetwork):
     Who is who says a table with the columns ``original`` and ``published``, where nodes did not keep their names.
     Secret are the identities and the links, as with `publish`, and attacks are given the same. Nothing is made up:
     which defense was in place is not known, and weights, types and directions are published if the file has them.
+    With ``auxiliary``, attacks that match networks hold a second real network in place of a part of the original.
     """
 
     name = "published"
@@ -62,7 +76,7 @@ class Published(PublishedNetwork):
     @property
     def reads(self) -> Mapping[str, str]:
         s = self.settings
-        return digests((s.after,) if s.same is None else (s.after, s.same))
+        return digests(tuple(file for file in (s.after, s.same, s.auxiliary, s.auxiliary_same) if file is not None))
 
     def run(
         self,
@@ -75,16 +89,27 @@ class Published(PublishedNetwork):
         channel, after = Channel(retain=retain), self._matched(data)
         channel.send(PUBLISHED_KIND, OWNER, "public", 1, tensors_of(after.released))
         network, others = network_of_data(data), branch(seed, "others")
-        original = Original(network, 0, after.ours)
+        held = self._held(data)
+        original = Original(network, 0, after.ours, None if held is None else held.network)
         who = identities(after.image, after.released.nodes, others, self.settings.others, original=original)
         progress("publishing", 1, 3)
         same = self.settings.same
         told = "nodes kept their names" if same is None else f"who is who as {source_of(same)} says"
         notes = (changes(network, after.ours), f"{told}; which defense was in place is not known", *after.dropped)
+        notes = notes if held is None else (*notes, held.note)
         return replace(self.published(data, (after.ours, who, notes), channel, seed, progress), in_place=UNKNOWN)
 
     def check(self, data: Data) -> None:
         self._matched(data)
+        self._held(data)
+
+    def _held(self, data: Data) -> Held | None:
+        """The second network that the adversary holds, if there is one."""
+        s = self.settings
+        if s.auxiliary is None:
+            return None
+        original = Named(name_of(data) or "the original", node_names(data))
+        return held_network(s.auxiliary, s.auxiliary_same, network_of_data(data), original)
 
     def _matched(self, data: Data) -> "_After":
         """The published network, and who is who in it."""

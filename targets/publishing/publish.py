@@ -5,13 +5,14 @@ from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 import torch
-from pydantic import BeforeValidator, Field
+from pydantic import AfterValidator, BeforeValidator, Field
 from torch_geometric.data import Data
 
 from ...errors import InputError
 from ...graphs.measures.utility import utility_of
 from ...graphs.network import MARKS, Network, Original, changes
 from ...graphs.pyg import is_plain, network_of_data
+from ...graphs.told_weights import ToldWeights
 from ...randomness import branch
 from ...settings import Settings
 from ..channel import Channel, Retention
@@ -37,6 +38,12 @@ def _listed(value: object) -> object:
     return tuple(part.strip() for part in value.split(",") if part.strip()) if isinstance(value, str) else value
 
 
+def _way_of_weights(value: str) -> str:
+    """The way itself, once it was read without an error."""
+    ToldWeights.read(value)
+    return value
+
+
 class NetworkSettings(Settings):
     """Settings of targets that publish a network."""
 
@@ -57,6 +64,11 @@ class PublishSettings(NetworkSettings):
         (),
         description="what is published of edges beside their ends: weights, types, directions, or several of these "
         "(weights,types)",
+    )
+    weights: Annotated[str, AfterValidator(_way_of_weights)] | None = Field(
+        None,
+        description="what is told of weights, which are published then: rounded:10 (to multiples of 10), binned:3 "
+        "(3 classes of equally many edges), noised:5 (noise of scale 5)",
     )
     accounts: int = Field(
         0, ge=0, description="accounts that an active adversary opens before a release of its own, beside the other"
@@ -196,14 +208,25 @@ class Publish(PublishedNetwork):
         Returns:
             The same under our names, who is who in it, and what a reader must know of it.
         """
-        told = original.network.telling({*self.settings.keep, *defense.publishes})
+        told = self._told(original.network, defense, branch(seed, "weights"))
         made = defense.on_graph(told, branch(seed, "defense"))
         new = np.random.default_rng(branch(seed, "names")).permutation(made.nodes)
         channel.send(kind, OWNER, "public", 1, tensors_of(made.renamed(new)))
         image = new[: original.people]
         who = identities(image, made.nodes, branch(seed, "others"), self.settings.others)
-        notes = (*_notes(told, made, defense), *_dropped(original.network, made))
+        notes = (*_notes(told, made, defense), *self._weights_note(made), *_dropped(original.network, made))
         return made, replace(who, original=replace(original, published=made)), notes
+
+    def _told(self, network: Network, defense: Defense, seed: np.random.SeedSequence) -> Network:
+        """What is told of the edges, before a defense changes them."""
+        s = self.settings
+        weights = None if s.weights is None else ToldWeights.read(s.weights)
+        told = network.telling({*s.keep, *defense.publishes, *(() if weights is None else ("weights",))})
+        return told if weights is None else weights.of(told, np.random.default_rng(seed))
+
+    def _weights_note(self, made: Network) -> tuple[str, ...]:
+        s = self.settings
+        return () if s.weights is None or made.weights is None else (ToldWeights.read(s.weights).sentence,)
 
     def _joined(self, network: Network, seed: np.random.SeedSequence) -> Original:
         """The network with an adversary's own accounts in it."""

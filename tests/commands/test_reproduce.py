@@ -39,6 +39,14 @@ def test_a_table_is_run_recorded_and_shown_again(small):
     assert shown.output == first.output[first.output.index("Table 1") :]
 
 
+def test_what_a_ledger_holds_is_recorded_too(small):
+    words = ("small:table1", "--seeds", 1, "--workers", 1)
+    assert run(*words).exit_code == 0
+    assert run(*words, "--records", "r.jsonl").exit_code == 0
+    lines = (small / "r.jsonl").read_text().splitlines()
+    assert len(lines) == len(set(lines)) == 3, "every trial once"
+
+
 def test_a_figure_is_drawn(small):
     done = run(
         "small:figure3", "--seeds", 2, "--workers", 1, "--figure", "f.svg", "-o", "f.md", "--records", "r.jsonl"

@@ -11,7 +11,9 @@ from pathlib import Path
 LONG = 30
 """A sentence of more words is a long one."""
 MOST_WORDS = 1500
-"""Of a page; code and tables of figures, which commands make, do not count."""
+"""Of a page; code, tables of figures, which commands make, and what is folded do not count."""
+FOLDED = re.compile(r"^\?\?\? .*\n(?:(?: {4}.*)?\n)*", re.M)
+"""A block that a reader has to open."""
 
 
 @dataclass(frozen=True)
@@ -21,11 +23,13 @@ class Page:
     sentences: tuple[tuple[str, ...], ...]
     in_tables: int
     """Words in tables that are no tables of figures."""
+    folded: int = 0
+    """Words in blocks that a reader has to open."""
 
     @property
     def words(self) -> int:
         """How many words there are to read."""
-        return sum(map(len, self.sentences)) + self.in_tables
+        return sum(map(len, self.sentences)) + self.in_tables - self.folded
 
     @property
     def long(self) -> list[str]:
@@ -35,6 +39,12 @@ class Page:
 
 def read(text: str) -> Page:
     """The prose of Markdown: paragraphs and items of lists; a piece of code within a sentence is one word."""
+    folded = "\n".join(FOLDED.findall(f"{text}\n"))
+    page = _all_of(text)
+    return Page(page.sentences, page.in_tables, _all_of(folded).words if folded else 0)
+
+
+def _all_of(text: str) -> Page:
     text = re.sub(r"^---\n.*?^---\n", "", text, count=1, flags=re.S | re.M)
     text = re.sub(r"^( *)```.*?^\1```[^\n]*$", "\n", text, flags=re.S | re.M)
     text = re.sub(r"<!--.*?-->|<[^>\n]+>", "", text, flags=re.S)

@@ -56,6 +56,7 @@ SHELF = {
     ("inspect", "transcript"): "recording0",
     ("lint-claim", "file"): "claim.toml",
     ("published", "after"): "network{end}",
+    ("published", "auxiliary"): "network{end}",
     ("published", "original"): "network{end}",
     ("published", "same"): "same.csv",
     ("record", "graph"): "karate.npz",

@@ -19,7 +19,8 @@ from gaudit.audit.planning.trial_plan import AttackPlan, TrialPlan
 from gaudit.audit.running.trial import run_trial
 from gaudit.graphs.network import Network, Original
 from gaudit.graphs.pyg import data_of
-from support.random_networks import NOBODY, network_of_share, random_network
+from gaudit.graphs.told_weights import ToldWeights
+from support.random_networks import NOBODY, network_of_share, random_network, uneven_network
 
 QUERIES = (
     Refinement(depth=1),
@@ -210,3 +211,21 @@ def test_a_verified_k_degree_release_names_by_sums_as_many_as_are_alone_with_the
     assert named == pytest.approx(1 / 200)
     assert any("weights of edges are not published" in note for note in dropped.notes)
     assert share_named(graph, {"keep": "weights"}, {"values": "none"})[0] == pytest.approx(1 / 200)
+
+
+@pytest.mark.parametrize("values", ["sums", "multisets"])
+@pytest.mark.parametrize("told", ["rounded:20", "binned:2", "noised:100"])
+def test_who_knows_values_that_are_told_coarsely_finds_no_fewer_than_structure_alone_does(told, values):
+    """Whole weights: many people have by chance the values of another node, which misled whoever trusted them."""
+    base, rng = uneven_network(600, 1500, 0), np.random.default_rng(0)
+    network = replace(base, weights=rng.geometric(0.05, base.size).astype(float))
+    new = rng.permutation(600)
+    published = ToldWeights.read(told).of(network, rng).renamed(new)
+    sizes, hits = {}, {}
+    for known in ("none", values):
+        attack = Refinement(depth=2, values=known)
+        found = attack.candidates(published, attack.learn(Original(network), rng), NOBODY, rng)
+        sizes[known], hits[known] = found.sizes, found.probability(np.arange(600), new).sum()
+    alone = (sizes["none"] == 1).sum()  # of these it is sure; of others it names one in place of all who are alike
+    assert 50 < alone < 500
+    assert hits[values] >= alone + poisson.ppf(1e-6, hits["none"] - alone)

@@ -89,7 +89,7 @@ def test_people_are_alike_for_whoever_knows_what_the_sentence_names(gaudit, tmp_
     assert f"This holds against {KNOWLEDGE[defense]}" in result.output
     assert "not covered" not in result.output
     assert (f"The {told} of edges are not published" in result.output) is (told in ("weights", "types"))
-    assert ("read as times of edges, which are not used" in result.output) is (told == "times")
+    assert ("read as times of edges, which windows alone use" in result.output) is (told == "times")
     assert ("directed edges made undirected: 13" in result.output) is (told == "directions")
     assert ("It speaks of the undirected graph" in result.output) is (told == "directions")
 
@@ -191,12 +191,28 @@ def test_k_neighbourhood_says_that_it_fell_back_and_what_that_costs(gaudit, tmp_
     edges = nx.barabasi_albert_graph(60, 3, seed=1).edges
     path.write_text("".join(f"{one} {other}\n" for one, other in edges))
     result = gaudit("anonymize", path, "--defense", "k-neighbourhood", "--k", K, "--seed", 0, "-o", out)
+    assert result.exit_code == 2
+    assert "set otherwise=k-automorphism" in result.stderr
+    assert not out.exists()
+    instead = "k-neighbourhood:otherwise=k-automorphism"
+    result = gaudit("anonymize", path, "--defense", instead, "--k", K, "--seed", 0, "-o", out)
     times = written(out).number_of_edges() / len(edges)
     assert "the network was made k-automorphic instead" in result.output
     assert f"it has {times:.2f} times as many edges as the original" in result.output
     rings = "".join(f"{k} {8 * (k // 8) + (k + 1) % 8}\n" for k in range(24)) + "0 2\n"
     path.write_text(rings)
-    result = gaudit("anonymize", path, "--defense", "k-neighbourhood:growth=5", "--k", K, "--seed", 0, "-o", out)
+    result = gaudit(
+        "anonymize",
+        path,
+        "--defense",
+        "k-neighbourhood:growth=5,otherwise=k-automorphism",
+        "--k",
+        K,
+        "--seed",
+        0,
+        "-o",
+        out,
+    )
     assert result.exit_code == 0, result.output
     assert "instead" not in result.output
 
@@ -205,7 +221,8 @@ def test_k_neighbourhood_says_what_holds_if_added_nodes_do_not_count(gaudit, tmp
     path, out = tmp_path / "in.txt", tmp_path / "out.txt"
     people = nx.barabasi_albert_graph(20 * K + 1, 3, seed=1)  # one node more than a multiple of k
     path.write_text("".join(f"p{one} p{other}\n" for one, other in people.edges))
-    result = gaudit("anonymize", path, "--defense", "k-neighbourhood", "--k", K, "--seed", 0, "-o", out)
+    instead = "k-neighbourhood:otherwise=k-automorphism"
+    result = gaudit("anonymize", path, "--defense", instead, "--k", K, "--seed", 0, "-o", out)
     graph = written(out)
     assert graph.number_of_nodes() > people.number_of_nodes()
     old = [f"p{node}" for node in people]

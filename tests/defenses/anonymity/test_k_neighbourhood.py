@@ -132,6 +132,15 @@ def test_it_gives_up_at_the_bound():
     assert grown(karate(), 5, 10, np.random.default_rng(0)) is None
 
 
+def test_it_refuses_and_names_the_price():
+    """The price is that of k-automorphism itself, whose edges are counted here again."""
+    network, seed = karate(), np.random.SeedSequence(0)
+    with pytest.raises(InputError, match="set otherwise=k-automorphism") as told:
+        KNeighbourhood(k=5, growth=0.1, otherwise="refuse").on_graph(network, seed)
+    taken = KNeighbourhood(k=5, growth=0.1).on_graph(network, seed)
+    assert f"with {len(pairs_of(taken)) / len(pairs_of(network)):.2f} times as many edges" in str(told.value)
+
+
 def test_a_k_above_n_is_refused():
     with pytest.raises(InputError, match="k = 35"):
         KNeighbourhood(k=35).on_graph(karate(), np.random.SeedSequence(0))

@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gaudit.errors import InputError
+from gaudit.graphs.events import Events
 from gaudit.graphs.files.network_file import read_network, write_network
 from gaudit.graphs.network import Network
 
@@ -40,7 +41,7 @@ def test_times_are_neither_weights_nor_types_and_said(tmp_path, case):
     rated = "rating" in case
     assert found.network.types is None
     assert (found.network.weights.tolist() if rated else found.network.weights) == ([4, 2] if rated else None)
-    assert "read as times of edges, which are not used" in found.dropped.sentence
+    assert "read as times of edges, which windows alone use" in found.dropped.sentence
     if "0" in TIMES[case] and "-" not in TIMES[case]:
         assert "(2004-04-15 to 2004-05-19)" in found.dropped.sentence
 
@@ -50,6 +51,83 @@ def test_numbers_that_are_no_times_are_weights_and_a_name_decides(tmp_path):
     named = read(tmp_path, f"source,target,weight\na,b,{EPOCH}\nb,c,{EPOCH + 1}\n")
     assert named.network.weights.tolist() == [EPOCH, EPOCH + 1]
     assert "time" not in named.dropped.sentence
+    assert named.network.events is None
+
+
+def test_each_row_of_an_edge_is_an_event_in_either_direction(tmp_path):
+    table = f"a b {EPOCH + 9}\nb c {EPOCH + 3}\nb a {EPOCH}\na a {EPOCH + 1}\na b {EPOCH + 9}\n"
+    found = read(tmp_path, table, "g.txt")
+    assert found.network.edges.tolist() == [[0, 1], [1, 2]]
+    assert found.network.events.edge.tolist() == [0, 0, 0, 1]
+    assert (found.network.events.time - EPOCH).tolist() == [0, 9, 9, 3]
+    assert "rows that repeat an edge at some time: 1" in found.dropped.sentence
+    assert found.network.plain().events is None
+
+
+DATES = {
+    "days": ("2004-04-15", "2004-04-17", 2 * 86_400),
+    "zones": ("2004-04-15T14:00:00+02:00", "2004-04-15 12:00:01", 1),
+    "parts of seconds": ("2004-04-15T12:00:00Z", "2004-04-15T12:00:00.25Z", 250_000),
+    "decimals": ("0.5", "2", 1_500_000),
+    "before and after": ("-3", "4", 7),
+}
+
+
+@pytest.mark.parametrize("case", DATES)
+def test_times_keep_their_distance(tmp_path, case):
+    first, second, apart = DATES[case]
+    events = read(tmp_path, f"source,target,time\na,b,{second}\nb,c,{first}\n").network.events
+    assert events.time[0] - events.time[1] == apart
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("source target time\n# begun\na b 3\nb c soon\n", "line 4: time 'soon': expected a number, or a date"),
+        ("source target date\na b 2004-04-15\nb c 2004-06-31\n", "line 3: time '2004-06-31'"),
+        ("source target time\na b 2004-04-15\nb c 12\n", "line 3: time '12'"),
+        ("source target time\na b 1.5\nb c inf\n", "line 3: time 'inf'"),
+        ("source,target,weight,time\na,b,1,3\nb,c,1,\n", "line 3: time ''"),
+        ("source,target,time,date\na,b,1,3\nb,c,1,4\n", "'time' and column 'date' both look like times"),
+    ],
+)
+def test_a_time_that_cannot_be_read_is_named_with_its_line(tmp_path, content, message):
+    with pytest.raises(InputError, match=message):
+        read(tmp_path, content, "g.csv" if "," in content else "g.txt")
+
+
+def test_an_empty_column_of_times_is_none(tmp_path):
+    assert read(tmp_path, "source,target,weight,time\na,b,1,\nb,c,1,\n").network.events is None
+
+
+def test_small_numbers_are_times_where_somebody_says_so(tmp_path):
+    path = tmp_path / "g.txt"
+    path.write_text("1 2 0\n2 3 7\n1 2 4\n")
+    assert read_network(path).network.weights.tolist() == [0, 7]
+    found = read_network(path, timed=True).network
+    assert found.weights is None
+    assert found.events.time.tolist() == [0, 4, 7]
+
+
+@pytest.mark.parametrize("ending", [".txt", ".csv.gz", ".npz"])
+@pytest.mark.parametrize("more", [False, True])
+def test_times_are_read_as_they_were_written(tmp_path, ending, more):
+    events = Events.of(np.array([1, 0, 1, 2]), np.array([5, -3, 2, 2]))
+    extra = (np.array([1.5, 2, 2]), np.array([1, 0, 1])) if more else (None, None)
+    network = Network.from_edges(4, [0, 2, 1], [1, 0, 3], *extra, events=events)
+    path = tmp_path / f"g{ending}"
+    write_network(network, path, type_names=("one", "two") if more else ())
+    found = read_network(path).network
+    assert found.digest == network.digest
+    assert found.events.time.tolist() == [-3, 2, 5, 2]
+
+
+def test_what_would_lose_times_is_not_written(tmp_path):
+    some = Events.of(np.array([0]), np.array([5]))
+    with pytest.raises(InputError, match="some edges have times and others none"):
+        write_network(Network.from_edges(3, [0, 1], [1, 2], events=some), tmp_path / "g.txt")
+    with pytest.raises(InputError, match="could not hold times"):
+        write_network(Network.from_edges(2, [0], [1], events=some), tmp_path / "g.graphml")
 
 
 def test_a_table_of_gephi_is_read_by_its_names(tmp_path):

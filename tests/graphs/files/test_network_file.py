@@ -723,8 +723,9 @@ def test_times_of_messages_are_no_weights(gaudit_data):
     found = read_network(gaudit_data / "snap/CollegeMsg.txt.gz")
     assert (found.network.nodes, found.network.size) == (1_899, 13_838)
     assert found.network.weights is None
-    assert "read as times of edges, which are not used (2004-04-15 to 2004-10-26)" in found.dropped.sentence
+    assert "read as times of edges, which windows alone use (2004-04-15 to 2004-10-26)" in found.dropped.sentence
     assert found.dropped.both_ways + found.dropped.parallel + found.network.size == 59_835
+    assert len(found.network.events) == 59_835
 
 
 def test_a_real_list_is_written_and_read_again(gaudit_data, tmp_path):

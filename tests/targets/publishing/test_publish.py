@@ -1,5 +1,6 @@
 """A graph is published under random ids, and the truth about persons and links is kept beside."""
 
+from collections import Counter
 from dataclasses import replace
 
 import numpy as np
@@ -168,3 +169,22 @@ def test_defenses_act_where_they_can():
         Publish()(graph, find("defenses", "ldp")(), np.random.SeedSequence(0), lambda message: True)
     with pytest.raises(InputError, match="it changes a graph that is published, and 'fedavg' publishes none"):
         FedAvg()(graph, Twist(), np.random.SeedSequence(0), lambda message: True)
+
+
+def test_weights_are_told_as_the_setting_says_and_imply_that_they_are_kept():
+    plain = network_of_data(load_dataset("planted-network"))
+    weights = np.random.default_rng(0).lognormal(3, 1, plain.size)
+    graph = data_of(replace(plain, weights=weights, types=np.arange(plain.size) % 3))
+    run, network = published(graph, weights="rounded:10")
+    assert network.types is None
+    assert Counter(network.weights.tolist()) == Counter((10.0 * np.rint(weights / 10)).tolist())
+    assert "Weights of edges are rounded to multiples of 10." in run.notes
+    assert any("types of edges are not published" in note for note in run.notes)
+    assert published(graph, weights="binned:2", keep=("types",))[1].types is not None
+    noised = [published(graph, weights="noised:5", seed=seed)[1].weights.sum() for seed in (0, 0, 1)]
+    assert noised[0] == pytest.approx(noised[1])
+    assert noised[0] != pytest.approx(noised[2])
+    with pytest.raises(InputError, match="edges have no weights here"):
+        published(data_of(plain), weights="rounded:10")
+    with pytest.raises(InputError, match=r"setting 'weights' of target 'publish'.*expected rounded:10"):
+        published(graph, weights="coarse")

@@ -1,0 +1,110 @@
+"""What `gaudit anonymize` will tell of a network, and what it will not: said before the work."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ...graphs.files.network_file import ReadNetwork
+from ...graphs.network import Network
+from ...graphs.told_weights import ToldWeights
+from ...mechanisms.guarantee import Guarantee
+from ...targets.defense import Defense
+from .edge_marks import dropped_marks
+
+MOST_LISTED = 20
+"""Names that are printed of types, or of attributes."""
+PUBLISHED_INSTEAD = {"groups": "the group of each node", "counts": "numbers of edges between groups"}
+"""What a defense publishes by design besides types of edges, in words."""
+
+
+@dataclass(frozen=True)
+class Telling:
+    """What a release tells of its source, known before it is made.
+
+    Attributes:
+        read: what was read, in words.
+        told: what the result tells.
+        untold: what the source tells and the result does not.
+        remarks: what else a reader must know of the input, in sentences.
+    """
+
+    read: str
+    told: tuple[str, ...]
+    untold: tuple[str, ...]
+    remarks: tuple[str, ...]
+
+    @property
+    def lines(self) -> tuple[str, ...]:
+        """The same as lines to print."""
+        untold = listed(self.untold) or "nothing that was read"
+        return self.read, f"Will be published: {listed(self.told)}.", f"Will be left out: {untold}.", *self.remarks
+
+
+def telling(
+    read: ReadNetwork,
+    before: Network,
+    defense: Defense,
+    weights: ToldWeights | None,
+) -> Telling:
+    """What will become of what was read.
+
+    Args:
+        read: the source.
+        before: what the defense is given of it.
+        defense: that will change it.
+        weights: how weights are told, where not as they are.
+    """
+    source, types = read.network, () if before.types is None else read.type_names
+    marks = [name for name in ("weights", "types") if getattr(source, name) is not None]
+    told = ["edges", *(_mark(name, weights) for name in marks if getattr(before, name) is not None)]
+    told += [words for name, words in PUBLISHED_INSTEAD.items() if name in defense.publishes]
+    untold = [f"{name} of edges" for name in marks if getattr(before, name) is None]
+    untold += ["times of edges"] if source.events is not None else []
+    untold += ["directions of edges"] if read.dropped.merged else []
+    untold += [f"{what} of nodes" for what in _of_nodes(read)]
+    untold += [part for part in read.dropped.columns.split("; ") if "not read" in part]
+    remarks = (
+        read.dropped.sentence,
+        _not_written(read),
+        _types_by_number(types),
+        _told_by_nodes(defense.promise(), read.unlisted),
+        *dropped_marks(source, before),
+    )
+    size = f"Read: {source.nodes:,} nodes and {source.size:,} edges."
+    return Telling(size, tuple(told), tuple(untold), tuple(filter(None, remarks)))
+
+
+def listed(names: Sequence[str]) -> str:
+    """Names in a line, and how many more there are."""
+    more = [f"and {len(names) - MOST_LISTED:,} more"] if len(names) > MOST_LISTED else []
+    return ", ".join([*names[:MOST_LISTED], *more])
+
+
+def _mark(name: str, weights: ToldWeights | None) -> str:
+    way = f" ({weights.way})" if name == "weights" and weights is not None else ""
+    return f"{name} of edges{way}"
+
+
+def _of_nodes(read: ReadNetwork) -> list[str]:
+    """What the file tells of nodes; no defense that acts here changes it, and none of it is written."""
+    given = {"features": read.x is not None, "classes": read.y is not None}
+    return [*(name for name, there in given.items() if there), *map(repr, read.attributes)]
+
+
+def _not_written(read: ReadNetwork) -> str:
+    told = listed(_of_nodes(read))
+    return f"not written: {told} of nodes, which tell people apart whatever is done to edges" if told else ""
+
+
+def _types_by_number(names: Sequence[str]) -> str:
+    """What each type is called in the file: settings and guarantees call them by number."""
+    return f"types of edges: {listed([f'{k} is {name}' for k, name in enumerate(names)])}" if names else ""
+
+
+def _told_by_nodes(promise: Guarantee | None, unlisted: int) -> str:
+    """What a promise about edges does not cover, where nodes follow from them."""
+    if promise is None or promise.unit != "edge" or not unlisted:
+        return ""
+    return (
+        f"nodes that only edges name: {unlisted:,}; that one is in the result tells that it has an edge, which the "
+        "promise below takes as public: list all nodes in the file, with or without edges, in lines '#@node ID'"
+    )

@@ -34,8 +34,7 @@ def unique_shares(network: Network, people: int) -> dict[str, float]:
     if network.types is not None:
         keys["their types"] = mark_keys(replace(network, weights=None))
     if network.directions is not None:
-        ways = degree_pairs(network)
-        keys["how many edges lead to them and away from them"] = ways[:, 0] * network.nodes + ways[:, 1]
+        keys["how many edges lead to them and away from them"] = way_keys(network)
     return {name: (like_them(key)[:people] == 1).mean() if people else 0.0 for name, key in keys.items()}
 
 
@@ -51,6 +50,13 @@ def mark_keys(network: Network) -> NDArray[Any]:
     if weights is not None:
         labels = labels + np.unique(weights, return_inverse=True)[1] * (int(labels.max(initial=0)) + 1)
     return _multisets(network, labels)
+
+
+def way_keys(network: Network) -> NDArray[Any]:
+    """A number for each node that it shares with those with as many edges to them and away from them, [n]."""
+    out, back = degree_pairs(network).T
+    keys: Ints = out * network.nodes + back
+    return keys
 
 
 def _sums(network: Network, weights: Floats) -> Floats:

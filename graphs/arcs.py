@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from .directions import BACKWARD, BOTH, FORWARD
+from .directions import BACKWARD, BOTH, FORWARD, merged
 from .network import Ints, Network
-from .pair_codes import codes, distinct, listed
+from .pair_codes import codes, distinct, ends, listed
 
 
 def arcs_of(network: Network) -> Ints:
@@ -21,10 +21,22 @@ def arcs_of(network: Network) -> Ints:
     return np.stack(np.divmod(distinct(coded), max(network.nodes, 1)))
 
 
+def network_of_arcs(nodes: int, arcs: Ints) -> Network:
+    """The directed network of tails and heads [2, a], in any order; one that is there twice counts once.
+
+    Raises:
+        ValueError: a loop, or an end that is no node.
+    """
+    tail, head = arcs
+    pairs, place = np.unique(codes(tail, head, nodes), return_inverse=True)
+    ways = merged(np.where(tail < head, FORWARD, BACKWARD), place, len(pairs))
+    return Network.from_edges(nodes, *ends(pairs, nodes), directions=ways)
+
+
 def degree_pairs(network: Network) -> Ints:
     """How many arcs lead out of each node and into it, [n, 2]; arcs of several types count once."""
-    ends = arcs_of(network)
-    pairs: Ints = np.stack([np.bincount(end, minlength=network.nodes) for end in ends], 1).astype(np.int64)
+    counts = [np.bincount(end, minlength=network.nodes) for end in arcs_of(network)]
+    pairs: Ints = np.stack(counts, 1).astype(np.int64)
     return pairs
 
 

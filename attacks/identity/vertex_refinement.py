@@ -29,7 +29,7 @@ class RefinementSettings(ValuedQuerySettings):
 
     depth: Annotated[int | Literal["stable"], BeforeValidator(_whole_or_stable)] = Field(
         2,
-        description="of the query H_i: 1 is the degree, 2 the degrees of the neighbours; or stable: until the "
+        description="of the query H_i: 0 is nothing but values of edges, 1 the degree, 2 the degrees of the neighbours; or stable: until the "
         "original's classes split no more",
     )
     match: Literal["nearest", "exact"] = Field(
@@ -85,7 +85,7 @@ class Refinement(ValuedQuery):
         known = colours[: original.people].view(np.int64)
         profile = _profiles(original.network, int(rounds))[: original.people]
         found = {"colours": known, "rounds": np.full(original.people, rounds), "profiles": profile}
-        return found | (self._learned(original) if self.settings.depth else {})
+        return found | self._learned(original)
 
     def _learned(self, original: Original) -> dict[str, NDArray[Any]]:
         """The same by what a release may tell of edges, [p] each."""

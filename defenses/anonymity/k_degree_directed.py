@@ -92,6 +92,8 @@ def verify_k_pairs(network: Network, k: int) -> Verified:
         len(times) == 0 or rarest >= k,
         f"{len(known)} pairs, the rarest occurs {rarest} times",
         against("how many links lead to each person and away from it, and nothing else of the graph", apart),
+        "Somebody who also knows to how many different people a person is linked knows how many links are mutual, "
+        "and is not covered.",
     )
 
 

@@ -53,7 +53,8 @@ def at_risk(before: Network, after: Network) -> AtRisk:
 
     By ``degree``; by ``edges`` (the weight and type of each of its edges, as far as either network tells them; only
     where one does); by ``directions`` (how many edges lead to it and away from it, where either is directed); by
-    ``neighbours`` (the degrees of its neighbours, the query H_2 of Hay et al. 2008, section 2.2). Where the release tells groups and numbers of edges between them, those of a group are alike.
+    ``neighbours`` (the degrees of its neighbours, the query H_2 of Hay et al. 2008, section 2.2). Where the release
+    tells groups and numbers of edges between them, those of a group are alike.
 
     Args:
         before: the original, of p people.

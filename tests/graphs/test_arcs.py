@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gaudit.graphs.arcs import arcs_of, degree_pairs, with_arcs
+from gaudit.graphs.arcs import network_of_arcs as made_of
 from gaudit.graphs.directions import BACKWARD, BOTH, FORWARD
 from gaudit.graphs.network import Network
 from gaudit.graphs.pyg import data_of, network_of_data
@@ -35,6 +36,13 @@ def test_arcs_and_degrees_under_any_names(network, random):
     new = np.array(random.sample(range(network.nodes), network.nodes))
     assert arcs_in(network.renamed(new)) == {(new[a], new[b]) for a, b in arcs_in(network)}
     assert arcs_in(network_of_data(data_of(network))) == arcs_in(network)
+
+
+@given(directed_networks(), st.randoms())
+def test_a_network_is_made_of_arcs_in_any_order(network, random):
+    arcs = random.sample(sorted(arcs_in(network)) * 2, 2 * len(arcs_in(network)))
+    made = made_of(network.nodes, np.array(arcs, dtype=np.int64).reshape(-1, 2).T)
+    assert made.digest == network.digest
 
 
 def test_an_undirected_network_has_two_arcs_for_each_edge():

@@ -112,6 +112,18 @@ def test_a_release_tells_directions_only_where_they_are_kept():
     assert any("directions of edges are not published" in note for note in notes)
 
 
+def test_without_structure_pairs_alone_are_known():
+    """The query H_0 with directions is what the guarantee speaks of: pairs, and not the number of neighbours."""
+    network, rng = network_of_arcs(6, {(0, 1), (1, 0), (2, 3), (4, 2)}), np.random.default_rng(0)
+    facts = Refinement(depth=0).learn(Original(network), rng)
+    found = Refinement(depth=0).candidates(network, facts, NOBODY, rng)
+    assert pairs_by_sets(network) == [(1, 1), (1, 1), (1, 1), (0, 1), (1, 0), (0, 0)]
+    assert found.sizes.tolist() == [3, 3, 3, 1, 1, 1]
+    facts = Refinement(depth=1).learn(Original(network), rng)
+    found = Refinement(depth=1).candidates(network, facts, NOBODY, rng)
+    assert found.sizes.tolist() == [2, 2, 1, 1, 1, 1]
+
+
 def test_pairs_name_behind_k_degree_and_not_behind_its_directed_form():
     """A tournament's degrees are all alike, so that k-degree changes nothing and says that it holds."""
     graph = data_of(tournament(40, 0))

@@ -19,6 +19,7 @@ from .result import Result
 from .running import attack_names, folder_for_what_is_at_hand, run_target
 
 ON_RELEASES = ("nearest", "mia")
+ON_WINDOWS = "temporal-refinement"
 ON_NETWORKS = ("refinement", "hub-fingerprint", "seedless-matching")
 """Attacks that ``attacks="auto"`` means."""
 
@@ -83,6 +84,8 @@ def published(
     auxiliary: Any = None,
     auxiliary_same: str | Path | None = None,
     sensitive: int | None = None,
+    windows: int | None = None,
+    windows_by: str | None = None,
     attacks: str | Sequence[str] = "auto",
     settings: Mapping[str, Mapping[str, Any]] | None = None,
     seed: int = 0,
@@ -101,6 +104,9 @@ def published(
         auxiliary_same: who is who there: a table with the columns ``original`` and ``auxiliary``. Without it people
             have the same names in both.
         sensitive: type of edge that is secret; all edges by default.
+        windows: into how many windows of time the original is cut; the published network's types of edges are
+            called ``window-1`` and so on.
+        windows_by: ``time`` (windows of equal length) or ``count`` (with equally many events).
         attacks: names, or ``auto``.
         settings: of attacks, by their names.
         seed: root of all randomness.
@@ -121,11 +127,14 @@ def published(
             "auxiliary": None if auxiliary is None else _network_file(auxiliary, folder, "auxiliary"),
             "auxiliary_same": _as_text(auxiliary_same),
             "sensitive": sensitive,
+            "windows": windows,
+            "by": windows_by,
         }
-        graph = graph_of(before, is_file(before), plain=True)
+        graph = graph_of(before, is_file(before), plain=True, timed=windows is not None)
+        usual = ON_NETWORKS if windows is None else (ON_WINDOWS, *ON_NETWORKS)
         planned = [
             {"name": name, "settings": dict((settings or {}).get(name, {}))}
-            for name in attack_names(ON_NETWORKS if attacks == "auto" else attacks)
+            for name in attack_names(usual if attacks == "auto" else attacks)
         ]
         return run_target("published", target, planned, 1, seed, {before: graph}, None, ledger, progress)
 

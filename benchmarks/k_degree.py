@@ -18,7 +18,7 @@ import igraph
 import numpy as np
 from snap_networks import snap
 
-from gaudit.defenses.anonymity.k_degree import KDegree
+from gaudit.defenses.degrees.k_degree import KDegree
 from gaudit.graphs.network import Network
 
 VARIANTS: dict[str, dict[str, Any]] = {

@@ -10,7 +10,7 @@ import click
 
 from ..errors import InputError
 from ..output_files import check_apart, check_outputs
-from .terminal import clear_errors, console, verbose_option
+from .terminal import clear_errors, console, verbose_option, windows_options
 
 if TYPE_CHECKING:
     from ..api.result import Result
@@ -135,12 +135,20 @@ def release_command(file: str, **options: Any) -> None:
     help="Who is who there: a table with the columns original and auxiliary. Without it names are the same.",
 )
 @click.option("--sensitive", type=click.IntRange(0), help="Type of edge that is secret. Default: all edges.")
+@windows_options
 @click.option(
     "--attack",
     "attacks",
     multiple=True,
     metavar="NAME",
-    help="Attack, repeatable. Default: refinement, hub-fingerprint, seedless-matching.",
+    help="Attack, repeatable. Default: refinement, hub-fingerprint, seedless-matching; with --windows also "
+    "temporal-refinement.",
+)
+@click.option(
+    "--at-risk",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Write who is alone before and after, by the original's names (CSV): keep it safe.",
 )
 @kept
 @clear_errors
@@ -157,6 +165,14 @@ def published_command(after: str, **options: Any) -> None:
     inputs = [Path(options[name]) for name in files if options[name]]
     given = _without_outputs(options)
     given["attacks"] = given["attacks"] or "auto"
+    place = given.pop("at_risk")
+    if place is not None:
+        from .publishing.published_risk import list_at_risk
+
+        check_outputs([place, options["report"]], [Path(after), *inputs])
+        told = {name: options[name] for name in ("same", "windows")} | {"by": options["windows_by"]}
+        list_at_risk(place, options["original"], {"after": after, **told})
+        click.echo(f"Who is alone is in {place}: keep it as safe as the graph.", err=True)
     _end(options, [Path(after), *inputs], "published", after, given)
 
 

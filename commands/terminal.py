@@ -59,6 +59,17 @@ def several(*options: Callable[..., Any]) -> Callable[..., Any]:
     return apply
 
 
+windows_options = several(
+    click.option(
+        "--windows", type=click.IntRange(1), metavar="T", help="Publish as many windows of the times of edges."
+    ),
+    click.option(
+        "--windows-by",
+        type=click.Choice(["time", "count"]),
+        help="Windows of equal length (time, the default), or with equally many events (count).",
+    ),
+)
+"""Of networks that are published by windows of time: ``windows`` and ``windows_by``."""
 running_options = several(
     click.option("--workers", type=click.IntRange(1), help="Trials at a time. Default: one per core."),
     click.option(

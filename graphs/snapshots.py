@@ -1,5 +1,6 @@
 """Windows of time: a network whose edges have times, cut into snapshots that are published one beside the other."""
 
+from collections.abc import Sequence
 from typing import Literal
 
 import numpy as np
@@ -84,5 +85,14 @@ def degree_vectors(network: Network, windows: int | None = None) -> Ints:
 
 
 def window_names(windows: int) -> tuple[str, ...]:
-    """What files call the windows: ``window-1`` and so on."""
-    return tuple(f"window-{k + 1}" for k in range(windows))
+    """What files call the windows: ``window-1`` and so on, in alphabetical order."""
+    return tuple(f"window-{k + 1:0{len(str(windows))}d}" for k in range(windows))
+
+
+def of_snapshots(parts: Sequence[Network]) -> Network:
+    """The network by windows of which these are the snapshots, all on the same nodes: the inverse of `snapshot`."""
+    low, high = np.concatenate([part.edges for part in parts], axis=1)
+    types = np.repeat(np.arange(len(parts)), [part.size for part in parts])
+    weights = [part.weights for part in parts if part.weights is not None]
+    told = np.concatenate(weights) if len(weights) == len(parts) else None
+    return Network.from_edges(parts[0].nodes, low, high, told, types)

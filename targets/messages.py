@@ -30,6 +30,7 @@ class Carries(StrEnum):
     EMBEDDINGS = "embeddings of nodes"
     POSTERIORS = "posteriors"
     PROBED = "answers to changed features"
+    SUBMITTED = "answers to submitted rows"
     EXPLANATIONS = "explanations of answers"
     LABELS = "labels"
     COUNTS = "counts"
@@ -39,6 +40,7 @@ class Carries(StrEnum):
     IDS = "ids of nodes"
     CONDENSED = "a condensed graph"
     GRAPH = "a graph"
+    WINDOWS = "a graph by windows of time"
     GRAPH_WITH_ACCOUNTS = "a graph with accounts that an adversary opened"
     TRANSFORMATION = "a transformation of features"
     FIRST_WEIGHTS = "first weights of a transformation"
@@ -210,6 +212,15 @@ PROBED_KIND = declare("answers-to-changed-features", Carries.PROBED, Carries.POS
 ``factors`` [k] these nodes' own rows were multiplied; all other rows were submitted as they are."""
 PROBED = Carrying.any_of(Carries.PROBED)
 """Answers to submitted features."""
+SUBMITTED_KIND = declare("answers-to-submitted-rows", Carries.SUBMITTED, Carries.POSTERIORS, routes=_OUT)
+"""What a service answered to people who each submitted a row of their own with another value of one attribute:
+``nodes`` [s], which ``value`` [s] it was (0: without it, 1: with it), and ``posteriors`` [s, C]."""
+SUBMITTED = Carrying.any_of(Carries.SUBMITTED)
+"""Answers to rows with another value of an attribute."""
+HIDDEN_ROWS_KIND = declare("hidden-rows", Carries.EMBEDDINGS, routes=_OUT)
+"""Rows of a classifier's hidden layer: ``nodes`` [s] and ``embeddings`` [s, h]."""
+PUBLISHED_ROWS = Carrying.any_of(Carries.EMBEDDINGS, to="public")
+"""Embeddings of nodes that were published."""
 EXPLANATIONS_KIND = declare("explanations", Carries.EXPLANATIONS, routes=_OUT)
 """How much each feature says for a node's answer: ``nodes`` [s] and ``explanations`` [s, d]."""
 EXPLANATIONS = Carrying.any_of(Carries.EXPLANATIONS)
@@ -302,6 +313,8 @@ ENCODER_KIND = declare("ib-encoder", Carries.TRANSFORMATION, routes=[])
 
 PUBLISHED_KIND = declare("published-graph", Carries.GRAPH, routes=_OUT)
 """A network under published names."""
+WINDOWS_KIND = declare("published-windows", Carries.GRAPH, Carries.WINDOWS, routes=_OUT)
+"""A network under published names whose types of edges are windows of time."""
 ACCOUNTS_KIND = declare("published-graph-with-accounts", Carries.GRAPH_WITH_ACCOUNTS, routes=_OUT)
 """The same network as it would have been published had an adversary opened accounts in it before."""
 
@@ -316,6 +329,8 @@ TRANSFORMATION = Carrying.any_of(Carries.TRANSFORMATION)
 """How features become what a pipeline sees."""
 PUBLISHED_GRAPH = Carrying.any_of(Carries.GRAPH)
 """A network that was published."""
+PUBLISHED_WINDOWS = Carrying.any_of(Carries.WINDOWS)
+"""A network that was published by windows of time."""
 GRAPH_WITH_ACCOUNTS = Carrying.any_of(Carries.GRAPH_WITH_ACCOUNTS)
 """A network that was published with an adversary's accounts in it."""
 GIVEN_SCORES = Carrying.any_of(Carries.SCORES)

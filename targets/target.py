@@ -218,6 +218,11 @@ class Target(Configured, ABC):
         """What it offers with its settings; a target that has clients, a split or features of its own says so."""
         return Offers()
 
+    @property
+    def plays(self) -> frozenset[str]:
+        """Names of the games that its runs offer with its settings."""
+        return frozenset(self.games if self.offers.game is None else (self.offers.game,))
+
     def prepared(self, data: Data) -> Data:
         """The graph after public preprocessing: the pipeline reads it, and adversaries know it so."""
         return preprocessed(data, self.offers.features)

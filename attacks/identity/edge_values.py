@@ -67,8 +67,8 @@ def valued_colours(network: Network, depth: int | Literal["stable"], values: Val
     """H_i where each degree comes with the values at the node's edges, [n], and how many rounds i that took.
 
     Of sums H_1 is the degree with the node's sums, and H_i the multiset of H_{i-1} of the neighbours, with its own.
-    Of multisets H_i is the multiset of each edge's weight and type with H_{i-1} of the neighbour. H_0 is what values
-    alone tell.
+    Of multisets H_i is the multiset of each edge's weight and type with H_{i-1} of the neighbour. H_0 is what
+    values alone tell.
     """
     if depth == 0:
         return value_keys(network, values), 0

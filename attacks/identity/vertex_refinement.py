@@ -29,8 +29,8 @@ class RefinementSettings(ValuedQuerySettings):
 
     depth: Annotated[int | Literal["stable"], BeforeValidator(_whole_or_stable)] = Field(
         2,
-        description="of the query H_i: 0 is nothing but values of edges, 1 the degree, 2 the degrees of the neighbours; or stable: until the "
-        "original's classes split no more",
+        description="of the query H_i: 0 is nothing but values of edges, 1 the degree, 2 the degrees of the "
+        "neighbours; or stable: until the original's classes split no more",
     )
     match: Literal["nearest", "exact"] = Field(
         "nearest",

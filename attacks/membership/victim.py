@@ -67,7 +67,7 @@ class _Weights(Victim):
         self.sources = tuple(m.sender for m in found)
         shapes = weight_shapes(recipe, knowledge.x.shape[1], knowledge.classes)
         for message in found:
-            _check_weights(message, shapes)
+            check_weights(message, shapes)
         self.weights = {name: torch.stack([m.tensors[name].float() for m in found]) for name in shapes}
 
     def ask(self, x: Tensor, edges: Tensor, nodes: Tensor) -> Tensor:
@@ -179,7 +179,12 @@ def weights_in(view: View, artefact: Artefact) -> tuple[Message, ...]:
     return {"updates": uploads, "model": models}.get(artefact, ())
 
 
-def _check_weights(message: Message, shapes: Mapping[str, tuple[int, ...]]) -> None:
+def check_weights(message: Message, shapes: Mapping[str, tuple[int, ...]]) -> None:
+    """Sees to it that a message holds finite weights of some shapes, by name.
+
+    Raises:
+        InputError: it does not.
+    """
     for name, shape in shapes.items():
         part = message.tensors.get(name)
         if part is None or tuple(part.shape) != shape:

@@ -18,7 +18,7 @@ CHEAP: dict[str, Any] = {
     "local_epochs": 1,
     "models": 1,
     "outer": 2,
-    "publish": ("model", "posteriors", "labels", "explanations"),  # all that goes with every game
+    "publish": ("model", "posteriors", "labels", "explanations", "embeddings"),  # all that goes with every game
     "ratio": 0.2,
     "rebuilding_steps": 2,
     "refinements": 2,

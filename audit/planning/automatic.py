@@ -48,7 +48,7 @@ def automatic(target: Target, observer: str | None = None, named: Collection[str
 
 
 def _reading(target: Target, observer: str | None) -> Iterator[tuple[str, type[Attack[Any]]]]:
-    games = {target.offers.game} if target.offers.game is not None else set(target.games)
+    games = set(target.plays)
     for name in registered("attacks"):
         kind: type[Attack[Any]] = find("attacks", name)
         if not games & set(kind.games) or not kind.kinds():

@@ -8,7 +8,7 @@ from pydantic import Field, field_validator
 from ...attacks.attack import Attack
 from ...errors import InputError, unknown_name
 from ...graphs.datasets.loading import dataset_names
-from ...graphs.files.network_file import TEXTS
+from ...graphs.files.network_file import is_readable
 from ...registry import find, installed, is_installed
 from ...settings import Settings
 from ...targets.defense import Defense
@@ -175,4 +175,4 @@ EXAMPLES = {"target": '[[target]] name = "fedgc"', "datasets": '["citations"]'}
 
 def is_file(dataset: str) -> bool:
     """Whether a dataset is a graph file and not a name."""
-    return dataset.lower().endswith((".npz", ".graphml", *TEXTS))
+    return is_readable(dataset)

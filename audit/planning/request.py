@@ -218,7 +218,7 @@ def _cheap_beside(request: AttackRequest, target: Target) -> Iterator[PlannedAtt
     A dear attack is not always the stronger one, and who reads its number alone may think a release safe that a
     comparison of rows gives away.
     """
-    games = {target.offers.game} if target.offers.game is not None else set(target.games)
+    games = set(target.plays)
     if request.attacks and "all" not in request.attacks:
         games &= {game for name in request.attacks for game in find("attacks", name).games}
     for name in registered("attacks"):

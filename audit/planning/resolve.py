@@ -14,7 +14,7 @@ from ...registry import find
 from ...targets.target import Target
 
 
-def graph_of(name: str, file: bool, draw_split: bool = True, plain: bool = False) -> Data:
+def graph_of(name: str, file: bool, draw_split: bool = True, plain: bool = False, timed: bool = False) -> Data:
     """A dataset by its name, or a graph file, with the name that it goes by.
 
     Args:
@@ -22,21 +22,22 @@ def graph_of(name: str, file: bool, draw_split: bool = True, plain: bool = False
         file: which of the two it is.
         draw_split: draw a split where a file has none.
         plain: a network without features and labels will do.
+        timed: its edges have times (`read_network`).
 
     Raises:
         InputError: it cannot be had.
     """
-    data = (read_plain(name) if plain else read_graph(name, draw_split)) if file else load_dataset(name)
+    data = (read_plain(name, timed) if plain else read_graph(name, draw_split)) if file else load_dataset(name)
     data.name = Path(name).name if file else name
     return data
 
 
-def read_plain(path: str) -> Data:
+def read_plain(path: str, timed: bool = False) -> Data:
     """A graph from a file that may have no features and labels, with its nodes' names.
 
     What was dropped is noted in ``remarks``.
     """
-    read = read_network(path, directed="told")
+    read = read_network(path, directed="told", timed=timed)
     data = data_of(read.network) if read.x is None or read.y is None else read_graph(path)
     data.remarks = tuple(filter(None, [read.dropped.sentence]))
     return with_names(data, read.ids, read.type_names)

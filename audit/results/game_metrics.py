@@ -11,6 +11,7 @@ from ...targets.games.links import SAME_CLASS
 from ...targets.games.named import game_of
 from ...targets.games.ownership import parts_of
 from ..running.trial import Attacked
+from ..statistics.balanced_accuracy import guessed
 from ..statistics.epsilon import epsilon_of_runs
 from ..statistics.finding import Finding
 from ..statistics.identity_metrics import identity_findings
@@ -87,12 +88,23 @@ def _named(judged: ScoredSubjects) -> NDArray[np.bool_]:
     return named
 
 
+def excess_over_imputation(attacked: Sequence[Attacked]) -> dict[str, Finding]:
+    """Balanced accuracy less that of imputation, paired; thresholds come from the other half of the people."""
+    sides = [[a.judged for a in attacked], [a.blind for a in attacked]]
+    guesses = [guessed(runs) for runs in sides]
+    if guesses[0] is None or guesses[1] is None:
+        return {}
+    found = auc_difference(guesses[0], guesses[1])
+    return {"excess over imputation": replace(found, metric="balanced accuracy beyond imputation")}
+
+
 METRICS: dict[str, Metric] = {
     "epsilon": epsilon,
     "precision": precision,
     "samples": samples,
     "within one class": within_one_class,
     "candidates": candidates,
+    "excess over imputation": excess_over_imputation,
 }
 """Metrics to which subjects are only the same or not the same."""
 METRICS_OF_SUBJECTS: dict[str, Metric] = {"owners named": owners_named}

@@ -27,19 +27,31 @@ def balanced_accuracy_finding(
     Statistics in Medicine 1998, method 10, with these in the place of Wilson's).
     """
     runs = checked_runs(runs)
-    set_before = None if threshold is None else [np.full(len(run.truth), threshold) for run in runs]
-    thresholds = set_before or crossed_thresholds(runs, seed)
-    if thresholds is None:
+    guesses = guessed(runs, threshold, seed)
+    if guesses is None:
         note = "not measurable, needs members and non-members in either half of the subjects"
         counts = counts_of([runs])
         return Finding("balanced accuracy", None, None, None, level, "none", "indicative", note, *counts)
-    guesses = [
-        replace(run, score=(run.score >= cut).astype(float), strata=None)
-        for run, cut in zip(runs, thresholds, strict=True)
-    ]
     found = _widened(auc_finding(guesses, level), guesses)
     chosen = "from the other half of the subjects" if threshold is None else "set beforehand"
     return replace(found, metric="balanced accuracy", method=f"threshold {chosen}; {found.method}")
+
+
+def guessed(
+    runs: Sequence[ScoredSubjects], threshold: float | None = None, seed: int = 0
+) -> list[ScoredSubjects] | None:
+    """Runs with guesses, 0 or 1, in the place of scores: the balanced accuracy is their AUC.
+
+    See `balanced_accuracy_finding` for arguments. None where a half of the subjects lacks members or non-members.
+    """
+    set_before = None if threshold is None else [np.full(len(run.truth), threshold) for run in runs]
+    thresholds = set_before or crossed_thresholds(runs, seed)
+    if thresholds is None:
+        return None
+    return [
+        replace(run, score=(run.score >= cut).astype(float), strata=None)
+        for run, cut in zip(runs, thresholds, strict=True)
+    ]
 
 
 def advantage_finding(

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ...errors import InputError
-from ..terminal import clear_errors, console, several
+from ..terminal import clear_errors, console, several, windows_options
 from ..written_settings import read_defense, read_pairs
 
 if TYPE_CHECKING:
@@ -28,6 +28,7 @@ _told_options = several(
         help="Publish weights in part: rounded:10 (to multiples of 10), binned:3 (3 classes), noised:5 (noise of "
         "scale 5).",
     ),
+    windows_options,
     click.option("--merge-directions", "merge", is_flag=True, help="Take a directed graph as an undirected one."),
 )
 _owner_options = several(
@@ -72,10 +73,11 @@ def anonymise_command(
 ) -> None:
     """Anonymise a graph file, check the guarantee on the result, and say what changed.
 
-    The ending of a file tells its format: .txt, .tsv, .csv, .edges (each also .gz), .npz or .graphml. The ids of
-    the file, and the order of its nodes, are kept unless --rename is given: rename before you publish. Weights
-    and types of edges are dropped unless --keep or --weights names them, and times always. What will be kept and
-    dropped is printed before the work. Without --seed the randomness is fresh each time.
+    The ending of a file tells its format: .txt, .tsv, .csv, .edges (each also .gz), .npz or .graphml; .gexf, .gml
+    and node-link .json are read too. The ids of the file, and the order of its nodes, are kept unless --rename is
+    given: rename before you publish. Weights and types of edges are dropped unless --keep or --weights names them,
+    and times always: --windows publishes windows of time in their place. What will be kept and dropped is printed
+    before the work. Without --seed the randomness is fresh each time.
 
     Example: gaudit anonymize graph.txt --defense k-degree --k 10 -o out.txt
     """

@@ -1,7 +1,7 @@
 """What `gaudit anonymize` does, without the terminal."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import zip_longest
 from pathlib import Path
 from typing import Any
@@ -15,6 +15,7 @@ from ...graphs.files.rows import Directed
 from ...graphs.measures.at_risk import AtRisk, at_risk, check_at_risk_name, write_at_risk
 from ...graphs.measures.utility import Kept, utility_of
 from ...graphs.network import Network, Verified, changes
+from ...graphs.snapshots import WindowsBy, window_names, windowed
 from ...graphs.told_weights import ToldWeights
 from ...mechanisms.guarantee import Guarantee
 from ...randomness import branch
@@ -45,6 +46,8 @@ class AnonymiseRequest:
         weights: what is told of weights (`ToldWeights.read`), which are published then.
         at_risk: a file for who is alone before and after, which only its owner may read.
         count_risk: count these people also where they are written nowhere.
+        windows: publish as many windows of the times of edges, as types.
+        windows_by: windows of equal length (time, the default), or with equally many events (count).
     """
 
     source: Path
@@ -60,6 +63,8 @@ class AnonymiseRequest:
     weights: str | None = None
     at_risk: Path | None = None
     count_risk: bool = False
+    windows: int | None = None
+    windows_by: WindowsBy | None = None
 
 
 @dataclass(frozen=True)
@@ -104,10 +109,10 @@ def anonymise(request: AnonymiseRequest, tell: Callable[[str], None] = lambda li
     """
     kind = graph_defense(request.defense)
     way = _checked(request, kind)
-    read = read_network(request.source, directed=_directed(request, kind))
+    read = _read(request, kind)
     made = kind(**{**kind.for_owners, **_by_number(request.settings, read.type_names)})
     seed = np.random.SeedSequence(request.seed)
-    before = _told(request, kind, read.network, way, seed)
+    before = _told(request, kind, read, way, seed)
     beforehand = telling(read, before, made, way)
     for line in beforehand.lines:
         tell(line)
@@ -140,6 +145,22 @@ def anonymise(request: AnonymiseRequest, tell: Callable[[str], None] = lambda li
     )
 
 
+def _read(request: AnonymiseRequest, kind: type[Defense]) -> ReadNetwork:
+    """The source, by windows of time where these are asked for.
+
+    Raises:
+        InputError: it is unusable, or has no times.
+    """
+    if request.windows is None and request.windows_by is not None:
+        raise InputError("--windows-by says how windows of time are cut: say how many with --windows")
+    windows = request.windows
+    read = read_network(request.source, _directed(request, kind), timed=windows is not None)
+    if windows is None:
+        return read
+    cut = windowed(read.network, windows, request.windows_by or "time")
+    return replace(read, network=cut, type_names=window_names(windows))
+
+
 def _checked(request: AnonymiseRequest, kind: type[Defense]) -> ToldWeights | None:
     """How weights are told; what could not be written, or read, is refused before the work."""
     check_destination(request.destination, kind.publishes)
@@ -153,7 +174,7 @@ def _checked(request: AnonymiseRequest, kind: type[Defense]) -> ToldWeights | No
 def _told(
     request: AnonymiseRequest,
     kind: type[Defense],
-    network: Network,
+    read: ReadNetwork,
     way: ToldWeights | None,
     seed: np.random.SeedSequence,
 ) -> Network:
@@ -162,12 +183,17 @@ def _told(
     Raises:
         InputError: something was asked for that the file does not tell.
     """
+    network = read.network
     asked = {name: f"--keep {name}" for name in request.keep}
     asked |= {} if way is None else {"weights": f"--weights {request.weights}"}
     for name, option in asked.items():
         if getattr(network, name) is None:
-            raise InputError(f"{option}: {request.source} tells no {name} of edges: leave the option out")
-    told = network.telling({*asked, *kind.publishes})
+            columns = f" ({read.dropped.columns})" if read.dropped.columns else ""
+            raise InputError(
+                f"{option}: {request.source} tells no {name} of edges: leave the option out, or call a column "
+                f"'{name.rstrip('s')}'{columns}"
+            )
+    told = network.telling({*asked, *kind.publishes, *(() if request.windows is None else ("types",))})
     return told if way is None else way.of(told, np.random.default_rng(branch(seed, "weights")))
 
 

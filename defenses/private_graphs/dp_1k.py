@@ -8,7 +8,7 @@ from ...mechanisms.degrees import degree_sequence, sorted_degrees_sensitivity
 from ...mechanisms.guarantee import Guarantee
 from ...mechanisms.public_inputs import drawable_epsilon
 from ...randomness import branch
-from ..anonymity.degree_realisation import constructed
+from ..degrees.degree_realisation import constructed
 from ..randomisation.switching_chain import switch
 from .dp_graph import PrivateGraph
 

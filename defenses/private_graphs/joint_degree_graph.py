@@ -6,7 +6,7 @@ import numpy as np
 
 from ...graphs.network import Ints, Network
 from ...graphs.pair_codes import codes, distinct, ends
-from ..anonymity.degree_realisation import EdgeChanges, joined, spread
+from ..degrees.degree_realisation import EdgeChanges, joined, spread
 
 TRIES = 200
 """Edges to switch with that are drawn for one that is a loop or there twice."""

@@ -241,6 +241,29 @@ def planted_links(seed: int = 0) -> Data:
     return check_graph(data, "planted-links")
 
 
+def planted_attributes(seed: int = 0) -> Data:
+    """Eight coins as features of each of 300 nodes, random labels and random edges: nothing tells of anything.
+
+    For positive controls of attacks on attributes.
+
+    Args:
+        seed: of everything.
+    """
+    rng = np.random.default_rng(seed)
+    nodes, columns, classes = 300, 8, 2
+    ends = rng.integers(0, nodes, (2, 2 * nodes))
+    place = rng.permutation(nodes)
+    data = Data(
+        x=torch.from_numpy(rng.integers(0, 2, (nodes, columns)).astype(np.float32)),
+        y=torch.from_numpy(rng.permutation(nodes) % classes),
+        edge_index=torch.from_numpy(ends[:, ends[0] != ends[1]]),
+        train_mask=torch.from_numpy(place < nodes // 2),
+        val_mask=torch.from_numpy((place >= nodes // 2) & (place < 3 * nodes // 4)),
+        test_mask=torch.from_numpy(place >= 3 * nodes // 4),
+    )
+    return check_graph(data, "planted-attributes")
+
+
 def _three_words(nodes: int, words: int, rng: np.random.Generator) -> NDArray[np.float32]:
     """Nearly orthogonal binary features, [nodes, words]: three random ones of each row are 1."""
     x = np.zeros((nodes, words), dtype=np.float32)

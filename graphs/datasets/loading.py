@@ -29,6 +29,7 @@ BUNDLED = {
     "karate": "Zachary's karate club: 34 nodes, 4 communities, no features (identity)",
     "planted": "random labels and nearly orthogonal features, 450 nodes: for positive controls",
     "planted-network": "an uneven random network of 120 nodes without features: for positive controls",
+    "planted-attributes": "coins as features, random labels and edges, 300 nodes: for positive controls",
     "planted-links": "thirty cliques that neither labels nor features tell of, 120 nodes: for positive controls",
 }
 

@@ -20,7 +20,7 @@ HEADERS = {
 }
 """Names of the columns of both ends."""
 ROLES: dict[str, Role] = {
-    **dict.fromkeys(("weight", "weights", "w"), "weight"),
+    **dict.fromkeys(("weight", "weights", "w", "amount"), "weight"),
     **dict.fromkeys(("type", "relation", "edge_type"), "type"),
     **dict.fromkeys(("time", "times", "timestamp", "ts", "date", "datetime"), "time"),
     **dict.fromkeys(("timeset", "start", "end"), "span"),

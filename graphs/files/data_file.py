@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any, Literal
 from xml.parsers import expat
 
 import numpy as np
@@ -189,7 +189,7 @@ def arrays_of(
         InputError: damaged, no archive, or too large.
     """
     with damage_refused(path):
-        _check_directory(path)
+        check_directory(path)
         with zipfile.ZipFile(path) as archive:
             held = set(archive.namelist())
             found = [name for name in names if f"{name}.npy" in held]
@@ -214,7 +214,7 @@ def damage_refused(path: Path) -> Iterator[None]:
         raise InputError(f"{path}: truncated or not an npz archive: {first_line(error)}") from error
 
 
-def _check_directory(path: Path) -> None:
+def check_directory(path: Path) -> None:
     """Refuses an archive with a list of members that takes much to read: an array has one entry in it."""
     size = path.stat().st_size
     with path.open("rb") as stream:
@@ -272,8 +272,8 @@ def _to_tensor(array: Array, name: str, path: Path) -> "torch.Tensor":
     return torch.from_numpy(array.astype(np.int64))
 
 
-def parsed_graphml(path: Path) -> Any:
-    """The ``networkx`` graph of a GraphML file that holds nodes; directed, or with parallel edges, as it is there.
+def parsed_xml(path: Path, kind: Literal["GraphML", "GEXF"]) -> Any:
+    """The ``networkx`` graph of a file that holds nodes; directed, or with parallel edges, as it is there.
 
     Raises:
         InputError: the file is too large, nested too deep, declares a document type or entities, or holds no
@@ -285,10 +285,10 @@ def parsed_graphml(path: Path) -> Any:
         raise InputError(f"{path}: larger than {MOST_GRAPHML_BYTES >> 20} MiB: convert it to .npz")
     declared = _declared_nodes(path)
     try:
-        graph = nx.read_graphml(path)
+        graph = nx.read_graphml(path) if kind == "GraphML" else nx.read_gexf(path)
     except Exception as error:  # the reader answers malformed documents with errors of many kinds
         raise InputError(
-            f"{path}: not a readable GraphML graph: {type(error).__name__}: {first_line(error)}"
+            f"{path}: not a readable {kind} graph: {type(error).__name__}: {first_line(error)}"
         ) from error
     if graph.number_of_nodes() == 0:
         raise InputError(f"{path}: holds no nodes")
@@ -305,7 +305,7 @@ def _read_graphml(path: Path) -> tuple["Data", RowDirections]:
     import torch
     from torch_geometric.data import Data
 
-    graph = parsed_graphml(path)
+    graph = parsed_xml(path, "GraphML")
     nodes = dict(graph.nodes(data=True))
     number = {node: i for i, node in enumerate(nodes)}
     ends = [(number[u], number[v]) for u, v in graph.edges()]

@@ -183,12 +183,19 @@ def _read(stream: io.BufferedIOBase, path: Path) -> bytes:
     return b"".join(parts)
 
 
+def is_konect(path: Path) -> bool:
+    """Whether a file is called as KONECT calls edge lists, ``out.NAME``; blanks and tabs are mixed there."""
+    return path.name.startswith("out.") and path.suffix.lower() not in ("", ".", ".gz", *ENDINGS)
+
+
 def _separator(path: Path, line: str) -> str:
     """What stands between columns: what the file's ending says where it is there, a tab, a comma, or blanks.
 
     Semicolons come first, as a comma may stand in their cells, but in a list that may have blanks between columns
     only if it has none.
     """
+    if is_konect(path):
+        return " "
     bare = _QUOTED.sub("", line).strip()
     between_commas = ".csv" in (ending.lower() for ending in path.suffixes[-2:])
     if ";" in bare and (between_commas or not re.search(r"[ \t]", bare)):

@@ -1,20 +1,19 @@
 """Networks as GraphML."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import IO, Any
 
-import numpy as np
 from numpy.typing import NDArray
 
-from ...errors import InputError, quoted
+from ...errors import InputError
 from ..directions import as_rows
-from ..network import Floats, Ints, Network
-from .data_file import graphml_features, graphml_labels, is_numbered, parsed_graphml
-from .rows import Rows, as_whole, check_names
-
-Edge = tuple[str, str, Mapping[str, Any]]
+from ..network import Network
+from .data_file import graphml_features, graphml_labels, is_numbered, parsed_xml
+from .elements import Edge, rows_of_elements
+from .rows import Rows, as_whole
 
 
 def read_graphml(path: Path) -> Rows:
@@ -27,28 +26,16 @@ def read_graphml(path: Path) -> Rows:
     Raises:
         InputError: not readable, without nodes, or nodes or edges of which some lack what others have.
     """
-    graph = parsed_graphml(path)
+    graph = parsed_xml(path, "GraphML")
     nodes: dict[str, dict[str, Any]] = {str(node): values for node, values in graph.nodes(data=True)}
-    ids = tuple(nodes)
-    check_names(ids, "node", str(path))
-    place = {node: k for k, node in enumerate(ids)}
     edges: list[Edge] = [(str(u), str(v), values) for u, v, values in graph.edges(data=True)]
-    ends = np.array([(place[u], place[v]) for u, v, _ in edges], dtype=np.int64).reshape(-1, 2).T
-    types, names = _types(edges, _declared(str(graph.graph.get("types", "")), path), path)
-    unread = sorted({name for _, _, values in edges for name in values} - {"weight", "type", "id"})
+    declared = _declared(str(graph.graph.get("types", "")), path)
     attributes = dict.fromkeys(name for values in nodes.values() for name in values)
-    return Rows(
-        ids,
-        ends[0],
-        ends[1],
-        weights=_weights(edges, path),
-        types=types,
-        type_names=names,
-        directed="yes" if graph.is_directed() else "no",
+    return replace(
+        rows_of_elements(tuple(nodes), edges, graph.is_directed(), path, declared),
         x=graphml_features(nodes, path).numpy() if "x" in attributes or any(map(is_numbered, attributes)) else None,
         y=graphml_labels(nodes, path).numpy() if "label" in attributes else None,
         attributes=tuple(name for name in attributes if name not in ("label", "x") and not is_numbered(name)),
-        columns=f"attributes of edges not read: {', '.join(map(repr, unread))}" if unread else "",
     )
 
 
@@ -91,34 +78,3 @@ def _declared(text: str, path: Path) -> list[str]:
     if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
         raise InputError(f"{path}: attribute 'types' of the graph is no JSON list of names")
     return names
-
-
-def _told(edges: Sequence[Edge], name: str, path: Path) -> list[Any]:
-    """An attribute of all edges, or nothing where none has it."""
-    missing = next(((u, v) for u, v, values in edges if name not in values), None)
-    if missing is None:
-        return [values[name] for _, _, values in edges]
-    if any(name in values for _, _, values in edges):
-        raise InputError(
-            f"{path}: edge {quoted(missing)} has no attribute '{name}', others have: give every edge one or none"
-        )
-    return []
-
-
-def _weights(edges: Sequence[Edge], path: Path) -> Floats | None:
-    told = _told(edges, "weight", path)
-    try:
-        weights = np.array(told, dtype=np.float64)
-    except (TypeError, ValueError):
-        weights = np.array([np.nan])
-    if not np.isfinite(weights).all():
-        raise InputError(f"{path}: attribute 'weight' of an edge is no finite number")
-    return weights if told else None
-
-
-def _types(edges: Sequence[Edge], declared: Sequence[str], path: Path) -> tuple[Ints | None, tuple[str, ...]]:
-    told = [str(kind) for kind in _told(edges, "type", path)]
-    names = tuple(dict.fromkeys([*declared, *told])) if told else ()
-    check_names(names, "type", str(path))
-    place = {name: k for k, name in enumerate(names)}
-    return (np.array([place[kind] for kind in told], dtype=np.int64) if told else None), names

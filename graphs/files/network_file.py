@@ -13,11 +13,13 @@ from numpy.typing import NDArray
 from ...errors import InputError
 from ..network import Ints, Network
 from .data_file import first_line, write_whole
-from .edge_list import ENDINGS, read_edge_list, write_edge_list
+from .edge_list import ENDINGS, is_konect, read_edge_list, write_edge_list
 from .graphml import read_graphml, write_graphml
+from .interchange import read_gexf, read_gml, read_node_link
 from .npz import read_npz, write_npz
 from .other_readers import other_endings, other_reader, read_other
 from .rows import Directed, Dropped, Rows, check_names, network_of
+from .sparse_npz import is_sparse, read_sparse
 
 TEXTS = (*ENDINGS, *(f"{ending}.gz" for ending in ENDINGS))
 
@@ -52,8 +54,10 @@ def read_network(path: str | os.PathLike[str], directed: Directed = "refuse", ti
 
     - ``.txt``, ``.tsv``, ``.csv``, ``.edges``, also with ``.gz``: an edge list (`edge_list.read_edge_list`). Each
       edge may be there once, or in both directions.
-    - ``.npz``: ``edge_index`` [2, e] and what goes with it (`network_npz.read_npz`).
-    - ``.graphml``: `network_graphml.read_graphml`.
+    - ``out.NAME``: an edge list as KONECT has it.
+    - ``.npz``: ``edge_index`` [2, e] and what goes with it (`npz.read_npz`), or a sparse adjacency as
+      ``scipy.sparse.save_npz`` writes it (`sparse_npz.read_sparse`).
+    - ``.graphml``: `graphml.read_graphml`; ``.gexf``, ``.gml`` and node-link ``.json``: `interchange`.
     - any other ending that an installed package has a reader for (``gaudit.readers``).
 
     Of rows that tell the same edge the first gives the weight; where rows have times each is an event of the edge.
@@ -114,7 +118,7 @@ def write_network(
             it cannot be written.
     """
     path = Path(path)
-    kind = _kind(path)
+    kind = _kind(path, _WRITERS)
     if not network.size and network.counts is None:
         raise InputError(f"{path}: not written: the network has no edges")
     ids = tuple(map(str, range(network.nodes))) if ids is None else ids_with_added(ids, network.nodes)
@@ -138,7 +142,7 @@ def check_destination(path: str | os.PathLike[str], tells: Collection[str] = ())
         InputError: the ending is unknown, or such files cannot hold that.
     """
     path = Path(path)
-    _refuse_lost(tells, _kind(path), path)
+    _refuse_lost(tells, _kind(path, _WRITERS), path)
 
 
 def ids_with_added(ids: Sequence[str], nodes: int) -> tuple[str, ...]:
@@ -163,21 +167,25 @@ def _reader(path: Path, timed: bool) -> Callable[[Path], Rows]:
     other = None if _is_ours(path) else other_reader(path)
     if other is not None:
         return partial(read_other, name=other)
-    kind = _kind(path, other_endings())
+    kind = "text" if is_konect(path) and not _is_ours(path) else _kind(path, _READERS, other_endings())
     return partial(read_edge_list, timed=timed) if kind == "text" else _READERS[kind]
 
 
+def is_readable(name: str) -> bool:
+    """Whether a name is that of a network file that is read here: by its ending, or as KONECT calls edge lists."""
+    return _is_ours(Path(name)) or is_konect(Path(name))
+
+
 def _is_ours(path: Path) -> bool:
-    return path.name.lower().endswith(TEXTS) or path.suffix.lower() in _WRITERS
+    return path.name.lower().endswith((*TEXTS, *_READERS))
 
 
-def _kind(path: Path, others: Sequence[str] = ()) -> str:
-    name = path.name.lower()
-    if name.endswith(TEXTS):
+def _kind(path: Path, known: Collection[str], others: Sequence[str] = ()) -> str:
+    if path.name.lower().endswith(TEXTS):
         return "text"
-    if path.suffix.lower() in _WRITERS:
+    if path.suffix.lower() in known:
         return path.suffix.lower()
-    raise InputError(f"{path}: unknown kind of network file: expected {', '.join((*TEXTS, *_WRITERS, *others))}")
+    raise InputError(f"{path}: unknown kind of network file: expected {', '.join((*TEXTS, *known, *others))}")
 
 
 def _type_names(network: Network, names: Sequence[str], kind: str, path: Path) -> tuple[str, ...]:
@@ -216,5 +224,15 @@ def _refuse_lost(tells: Collection[str], kind: str, path: Path) -> None:
         raise InputError(f"{path}: not written: the file could not hold {' and '.join(given)}: choose .npz")
 
 
-_READERS = {"text": read_edge_list, ".npz": read_npz, ".graphml": read_graphml}
+def _read_archive(path: Path) -> Rows:
+    return read_sparse(path) if is_sparse(path) else read_npz(path)
+
+
+_READERS = {
+    ".npz": _read_archive,
+    ".graphml": read_graphml,
+    ".gexf": read_gexf,
+    ".gml": read_gml,
+    ".json": read_node_link,
+}
 _WRITERS = {".npz": write_npz, ".graphml": write_graphml}

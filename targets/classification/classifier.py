@@ -18,14 +18,17 @@ from ..channel import Channel, Retention
 from ..defense import Defense
 from ..device import Device
 from ..game import Game
+from ..games.attributes import Attribute, AttributeSettings, hidden_attribute
 from ..games.links import NON_EDGES, EdgePresence, edge_presence
 from ..games.membership import NODE_GAMES, LabelMembership, NodeGame, by_masks
 from ..messages import (
     EXPLANATIONS_KIND,
     GLOBAL_KIND,
+    HIDDEN_ROWS_KIND,
     MODEL_KIND,
     PROBED_KIND,
     QUERY_NAMES,
+    SUBMITTED_KIND,
     TABLE_KINDS,
     UPDATE_KIND,
     labels_kind,
@@ -33,6 +36,7 @@ from ..messages import (
 )
 from ..models.explanations import explanations
 from ..models.model_ensemble import ask_models, train_models
+from ..models.own_rows import answers_to_own_rows, hidden_rows
 from ..models.scaled_rows import scaled_answers
 from ..models.training_config import TrainingConfig, initial_weights
 from ..models.training_task import Query, TrainingTask
@@ -49,22 +53,24 @@ TUNED: dict[str, dict[str, Any]] = {  # Lassila et al. 2025, released configurat
 }
 
 
-class ClassifierSettings(FeatureSettings):
+class ClassifierSettings(FeatureSettings, AttributeSettings):
     """Settings of `Classifier`."""
 
     recipe: TrainingConfig = TrainingConfig()
-    game: Literal["label-membership", "node-presence", "edge-presence"] = Field(
-        "label-membership", description="what is secret: a label trained on, the node with its edges, or an edge"
+    game: Literal["label-membership", "node-presence", "edge-presence", "attribute"] = Field(
+        "label-membership",
+        description="what is secret: a label trained on, the node with its edges, an edge, or an attribute",
     )
     split: Literal["random", "dataset"] = Field(
         "random", description="members drawn at random, or the dataset's train nodes against its test nodes"
     )
     in_question: float = Field(0.8, gt=0, le=1, description="share of nodes in question where drawn at random")
     members: float = Field(0.5, gt=0, lt=1, description="share of members among them")
-    publish: tuple[Literal["model", "posteriors", "labels", "service", "explanations"], ...] = Field(
+    publish: tuple[Literal["model", "posteriors", "labels", "service", "explanations", "embeddings"], ...] = Field(
         ("model", "posteriors", "labels"),
-        description="what the public gets; service: answers for submitted features, where edges are in question; "
-        "explanations: how much each feature says for each node's answer (GCN, GraphSAGE, MLP)",
+        description="what the public gets; service: answers for submitted features, where edges or an attribute "
+        "are in question; explanations: how much each feature says for each node's answer, and embeddings: rows "
+        "of the hidden layer (GCN, GraphSAGE, MLP)",
     )
     probing: ProbingSettings = Field(ProbingSettings(), description="what such a service is asked")
     answer_with: Literal["original", "defended"] = Field(
@@ -78,8 +84,21 @@ class ClassifierSettings(FeatureSettings):
 
     @model_validator(mode="after")
     def _service_has_a_game(self) -> "ClassifierSettings":
-        if "service" in self.publish and self.game != EdgePresence.name:
-            raise ValueError("publish = service answers queries about edges: set game to edge-presence")
+        if "service" in self.publish and self.game not in (EdgePresence.name, Attribute.name):
+            raise ValueError(
+                "publish = service answers queries about edges or an attribute: set game to edge-presence or "
+                "to attribute"
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _attribute_is_a_column(self) -> "ClassifierSettings":
+        if (self.game == Attribute.name) != (self.attribute is not None):
+            raise ValueError("game = attribute and attribute = (a column of the features) go together: set both")
+        if self.attribute is not None and self.attribute.startswith("label"):
+            raise ValueError("a classifier is there to tell labels: set attribute to a column of the features")
+        if self.attribute is not None and self.features != "given":
+            raise ValueError("shares of a row tell what was taken out of it: set features to given")
         return self
 
 
@@ -87,19 +106,22 @@ class Classifier(Target):
     """A node classifier that is trained on some nodes and published, or asked about all of them.
 
     With `label-membership` the whole graph is used and the members' labels (transductive); with `node-presence`
-    the members' subgraph alone (inductive); with `edge-presence` training is as with `label-membership`, and each
-    pair of nodes is in question. Answers are published as tables, one for each way to ask: the full
-    graph, each node alone (0-hop), and without edges between members and non-members (apart; this is what the
-    owner of an inductive model can ask, an outsider cannot). A service also answers for features that somebody
-    submits: it is asked with those of one node at a time multiplied by a number (`probing`). Accuracy is that on
-    non-members.
+    the members' subgraph alone (inductive). With `edge-presence` and `attribute` training is as with
+    `label-membership`; in question is each pair of nodes, or a column of the features. Answers are published as
+    tables, one for each way to ask: the full graph, each node alone (0-hop), and without edges between members and
+    non-members (apart; this is what the owner of an inductive model can ask, an outsider cannot). A service also
+    answers for features that somebody submits: it is asked with those of one node at a time multiplied by a number
+    (`probing`), or with each value of the attribute. Accuracy is that on non-members.
     """
 
     name = "classifier"
     release = MODEL_KIND
-    sends = (MODEL_KIND, GLOBAL_KIND, UPDATE_KIND, *TABLE_KINDS, PROBED_KIND, EXPLANATIONS_KIND)
+    sends = (
+        *(MODEL_KIND, GLOBAL_KIND, UPDATE_KIND, *TABLE_KINDS),
+        *(PROBED_KIND, SUBMITTED_KIND, EXPLANATIONS_KIND, HIDDEN_ROWS_KIND),
+    )
     release_phrase = "what is published of the trained model"
-    games = (*NODE_GAMES, EdgePresence.name)
+    games = (*NODE_GAMES, EdgePresence.name, Attribute.name)
     Settings = ClassifierSettings
     settings: ClassifierSettings
 
@@ -121,8 +143,10 @@ class Classifier(Target):
         s = self.settings
         tables = {"posteriors": posteriors_kind, "labels": labels_kind}
         answers = {make(q) for what, make in tables.items() if what in s.publish for q in QUERY_NAMES.values()}
-        answers |= {PROBED_KIND, posteriors_kind("full")} if "service" in s.publish else set()
+        asked = SUBMITTED_KIND if s.game == Attribute.name else PROBED_KIND
+        answers |= {asked, posteriors_kind("full")} if "service" in s.publish else set()
         answers |= {EXPLANATIONS_KIND} if "explanations" in s.publish else set()
+        answers |= {HIDDEN_ROWS_KIND} if "embeddings" in s.publish else set()
         model = {MODEL_KIND} if "model" in s.publish else set()
         return answers | model | ({GLOBAL_KIND, UPDATE_KIND} if s.clients > 1 else set())
 
@@ -159,6 +183,10 @@ class Classifier(Target):
             played = links = self._links(data, branch(seed, "links"))
             if "service" in s.publish:
                 self._answer_queries(asked, weights, channel, links, branch(seed, "probing"), progress)
+        if s.attribute is not None:
+            played = hidden = hidden_attribute(data, s.attribute, s.known, branch(seed, "attribute"))
+            if "service" in s.publish:
+                self._answer_rows(asked, weights, channel, hidden)
         test = torch.from_numpy(secrets.subjects[~secrets.truth])
         told = answers["apart" if task.induced else "full"].argmax(1)
         accuracy = float((told[test] == data.y.cpu()[test]).float().mean())
@@ -266,6 +294,9 @@ class Classifier(Target):
         if "explanations" in s.publish:
             told = {"nodes": everybody, "explanations": explanations(task, weights)}
             channel.send(EXPLANATIONS_KIND, "server", "public", round_, told)
+        if "embeddings" in s.publish:
+            rows = {"nodes": everybody, "embeddings": hidden_rows(task, weights)}
+            channel.send(HIDDEN_ROWS_KIND, "server", "public", round_, rows)
         for name, logits in answers.items():
             if "posteriors" in s.publish or ("service" in s.publish and name == "full"):
                 table = {"nodes": everybody, "posteriors": logits.softmax(1)}
@@ -290,6 +321,21 @@ class Classifier(Target):
         answer, round_ = scaled_answers(task, weights, s.device), s.rounds if s.clients > 1 else 1
         pairs = ends(links.subjects, links.nodes)
         probe(channel, answer, pairs, links.nodes, s.probing, seed, round_, progress)
+
+    def _answer_rows(
+        self, task: TrainingTask, weights: dict[str, Tensor], channel: Channel, hidden: Attribute
+    ) -> None:
+        """Answers to each person's own row without the value, and with it, as an adversary fills it in."""
+        round_ = self.settings.rounds if self.settings.clients > 1 else 1
+        everybody = torch.arange(task.data.num_nodes)
+        columns = torch.tensor(hidden.hidden.columns, dtype=torch.long)
+        for value, row in enumerate(hidden.submitted(task.data.x)):
+            told = {
+                "nodes": everybody,
+                "value": torch.full_like(everybody, value),
+                "posteriors": answers_to_own_rows(task, weights, columns, row),
+            }
+            channel.send(SUBMITTED_KIND, "server", "public", round_, told)
 
 
 def _members_alone(data: Data, members: Tensor) -> Data:

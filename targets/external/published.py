@@ -13,13 +13,15 @@ from ...errors import InputError
 from ...graphs.files.network_file import read_network, write_network
 from ...graphs.network import Ints, Network, Original, changes
 from ...graphs.pyg import name_of, network_of_data, node_names, type_names
+from ...graphs.snapshots import window_names
 from ...randomness import branch
 from ..channel import Channel, Retention
 from ..defense import Defense
 from ..games.identities import identities
-from ..messages import PUBLISHED_KIND
+from ..messages import PUBLISHED_KIND, WINDOWS_KIND
 from ..published import tensors_of
 from ..publishing.publish import OWNER, NetworkSettings, PublishedNetwork
+from ..publishing.windows import WindowSettings
 from ..recording import UNKNOWN
 from ..target import Progress, Run, no_progress
 from .answers import digests
@@ -27,7 +29,7 @@ from .held import Held, held_network
 from .who_is_who import Named, by_name, by_table, check_kept, in_order, source_of
 
 
-class PublishedSettings(NetworkSettings):
+class PublishedSettings(NetworkSettings, WindowSettings):
     """Settings of `Published`."""
 
     after: str = Field(description="the published network: .txt, .tsv, .csv, .edges (also .gz), .npz, .graphml")
@@ -55,10 +57,12 @@ class Published(PublishedNetwork):
     Secret are the identities and the links, as with `publish`, and attacks are given the same. Nothing is made up:
     which defense was in place is not known, and weights, types and directions are published if the file has them.
     With ``auxiliary``, attacks that match networks hold a second real network in place of a part of the original.
+    With ``windows`` the original's times are cut into windows, and the file calls its types of edges as
+    `snapshots.window_names` does (``gaudit anonymize --windows`` writes such files).
     """
 
     name = "published"
-    sends = (PUBLISHED_KIND,)
+    sends = (PUBLISHED_KIND, WINDOWS_KIND)
     runs_elsewhere = True
     brings = True
     Settings = PublishedSettings
@@ -69,6 +73,12 @@ class Published(PublishedNetwork):
         """The graph itself under its own names."""
         write_network(network_of_data(data), folder / "after.npz")
         return {"after": str(folder / "after.npz"), "measures": ("degree-distribution",)}
+
+    def sent(self) -> set[str]:
+        return {PUBLISHED_KIND if self.settings.windows is None else WINDOWS_KIND}
+
+    def original(self, data: Data) -> Original:
+        return Original(self.settings.cut(network_of_data(data)))
 
     def why_not(self, defense: Defense) -> str | None:
         return None if type(defense) is Defense else "the network is published already: publish it with the defense"
@@ -87,8 +97,9 @@ class Published(PublishedNetwork):
         progress: Progress = no_progress,
     ) -> Run:
         channel, after = Channel(retain=retain), self._matched(data)
-        channel.send(PUBLISHED_KIND, OWNER, "public", 1, tensors_of(after.released))
-        network, others = network_of_data(data), branch(seed, "others")
+        (kind,) = self.sent()
+        channel.send(kind, OWNER, "public", 1, tensors_of(after.released))
+        network, others = self.original(data).network, branch(seed, "others")
         held = self._held(data)
         original = Original(network, 0, after.ours, None if held is None else held.network)
         who = identities(after.image, after.released.nodes, others, self.settings.others, original=original)
@@ -98,6 +109,10 @@ class Published(PublishedNetwork):
         notes = (changes(network, after.ours), f"{told}; which defense was in place is not known", *after.dropped)
         notes = notes if held is None else (*notes, held.note)
         return replace(self.published(data, (after.ours, who, notes), channel, seed, progress), in_place=UNKNOWN)
+
+    def under_original_numbers(self, data: Data) -> Network:
+        """The published network, whose node i is person i of the original; others come behind."""
+        return self._matched(data).ours
 
     def check(self, data: Data) -> None:
         self._matched(data)
@@ -113,8 +128,8 @@ class Published(PublishedNetwork):
 
     def _matched(self, data: Data) -> "_After":
         """The published network, and who is who in it."""
-        s, network = self.settings, network_of_data(data)
-        known = _known_types(network, type_names(data))
+        s, network = self.settings, self.original(data).network
+        known = _known_types(network, type_names(data) if s.windows is None else window_names(s.windows))
         released, names, dropped = _read(s.after, known)
         before, after = Named(name_of(data) or "the original", node_names(data)), Named(source_of(s.after), names)
         image = by_name(before, after) if s.same is None else by_table(s.same, before, after)

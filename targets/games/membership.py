@@ -158,9 +158,7 @@ class NodeGame(Game):
 
     def groupings(self, data: Data) -> dict[str, np.ndarray]:
         """``clients`` where everybody in question belongs to one, and ``communities`` of the public graph."""
-        nodes = np.sort(self.subjects)
-        network = Network(data.num_nodes, np.stack(ends(_pairs(data), data.num_nodes)))
-        found = {"communities": leiden(network, np.random.default_rng(0))[0][nodes]}
+        found = {"communities": communities_of(data, np.sort(self.subjects))}
         if self.owners is not None and (self.owners >= 0).all():
             found = {"clients": self.in_order(self.owners).astype(np.int64)} | found
         return found
@@ -249,6 +247,13 @@ def channels_of_leakage(train: np.ndarray, copied: np.ndarray) -> dict[str, np.n
     The first are told by the start, the others by the matching alone.
     """
     return {"members copied at first": train & ~copied, "members never copied": train & copied}
+
+
+def communities_of(data: Data, nodes: np.ndarray) -> np.ndarray:
+    """The community of the graph that each of some nodes [s] is in, [s]."""
+    network = Network(data.num_nodes, np.stack(ends(_pairs(data), data.num_nodes)))
+    found: np.ndarray = leiden(network, np.random.default_rng(0))[0][nodes]
+    return found
 
 
 def _pairs(data: Data) -> np.ndarray:

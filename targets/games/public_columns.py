@@ -29,7 +29,7 @@ def node_columns(data: Data, seed: np.random.SeedSequence) -> dict[str, Floats]:
     columns = {
         "degree": _degree(neighbours.sum(1)),
         "label": one_hot,
-        "features": _features(data.x.numpy(), seed),
+        "features": reduced_features(data.x.numpy(), seed),
         "homophily": _homophily(neighbours, y),
     }
     return columns | {"all": np.hstack(list(columns.values()))}
@@ -41,7 +41,7 @@ def _degree(degree: Floats) -> Floats:
     return np.column_stack([np.log1p(degree), rank, rank**2])
 
 
-def _features(x: NDArray[np.float32], seed: np.random.SeedSequence) -> Floats:
+def reduced_features(x: NDArray[np.float32], seed: np.random.SeedSequence) -> Floats:
     """The feature rows; wide ones by their leading singular vectors, uncentred to keep the length of a row."""
     if x.shape[1] > WIDEST:
         state = int(branch(seed, "svd").generate_state(1)[0])

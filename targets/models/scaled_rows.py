@@ -29,7 +29,7 @@ def scaled_answers(task: TrainingTask, weights: Mapping[str, Tensor], device: st
     """
     if task.recipe.architecture == "gat":
         return _whole(task, weights, device)
-    return _TwoLayers(task, weights) if task.recipe.architecture != "sgc" else _OneLayer(task, weights)
+    return TwoLayers(task, weights) if task.recipe.architecture != "sgc" else _OneLayer(task, weights)
 
 
 def _whole(task: TrainingTask, weights: Mapping[str, Tensor], device: str) -> ScaledAnswers:
@@ -64,8 +64,15 @@ class _OneLayer:
         return torch.from_numpy((self.logits + moved)[asked])
 
 
-class _TwoLayers:
-    """GCN, GraphSAGE and MLP: rows are mapped, propagated, rectified, mapped and propagated again."""
+class TwoLayers:
+    """GCN, GraphSAGE and MLP: rows are mapped, propagated, rectified, mapped and propagated again.
+
+    Attributes:
+        step: one propagation step, [n, n] by columns.
+        before: what is rectified, [n, h].
+        hidden: the same rectified: the rows of the hidden layer.
+        logits: the answers, [n, C].
+    """
 
     def __init__(self, task: TrainingTask, weights: Mapping[str, Tensor]) -> None:
         w = {name: weight.numpy() for name, weight in weights.items()}

@@ -1,11 +1,11 @@
 """The oldest way to give a graph away: publish it with the names removed."""
 
 from dataclasses import replace
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 import numpy as np
 import torch
-from pydantic import AfterValidator, BeforeValidator, Field
+from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 from torch_geometric.data import Data
 
 from ...errors import InputError
@@ -14,14 +14,14 @@ from ...graphs.network import MARKS, Network, Original, changes
 from ...graphs.pyg import is_plain, network_of_data
 from ...graphs.told_weights import ToldWeights
 from ...randomness import branch
-from ...settings import Settings
 from ..channel import Channel, Retention
 from ..defense import Defense
 from ..device import Device
 from ..game import Game
+from ..games.attributes import Attribute, AttributeSettings, hidden_attribute
 from ..games.identities import OTHERS, Identity, identities
 from ..games.links import NON_EDGES, EdgePresence, edge_presence
-from ..messages import ACCOUNTS_KIND, PUBLISHED_KIND
+from ..messages import ACCOUNTS_KIND, PUBLISHED_KIND, WINDOWS_KIND
 from ..models.model_ensemble import ask_models, train_models
 from ..models.training_config import TrainingConfig
 from ..models.training_task import Query, TrainingTask
@@ -29,6 +29,7 @@ from ..party import Client
 from ..published import tensors_of
 from ..target import Offers, Progress, Run, Target, Utility, no_progress
 from .planted_accounts import plant
+from .windows import LinkingSettings
 
 OWNER = "client:0"
 
@@ -44,7 +45,7 @@ def _way_of_weights(value: str) -> str:
     return value
 
 
-class NetworkSettings(Settings):
+class NetworkSettings(AttributeSettings):
     """Settings of targets that publish a network."""
 
     utility: Literal["structure", "accuracy"] | None = Field(
@@ -57,7 +58,7 @@ class NetworkSettings(Settings):
     device: Device = Field("cpu", description="where the GNN of the utility is trained")
 
 
-class PublishSettings(NetworkSettings):
+class PublishSettings(NetworkSettings, LinkingSettings):
     """Settings of `Publish`."""
 
     keep: Annotated[tuple[Literal["weights", "types", "directions"], ...], BeforeValidator(_listed)] = Field(
@@ -75,6 +76,12 @@ class PublishSettings(NetworkSettings):
     )
     account_targets: int = Field(20, ge=1, description="persons that these accounts link to")
 
+    @model_validator(mode="after")
+    def _windows_tell_no_weights(self) -> Self:
+        if self.windows is not None and ("weights" in self.keep or self.weights is not None):
+            raise ValueError("weights do not go with windows: one says nothing of the windows that its edge is in")
+        return self
+
 
 class PublishedNetwork(Target):
     """Base of targets whose release is a network: the games about it, and what it is still good for."""
@@ -82,7 +89,7 @@ class PublishedNetwork(Target):
     release = PUBLISHED_KIND
     release_phrase = "the published graph"
     plain = True
-    games = (Identity.name, EdgePresence.name)
+    games = (Identity.name, EdgePresence.name, Attribute.name)
     Settings: ClassVar[type[NetworkSettings]] = NetworkSettings
     settings: NetworkSettings
 
@@ -94,6 +101,15 @@ class PublishedNetwork(Target):
     def offers(self) -> Offers:
         """The owner alone."""
         return Offers(clients=1)
+
+    def original(self, data: Data) -> Original:
+        """The network before anything is done to it, and what the adversary holds beforehand."""
+        return Original(network_of_data(data))
+
+    @property
+    def plays(self) -> frozenset[str]:
+        """All its games, that of an attribute where one is named."""
+        return super().plays - (frozenset() if self.settings.attribute is not None else {Attribute.name})
 
     def published(
         self,
@@ -112,12 +128,15 @@ class PublishedNetwork(Target):
             seed: of the run.
             progress: told of what is done.
         """
-        s, network, (changed, who, notes) = self.settings, network_of_data(data), release
+        s, network, (changed, who, notes) = self.settings, self.original(data).network, release
         secrets: list[Game] = [who]
         linked = sensitive_links(data, network, s.sensitive)
         if linked is not None:
             found = edge_presence([linked], network.nodes, branch(seed, "links"), s.non_edges)
             secrets.append(replace(found, image=who.image[: network.nodes]))
+        if s.attribute is not None:
+            of = {"linked": False, "image": who.image[: network.nodes]}
+            secrets.append(hidden_attribute(data, s.attribute, s.known, branch(seed, "attribute"), **of))
         progress("publishing", 2, 3)
         accurate = self._asks_accuracy(data)
         kept = self._kept(network, changed, branch(seed, "structure"))
@@ -162,7 +181,13 @@ class Publish(PublishedNetwork):
     Weights, types and directions of edges are dropped before the defense, unless ``keep`` names them or the defense
     publishes them by design (`Defense.publishes`): the sum of its weights alone tells most nodes of a weighted
     network from all others. Features and labels are not published. Secret are the identities (which published node
-    is this person?) and the links, or those of one type (``sensitive``), of whom an adversary knows who is who.
+    is this person?) and the links, or those of one type (``sensitive``), of whom an adversary knows who is who; with
+    ``attribute`` also an attribute of people, of whom it knows the others.
+
+    With ``windows`` edges are published by windows of time, which take the place of types (`snapshots.windowed`),
+    under the same ids in all windows, and without any time itself. With ``linking`` one window is published alone,
+    under ids of its own, to an adversary who holds the window before with names: attacks that match networks
+    (`seedless-matching`) then tell how much ids that are drawn anew protect.
 
     With ``accounts`` there is a second message: what would have been published had an active adversary opened
     accounts in the network before. Attacks that open accounts read that one, and all others the first, so that
@@ -173,9 +198,19 @@ class Publish(PublishedNetwork):
     """
 
     name = "publish"
-    sends = (PUBLISHED_KIND, ACCOUNTS_KIND)
+    sends = (PUBLISHED_KIND, WINDOWS_KIND, ACCOUNTS_KIND)
     Settings = PublishSettings
     settings: PublishSettings
+
+    def sent(self) -> set[str]:
+        return {self._kind, ACCOUNTS_KIND}
+
+    def original(self, data: Data) -> Original:
+        return self.settings.original(network_of_data(data))
+
+    @property
+    def _kind(self) -> str:
+        return WINDOWS_KIND if self.settings.together else PUBLISHED_KIND
 
     def why_not(self, defense: Defense) -> str | None:
         if type(defense) is Defense or "on_graph" in defense.hooks():
@@ -190,12 +225,14 @@ class Publish(PublishedNetwork):
         retain: Retention,
         progress: Progress = no_progress,
     ) -> Run:
-        s, network, channel = self.settings, network_of_data(data), Channel(retain=retain)
-        changed, who, notes = self._released(channel, PUBLISHED_KIND, Original(network), defense, seed)
+        s, original, channel = self.settings, self.original(data), Channel(retain=retain)
+        changed, who, notes = self._released(channel, self._kind, original, defense, seed)
         progress("publishing", 1, 3)
         if s.accounts:
             own = branch(seed, "accounts")
-            _, apart, about = self._released(channel, ACCOUNTS_KIND, self._joined(network, own), defense, own)
+            _, apart, about = self._released(
+                channel, ACCOUNTS_KIND, self._joined(original.network, own), defense, own
+            )
             first = f"an adversary's {s.accounts} accounts are in a release of their own, and in no other"
             who, notes = replace(who, with_accounts=apart), (*notes, "; ".join([first, *about]))
         return self.published(data, (changed, who, notes), channel, seed, progress)
@@ -214,19 +251,22 @@ class Publish(PublishedNetwork):
         channel.send(kind, OWNER, "public", 1, tensors_of(made.renamed(new)))
         image = new[: original.people]
         who = identities(image, made.nodes, branch(seed, "others"), self.settings.others)
-        notes = (*_notes(told, made, defense), *self._weights_note(made), *_dropped(original.network, made))
+        notes = (*self.settings.words(), *_notes(told, made, defense), *self._edge_notes(original.network, made))
         return made, replace(who, original=replace(original, published=made)), notes
 
     def _told(self, network: Network, defense: Defense, seed: np.random.SeedSequence) -> Network:
         """What is told of the edges, before a defense changes them."""
         s = self.settings
         weights = None if s.weights is None else ToldWeights.read(s.weights)
-        told = network.telling({*s.keep, *defense.publishes, *(() if weights is None else ("weights",))})
+        named = {"types": s.together, "weights": weights is not None}
+        told = network.telling({*s.keep, *defense.publishes, *(name for name, asked in named.items() if asked)})
         return told if weights is None else weights.of(told, np.random.default_rng(seed))
 
-    def _weights_note(self, made: Network) -> tuple[str, ...]:
+    def _edge_notes(self, before: Network, made: Network) -> tuple[str, ...]:
+        """How weights are told, and what of edges is not: windows take the place of both."""
         s = self.settings
-        return () if s.weights is None or made.weights is None else (ToldWeights.read(s.weights).sentence,)
+        told = () if s.weights is None or made.weights is None else (ToldWeights.read(s.weights).sentence,)
+        return told if s.together else (*told, *_dropped(before, made))
 
     def _joined(self, network: Network, seed: np.random.SeedSequence) -> Original:
         """The network with an adversary's own accounts in it."""

@@ -1,7 +1,9 @@
 """`gaudit published`, and the table that `gaudit anonymize --write-map` writes for it."""
 
+import csv
 import stat
 
+import networkx as nx
 import pytest
 from click.testing import CliRunner
 
@@ -63,3 +65,27 @@ def test_no_table_in_the_place_of_a_file_that_is_read_or_written(files):
         assert refused.exit_code == 2
         assert says in refused.stderr
         assert not after.exists()
+
+
+def test_who_is_alone_is_listed_by_the_originals_names(files, tmp_path):
+    source, after, same = files
+    anonymised(files, "--rename")
+    risk = tmp_path / "risk.csv"
+    asked = ("published", after, "--original", source, "--same", same, "--attack", "refinement", "--at-risk", risk)
+    done = run(*asked)
+    assert done.exit_code == 0, done.output
+    assert stat.S_IMODE(risk.stat().st_mode) == 0o600
+    with risk.open(newline="") as stream:
+        listed = {row["id"]: row for row in csv.DictReader(stream)}
+    with same.open(newline="") as stream:
+        who = {row["original"]: row["published"] for row in csv.DictReader(stream)}
+    for place, when, called in ((source, "before", {name: name for name in who}), (after, "after", who)):
+        graph = nx.read_edgelist(place)
+        graph.add_nodes_from(called.values())
+        around = {node: tuple(sorted(graph.degree(other) for other in graph[node])) for node in graph}
+        alone = {name for name, node in called.items() if list(around.values()).count(around[node]) == 1}
+        assert alone
+        assert {name for name, row in listed.items() if row[f"neighbours_{when}"] == "1"} == alone
+    again = run(*asked)
+    assert again.exit_code == 2
+    assert "is there already" in again.stderr

@@ -154,6 +154,11 @@ class Small:
             words += [option, value]
         return replace(self, words=tuple(words), changes=(*self.changes, f"{option} {value}: {why}"))
 
+    def swap(self, why: str, word: str, other: str) -> "Small":
+        """With another word in the place of one."""
+        words = tuple(other if one == word else one for one in self.words)
+        return replace(self, words=words, changes=(*self.changes, f"{other}: {why}"))
+
 
 def small(told: Told, dear: Mapping[str, Mapping[str, Sequence[str]]]) -> Small:
     """A command with settings that make it quick.
@@ -174,6 +179,11 @@ def small(told: Told, dear: Mapping[str, Mapping[str, Sequence[str]]]) -> Small:
     elif "dataset" in params and not given and params["dataset"] not in (DATASET, "karate"):
         dataset = NETWORK if params.get("target") == "publish" else DATASET
         made = made.put("the default and real graphs take minutes, and these are downloaded", "--dataset", dataset)
+    asked = next((item for item in params.get("settings") or () if item.startswith("attribute=")), None)
+    if asked is not None:
+        made = made.put("the other small graph has no attributes", "--dataset", DATASET)
+        other = "attribute=label:1" if "label" in asked else "attribute=3"
+        made = made.swap("the small graph has other attributes", asked, other)
     if name == "release" and not Path(params["original"]).suffix:
         made = made.put("a bundled graph in the place of one that is downloaded", "--original", DATASET)
     if name == "check-claim" and (params["search"] or params["epsilon"] is None) and params["runs"] is None:

@@ -14,7 +14,7 @@ def test_what_is_chosen_reads_something_and_the_rest_is_named_with_a_reason(name
     target = find("targets", name)()
     choice = automatic(target)
     left = {attack for names in choice.left_out.values() for attack in names}
-    games = {target.offers.game} if target.offers.game is not None else set(target.games)
+    games = target.plays
     assert choice.chosen
     assert not left & set(choice.chosen)
     assert all(choice.left_out)

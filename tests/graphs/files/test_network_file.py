@@ -203,7 +203,7 @@ TYPED = Network.from_edges(2, [0], [1], types=np.array([1]))
 HEAVY = Network.from_edges(2, [0], [1], np.array([0.5]), np.array([0]))
 UNWRITABLE = {
     "no edges": (Network.from_edges(2, [], []), "g.txt", {}, "no edges"),
-    "another ending": (EDGE, "g.json", {}, "unknown kind.*expected .txt"),
+    "another ending": (EDGE, "g.docx", {}, "unknown kind.*expected .txt"),
     "a blank at an id's end": (EDGE, "g.npz", {"ids": ["a ", "c"]}, "id 'a ' is with blanks at its ends"),
     "a tab in an id": (EDGE, "g.npz", {"ids": ["a\tb", "c"]}, "is with blanks"),
     "an empty id": (EDGE, "g.txt", {"ids": ["", "c"]}, "id '' is empty"),
@@ -493,7 +493,7 @@ def test_too_many_nodes_are_refused(tmp_path, monkeypatch):
 
 
 def test_other_kinds_missing_files_and_folders_are_refused(tmp_path):
-    refused(tmp_path / "g.json", "unknown kind")
+    refused(tmp_path / "g.docx", "unknown kind")
     refused(tmp_path / "g.gz", "unknown kind")
     refused(tmp_path / "none.txt", "no such file|this is a folder")
     (tmp_path / "folder.csv").mkdir()

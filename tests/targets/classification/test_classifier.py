@@ -19,6 +19,7 @@ from gaudit.targets.classification.classifier import Classifier
 from gaudit.targets.defense import Defense
 from gaudit.targets.messages import Carries, Carrying
 from gaudit.targets.models.model_ensemble import train_models
+from gaudit.targets.models.own_rows import hidden_rows
 from gaudit.targets.models.training_config import TrainingConfig
 from gaudit.targets.models.training_task import TrainingTask
 from support.kinds import HELD
@@ -543,3 +544,62 @@ def test_tables_are_rounded_and_the_model_is_what_it_was(graph, game):
         posteriors = run.transcript.seen_by("public").last(f"posteriors-{name}").tensors["posteriors"]
         labels = control.transcript.seen_by("public").last(f"labels-{name}").tensors["labels"]
         assert torch.equal(posteriors, F.one_hot(labels, CLASSES).float())
+
+
+# --- attributes
+
+
+def with_coins(graph: Data) -> Data:
+    """The graph with a coin of each node as a sixth column."""
+    data = graph.clone()
+    data.x = torch.cat([data.x, torch.randint(0, 2, (NODES, 1), generator=torch.Generator().manual_seed(1))], 1)
+    return data
+
+
+def test_a_hidden_column_is_asked_about_and_training_stays_as_it_was(graph):
+    data = with_coins(graph)
+    run = ran(data, game="attribute", attribute=5)
+    (game,) = run.secrets.values()
+    assert game.truth.tolist() == (data.x[game.subjects, 5] == 1).tolist()
+    assert game.hidden.columns == (5,)
+    assert game.linked
+    assert content(run) == content(ran(data))
+
+
+def test_embeddings_are_the_hidden_rows_of_the_published_model(graph):
+    run = ran(graph, publish=("model", "embeddings"))
+    view = run.transcript.seen_by("public")
+    told, weights = view.last("hidden-rows").tensors, view.last("model").tensors
+    recipe = TrainingConfig(**SMALL)
+    expected = hidden_rows(TrainingTask(graph, torch.ones(1, NODES, dtype=torch.bool), recipe, CLASSES), weights)
+    assert told["nodes"].tolist() == list(range(NODES))
+    assert torch.equal(told["embeddings"], expected)
+
+
+def test_a_service_answers_rows_without_the_value_and_with_it(graph):
+    data = with_coins(graph)
+    run = ran(data, game="attribute", attribute="5", publish=("service", "model"))
+    view, kinds = run.transcript.seen_by("public"), {m.kind for m in run.transcript.messages}
+    assert {"answers-to-submitted-rows", "posteriors-full"} <= kinds
+    assert "answers-to-changed-features" not in kinds
+    stored = view.last("posteriors-full").tensors["posteriors"]
+    for value, message in enumerate(view.of_kind("answers-to-submitted-rows")):
+        assert message.tensors["value"].unique().tolist() == [value]
+        same = data.x[:, 5] == value
+        torch.testing.assert_close(message.tensors["posteriors"][same], stored[same])
+        assert not torch.allclose(message.tensors["posteriors"][~same], stored[~same])
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"game": "attribute"}, "go together"),
+        ({"attribute": "3"}, "go together"),
+        ({"game": "attribute", "attribute": "label:1"}, "there to tell labels"),
+        ({"game": "attribute", "attribute": "3", "features": "row-shares"}, "set features to given"),
+        ({"game": "node-presence", "publish": ("service",)}, "edge-presence or to attribute"),
+    ],
+)
+def test_attributes_that_cannot_be_asked_about_are_refused(settings, message):
+    with pytest.raises(InputError, match=message):
+        Classifier(**settings)

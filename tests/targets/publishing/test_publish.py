@@ -171,6 +171,25 @@ def test_defenses_act_where_they_can():
         FedAvg()(graph, Twist(), np.random.SeedSequence(0), lambda message: True)
 
 
+def test_an_attribute_is_asked_about_where_one_is_named():
+    graph = load_dataset("citations")
+    run, network = published(graph, attribute="label:2", known=0.25)
+    game = run.secrets["attribute"]
+    assert game.truth.tolist() == (graph.y[game.subjects] == 2).tolist()
+    assert len(game.known) == graph.num_nodes // 4
+    assert not game.linked
+    assert np.array_equal(game.image, image_of(run))
+    assert Publish(attribute="label:2").plays == {"identity", "edge-presence", "attribute"}
+    plain, same = published(graph)
+    assert set(plain.secrets) == Publish().plays == {"identity", "edge-presence"}
+    assert np.array_equal(network.edges, same.edges)
+
+
+def test_an_attribute_of_a_graph_without_any_is_refused():
+    with pytest.raises(InputError, match="neither features nor classes"):
+        published(load_dataset("planted-network"), attribute="0")
+
+
 def test_weights_are_told_as_the_setting_says_and_imply_that_they_are_kept():
     plain = network_of_data(load_dataset("planted-network"))
     weights = np.random.default_rng(0).lognormal(3, 1, plain.size)

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gaudit.defenses.anonymity.degree_realisation import (
+from gaudit.defenses.degrees.degree_realisation import (
     EdgeChanges,
     constructed,
     joined,

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gaudit.defenses.anonymity.degree_pairs import balanced, k_anonymous_pairs
-from gaudit.defenses.anonymity.degree_sequences import k_anonymous
-from gaudit.defenses.anonymity.k_degree_directed import KDegreeDirected, verify_k_pairs
+from gaudit.defenses.degrees.degree_pairs import balanced, k_anonymous_pairs
+from gaudit.defenses.degrees.degree_sequences import k_anonymous
+from gaudit.defenses.degrees.k_degree_directed import KDegreeDirected, verify_k_pairs
 from gaudit.errors import InputError
 from gaudit.graphs.arcs import degree_pairs
 from gaudit.graphs.network import Network
@@ -94,7 +94,7 @@ def test_guarantee_on_real_networks(name, k, gaudit_data):
 
 def test_the_undirected_defense_leaves_pairs_that_name_people(gaudit_data):
     """What it is for: degrees that all occur ten times, with directions as they were, name people by pairs."""
-    from gaudit.defenses.anonymity.k_degree import KDegree
+    from gaudit.defenses.degrees.k_degree import KDegree
 
     network = real(gaudit_data, "PolBlogs")
     after = KDegree(k=10).on_graph(network, np.random.SeedSequence(0))

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gaudit.defenses.anonymity import k_degree
-from gaudit.defenses.anonymity.degree_sequences import is_graphic, k_anonymous
-from gaudit.defenses.anonymity.k_degree import KDegree, verify_k_degree
 from gaudit.defenses.anonymity.k_neighbourhood import verify_k_neighbourhood
+from gaudit.defenses.degrees import k_degree
+from gaudit.defenses.degrees.degree_sequences import is_graphic, k_anonymous
+from gaudit.defenses.degrees.k_degree import KDegree, verify_k_degree
 from gaudit.errors import InputError
 from gaudit.graphs.network import Network
 from gaudit.graphs.pair_codes import ends

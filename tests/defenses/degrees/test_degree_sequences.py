@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gaudit.defenses.anonymity.degree_sequences import greedy_k_anonymous, is_graphic, k_anonymous
+from gaudit.defenses.degrees.degree_sequences import greedy_k_anonymous, is_graphic, k_anonymous
 from gaudit.errors import InputError
 from support.snap import snap
 

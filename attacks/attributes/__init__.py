@@ -1,0 +1,1 @@
+"""Attacks on hidden attributes of people."""

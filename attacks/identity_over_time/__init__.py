@@ -1,0 +1,1 @@
+"""Who is who in a network that is published by windows of time."""

@@ -1,0 +1,1 @@
+"""Published graphs in which people share their degrees."""

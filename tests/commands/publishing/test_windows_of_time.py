@@ -1,0 +1,94 @@
+"""Windows of time on the command line: written by anonymize, audited by published."""
+
+import csv
+from collections import Counter
+
+import numpy as np
+import pytest
+
+from gaudit.graphs.files.network_file import read_network, write_network
+from gaudit.graphs.network import Network
+from gaudit.graphs.snapshots import degree_vectors, window_names, windowed
+from support.messages_over_time import messages
+
+NETWORK = messages(40, 300, 0)
+
+
+@pytest.fixture
+def source(tmp_path):
+    path = tmp_path / "before.csv"
+    write_network(NETWORK, path, [f"p{node}" for node in range(40)])
+    return path
+
+
+def by_type(path, windows: int) -> Network:
+    """A written network with its types of edges in the order of windows."""
+    read = read_network(path)
+    number = np.array([window_names(windows).index(name) for name in read.type_names])
+    return Network.from_edges(read.network.nodes, *read.network.edges, types=number[read.network.types])
+
+
+@pytest.mark.parametrize("by", ["time", "count"])
+def test_what_is_written_are_windows_and_they_are_anonymous(gaudit, tmp_path, source, by):
+    out = tmp_path / "out.csv"
+    told = ("--windows", 12, "--windows-by", by)
+    result = gaudit("anonymize", source, *told, "--defense", "k-degree-temporal:k=4", "--no-utility", "-o", out)
+    assert result.exit_code == 0, result.output
+    with out.open() as stream:
+        rows = list(csv.reader(line for line in stream if not line.startswith("#")))
+    assert all(len(row) == 3 and row[2] in window_names(12) for row in rows)
+    found = by_type(out, 12)
+    assert min(Counter(map(tuple, degree_vectors(found, 12).tolist())).values()) >= 4
+    assert found.plain().size > 0.5 * NETWORK.size
+    assert "every vector of degrees over the windows occurs at least 4 times" in result.output
+
+
+def test_published_reads_windows_again_and_finds_who_is_alone(gaudit, tmp_path, source):
+    out, same = tmp_path / "out.txt", tmp_path / "same.csv"
+    told = ("--windows", 12, "--rename", "--write-map", same, "-o", out)
+    made = gaudit("anonymize", source, *told, "--defense", "random-edit:share=0", "--no-utility")
+    assert made.exit_code == 0, made.output
+    rows = Counter(map(tuple, degree_vectors(windowed(NETWORK, 12)).tolist()))
+    audited = ("--original", source, "--same", same, "--windows", 12, "--attack", "temporal-refinement")
+    result = gaudit("published", out, *audited)
+    assert result.exit_code == 0, result.output
+    assert f"{100 * len(rows) / 40:.1f} %" in result.output  # who is one of s alike is named with 1 / s
+    usual = gaudit("published", out, *audited[:-2])
+    assert usual.exit_code == 0, usual.output
+    assert "temporal-refinement" in usual.output
+
+
+def test_small_numbers_in_a_third_column_are_times_where_windows_are_asked_for(gaudit, tmp_path):
+    source, out = tmp_path / "g.txt", tmp_path / "out.txt"
+    source.write_text("".join(f"{a} {b} {t}\n" for a, b, t in [(1, 2, 0), (2, 3, 5), (1, 3, 9), (1, 2, 9)]))
+    result = gaudit(
+        "anonymize", source, "--windows", 2, "--defense", "k-degree-temporal:k=1", "--no-utility", "-o", out
+    )
+    assert result.exit_code == 0, result.output
+    found = by_type(out, 2)
+    assert sorted(zip(*found.edges.tolist(), found.types.tolist(), strict=True)) == [
+        (0, 1, 0), (0, 1, 1), (0, 2, 1), (1, 2, 1)
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--windows-by", "count"), "--windows-by says how windows of time are cut: say how many with --windows"),
+        (("--windows", 3, "--keep", "weights"), "--keep weights:"),
+        (("--windows", 3, "--weights", "rounded:10"), "--weights rounded:10:"),
+    ],
+)
+def test_options_that_do_not_fit_are_refused_in_one_line(gaudit, tmp_path, source, options, message):
+    result = gaudit("anonymize", source, *options, "--defense", "k-degree", "-o", tmp_path / "out.txt")
+    assert result.exit_code == 2
+    assert message in result.output
+    assert not (tmp_path / "out.txt").exists()
+
+
+def test_a_file_without_times_says_how_to_name_them(gaudit, tmp_path):
+    source = tmp_path / "g.txt"
+    source.write_text("a b\nb c\n")
+    result = gaudit("anonymize", source, "--windows", 2, "--defense", "k-degree", "-o", tmp_path / "out.txt")
+    assert result.exit_code == 2
+    assert "name a column 'time' in the file's first row" in result.output

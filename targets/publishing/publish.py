@@ -181,8 +181,8 @@ class Publish(PublishedNetwork):
     Weights, types and directions of edges are dropped before the defense, unless ``keep`` names them or the defense
     publishes them by design (`Defense.publishes`): the sum of its weights alone tells most nodes of a weighted
     network from all others. Features and labels are not published. Secret are the identities (which published node
-    is this person?) and the links, or those of one type (``sensitive``), of whom an adversary knows who is who; with
-    ``attribute`` also an attribute of people, of whom it knows the others.
+    is this person?) and the links, or those of one type (``sensitive``), of whom an adversary knows who is who;
+    with ``attribute`` also an attribute of people, of whom it knows the others.
 
     With ``windows`` edges are published by windows of time, which take the place of types (`snapshots.windowed`),
     under the same ids in all windows, and without any time itself. With ``linking`` one window is published alone,

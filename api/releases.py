@@ -12,8 +12,8 @@ from torch_geometric.data import Data
 from ..audit.planning.plan import is_file
 from ..audit.planning.resolve import graph_of
 from ..errors import InputError
+from ..graphs.arcs import network_of_arcs
 from ..graphs.files.network_file import write_network
-from ..graphs.network import Network
 from .own_graph import graph_given
 from .result import Result
 from .running import attack_names, folder_for_what_is_at_hand, run_target
@@ -149,16 +149,14 @@ def _network_file(given: Any, folder: Path, name: str) -> str:
         return str(given)
     if not (hasattr(given, "edges") and hasattr(given, "nodes") and hasattr(given, "is_directed")):
         raise InputError(f"the {name} network is a {type(given).__name__}: give a file, or a networkx graph")
-    if given.is_directed():
-        raise InputError(f"the {name} network is directed: give an undirected one, as in graph.to_undirected()")
     ids = [str(node) for node in given.nodes]
     number = {node: place for place, node in enumerate(given.nodes)}
     ends = [
         (number[one], number[other]) for one, other in {tuple(edge[:2]) for edge in given.edges} if one != other
     ]
-    pairs = np.unique(np.sort(np.array(ends, dtype=np.int64).reshape(-1, 2), axis=1), axis=0)
+    network = network_of_arcs(len(ids), np.array(ends, dtype=np.int64).reshape(-1, 2).T)
     place = folder / f"{name}-network.npz"
-    write_network(Network.from_edges(len(ids), pairs[:, 0], pairs[:, 1]), place, ids)
+    write_network(network if given.is_directed() else network.plain(), place, ids)
     return str(place)
 
 

@@ -34,3 +34,8 @@ class Events:
         place = np.empty(len(order), dtype=np.int64)
         place[order] = np.arange(len(order))
         return Events.of(place[self.edge], self.time)
+
+    def of_kept(self, keep: NDArray[np.bool_]) -> "Events":
+        """Those of the edges that are kept, a mask [m], at their new positions."""
+        there = keep[self.edge]
+        return Events((np.cumsum(keep) - 1)[self.edge[there]], self.time[there])

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from .directions import FORWARD, merged, turned
 from .edge_cells import like_in_cell, medians, shared_cells
 from .events import Events
 from .pair_codes import codes, distinct, ends, listed
@@ -19,10 +20,13 @@ if TYPE_CHECKING:
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
+MARKS = ("weights", "types", "directions")
+"""What a network may tell of edges besides their ends."""
+
 
 @dataclass(frozen=True, eq=False)
 class Network:
-    """An undirected graph without loops, and without two edges of one type between the same nodes.
+    """A graph without loops or two edges of one type between the same nodes; undirected unless it says so.
 
     Attributes:
         nodes: n; ids are 0 to n - 1.
@@ -32,6 +36,7 @@ class Network:
         groups: the class of each node where the release tells it, [n], or None.
         counts: numbers of edges between classes where the release tells these instead of edges: rows of a
             class, a class that is no smaller, a type, and the number, [c, 4]; or None.
+        directions: which way each edge leads [m], codes of `directions`, or None; an undirected network has none.
         events: the times of each edge, or None. No release has them: `snapshots.windowed` makes types of them.
     """
 
@@ -41,6 +46,7 @@ class Network:
     types: Ints | None = None
     groups: Ints | None = None
     counts: Ints | None = None
+    directions: Ints | None = None
     events: Events | None = None
 
     @classmethod
@@ -52,12 +58,16 @@ class Network:
         weights: Floats | None = None,
         types: Ints | None = None,
         groups: Ints | None = None,
+        directions: Ints | None = None,
         events: Events | None = None,
     ) -> Self:
         """A network from the ends of its edges, in any order, and what goes with each of these.
 
+        ``directions`` lead from ``source`` to ``target``.
+
         Raises:
-            ValueError: a loop, two edges of one type between the same nodes, or an end that is no node.
+            ValueError: a loop, two edges of one type between the same nodes, an end that is no node, or a direction
+                that is none.
         """
         source, target = np.asarray(source, dtype=np.int64), np.asarray(target, dtype=np.int64)
         low, high = np.minimum(source, target), np.maximum(source, target)
@@ -71,8 +81,10 @@ class Network:
         if ((low[1:] == low[:-1]) & (high[1:] == high[:-1]) & (kind[1:] == kind[:-1])).any():
             raise ValueError("two edges of one type between the same nodes")
         told = None if weights is None else np.asarray(weights, dtype=np.float64)[order]
+        ways = None if directions is None else turned(np.asarray(directions), source > target)[order]
         times = None if events is None else events.of_ordered(order)
-        return cls(nodes, np.stack([low, high]), told, None if types is None else kind, groups, events=times)
+        marks = told, None if types is None else kind, groups
+        return cls(nodes, np.stack([low, high]), *marks, directions=ways, events=times)
 
     @property
     def size(self) -> int:
@@ -91,6 +103,8 @@ class Network:
         for name in ("edges", "weights", "types", "groups", "counts"):
             part = getattr(self, name)
             told.update(name.encode() if part is None else f" {name} {part.shape} ".encode() + part.tobytes())
+        if self.directions is not None:
+            told.update(b" directions " + self.directions.tobytes())
         if self.events is not None:
             told.update(b" events " + self.events.edge.tobytes() + self.events.time.tobytes())
         return told.hexdigest()
@@ -113,24 +127,34 @@ class Network:
         return matrix
 
     def plain(self) -> "Network":
-        """The same without weights, types and times: one edge wherever there is any."""
+        """The same without weights, types, directions and times: one edge wherever there is any."""
         return self.telling(())
 
     def telling(self, keep: Collection[str]) -> "Network":
-        """The same without times, and with weights and types only where ``keep`` names them ("weights", "types").
+        """The same without times, and with what else edges tell (`MARKS`) only where ``keep`` names it.
 
-        Where types go, several edges of a pair become one, and weights that stay are their sums.
+        Where types go, several edges of a pair become one: weights that stay are their sums, and it leads each way
+        that one of them led.
         """
         weights = self.weights if "weights" in keep else None
+        directions = self.directions if "directions" in keep else None
         if self.types is None or "types" in keep:
-            told = weights is self.weights and self.events is None
-            return self if told else replace(self, weights=weights, events=None)
+            same = weights is self.weights and directions is self.directions and self.events is None
+            return self if same else replace(self, weights=weights, directions=directions, events=None)
         pairs = distinct(self.codes)
+        place = np.searchsorted(pairs, self.codes)
         sums: Floats | None = None
         if weights is not None:
             sums = np.zeros(len(pairs))
-            np.add.at(sums, np.searchsorted(pairs, self.codes), weights)
-        return Network(self.nodes, np.stack(ends(pairs, self.nodes)), sums, groups=self.groups)
+            np.add.at(sums, place, weights)
+        ways = None if directions is None else merged(directions, place, len(pairs))
+        return Network(self.nodes, np.stack(ends(pairs, self.nodes)), sums, groups=self.groups, directions=ways)
+
+    def only(self, keep: NDArray[np.bool_]) -> "Network":
+        """The same with some of its edges, a mask [m]; the others go, with what they tell."""
+        told = {mark: values[keep] for mark in MARKS if (values := getattr(self, mark)) is not None}
+        events = None if self.events is None else self.events.of_kept(keep)
+        return replace(self, edges=self.edges[:, keep], events=events, **told)
 
     def igraph(self) -> Any:
         """An ``igraph.Graph`` of the plain network."""
@@ -145,14 +169,19 @@ class Network:
             groups = np.empty_like(self.groups)
             groups[new] = self.groups
         moved = Network.from_edges(
-            self.nodes, new[self.edges[0]], new[self.edges[1]], self.weights, self.types, groups, self.events
+            self.nodes,
+            new[self.edges[0]],
+            new[self.edges[1]],
+            *(self.weights, self.types, groups),
+            directions=self.directions,
+            events=self.events,
         )
         return replace(moved, counts=self.counts)
 
     def with_edges(
         self, pairs: Ints, rng: np.random.Generator, nodes: int | None = None, hidden: bool = True
     ) -> "Network":
-        """The network with other edges: those that stay keep their type, new ones have that of a random edge.
+        """The network with other edges: those that stay keep type and direction, new ones have a random edge's.
 
         Where edges have weights, all of them are rounded so that they do not tell which edges are new
         (`edge_cells.shared_cells`), as soon as one is new and one stays; types are then those of an edge of like
@@ -170,7 +199,7 @@ class Network:
         """
         count = self.nodes if nodes is None else nodes
         wanted, old = distinct(pairs), codes(self.edges[0], self.edges[1], count)
-        if self.weights is None and self.types is None:
+        if all(getattr(self, mark) is None for mark in MARKS):
             return Network(count, np.stack(ends(wanted, count)))
         stays, new = listed(old, wanted), wanted[~listed(wanted, old)]
         kept, weights = self.edges[:, stays], None if self.weights is None else self.weights[stays]
@@ -182,8 +211,12 @@ class Network:
             like = rng.integers(self.size, size=len(new)) if self.size else np.empty(0, dtype=np.int64)
             weights = None if self.weights is None else np.concatenate([self.weights[stays], self.weights[like]])
         types = None if self.types is None else np.concatenate([self.types[stays], self.types[like]])
+        ways = None
+        if self.directions is not None:
+            copied = self.directions[like] if self.size else np.full(len(new), FORWARD)
+            ways = np.concatenate([self.directions[stays], turned(copied, rng.random(len(new)) < 0.5)])
         one, other = np.concatenate([kept, ends(new, count)], axis=1)
-        return Network.from_edges(count, one, other, weights, types)
+        return Network.from_edges(count, one, other, weights, types, directions=ways)
 
 
 @dataclass(frozen=True, eq=False)
@@ -231,14 +264,15 @@ class Verified:
 
 def aside(network: Network) -> str:
     """What a guarantee of the plain graph does not count, to be added to it: nothing where there is nothing."""
+    ways = "" if network.directions is None else ", directions"
     if network.types is None and network.weights is None:
-        return ""
-    return ", types and weights of edges aside (several edges of a pair count as one)"
+        return ways and f"{ways} of edges aside"
+    return f"{ways}, types and weights of edges aside (several edges of a pair count as one)"
 
 
 def against(known: str, network: Network) -> str:
     """Whose knowledge a guarantee of the plain graph withstands, in sentences; ``known`` continues "who knows"."""
-    told = " and ".join(name for name in ("weights", "types") if getattr(network, name) is not None)
+    told = " and ".join(name for name in MARKS if getattr(network, name) is not None)
     more = (
         f" The {told} of edges are published too: somebody who knows those of a person is not covered."
         if told

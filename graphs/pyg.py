@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 from torch_geometric.data import Data
 
+from .directions import turned
 from .events import Events
 from .network import Network
 
@@ -16,9 +17,10 @@ def data_of(network: Network) -> Data:
     """A graph with the edges of a network, and nothing that could be learned.
 
     Returns:
-        ``edge_index`` in both directions, ``edge_weight`` and ``edge_type`` where the network has them, one
-        constant feature, one class, and masks of which only the last holds anybody; ``plain`` is True. Where it
-        has times also ``event_of`` [s], the edge of each event in the order of ends, and ``event_time`` [s].
+        ``edge_index`` in both directions, ``edge_weight``, ``edge_type`` and ``edge_direction`` where the network
+        has them (the latter as codes of `directions`, seen from each entry's first node), one constant feature, one
+        class, and masks of which only the last holds anybody; ``plain`` is True. Where it has times also
+        ``event_of`` [s], the edge of each event in the order of ends, and ``event_time`` [s].
     """
     count = network.nodes
     both = torch.from_numpy(np.concatenate([network.edges, network.edges[::-1]], axis=1))
@@ -35,6 +37,10 @@ def data_of(network: Network) -> Data:
         data.edge_weight = torch.from_numpy(np.concatenate([network.weights] * 2))
     if network.types is not None:
         data.edge_type = torch.from_numpy(np.concatenate([network.types] * 2))
+    if network.directions is not None:
+        ways = network.directions
+        back = turned(ways, np.ones(len(ways), dtype=bool))
+        data.edge_direction = torch.from_numpy(np.concatenate([ways, back]))
     if network.events is not None:
         data.event_of, data.event_time = map(torch.from_numpy, (network.events.edge, network.events.time))
     data.plain = True
@@ -50,8 +56,9 @@ def network_of_data(data: Data) -> Network:
         values: Tensor | None = getattr(data, name, None)
         return None if values is None else values.cpu().numpy()[once]
 
+    ways = told("edge_direction")
     network = Network.from_edges(
-        int(data.num_nodes or 0), row[once], col[once], told("edge_weight"), told("edge_type")
+        int(data.num_nodes or 0), row[once], col[once], told("edge_weight"), told("edge_type"), directions=ways
     )
     if "event_of" not in data:
         return network

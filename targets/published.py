@@ -1,14 +1,16 @@
 """Networks as messages, and back."""
 
+from dataclasses import replace
+
 import numpy as np
 import torch
 from torch import Tensor
 
 from ..errors import InputError
-from ..graphs.network import Network
+from ..graphs.network import MARKS, Network
 from .transcript import Message
 
-ARRAYS = ("weights", "types", "groups", "counts")
+ARRAYS = (*MARKS, "groups", "counts")
 
 
 def tensors_of(network: Network) -> dict[str, Tensor]:
@@ -30,7 +32,7 @@ def network_of(message: Message) -> Network:
         if edges.ndim != 2 or len(edges) != 2:
             raise ValueError(f"edges of shape {edges.shape}, expected (2, m)")
         told = (arrays.get("weights"), arrays.get("types"), arrays.get("groups"))
-        read = Network.from_edges(nodes, edges[0], edges[1], *told)
+        read = Network.from_edges(nodes, edges[0], edges[1], *told, directions=arrays.get("directions"))
     except (KeyError, ValueError, IndexError) as error:
         raise InputError(f"the message '{message.kind}' holds no usable network: {error}") from error
-    return Network(read.nodes, read.edges, read.weights, read.types, read.groups, arrays.get("counts"))
+    return replace(read, counts=arrays.get("counts"))

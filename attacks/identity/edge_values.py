@@ -1,10 +1,11 @@
-"""What weights and types of edges tell of the nodes at their ends: sums, or the multisets themselves.
+"""What weights, types and directions of edges tell of the nodes at their ends: sums, or the multisets themselves.
 
 A person of whom one knows how much it paid in all, or to how many others, is found again by that alone where
 weights are published. Two degrees of knowledge are told apart:
 
-- sums: of each node the sum of its edges' weights, and its number of edges of each type;
-- multisets: the weight and type of each of its edges.
+- sums: of each node the sum of its edges' weights, and its number of edges of each type, in and out where edges
+  are directed;
+- multisets: the weight, type and direction of each of its edges.
 
 Whatever is known comes as a 64-bit key for each node or edge, as colours do (`colour_refinement`), so that keys of
 two networks can be compared. Sums are added up in ascending order of the weights: the order of edges in a file does
@@ -19,20 +20,22 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from ...graphs.network import Floats, Ints, Network
+from ...graphs.arcs import degree_pairs
+from ...graphs.directions import BACKWARD, FORWARD, turned
+from ...graphs.network import MARKS, Floats, Ints, Network
 from .colour_refinement import Hashes, colours_at, mixed, stable_colours, structure
 
 Values = Literal["none", "sums", "multisets"]
 Told = tuple[str, ...]
-"""What is told of edges: ``weights``, ``types``, or both, in this order."""
-ANY_WEIGHT, ANY_TYPE = (np.uint64(c) for c in (0x8EBC6AF09C88C6E3, 0x589965CC75374CC3))
+"""What is told of edges, in the order of `MARKS`."""
+ANY_WEIGHT, ANY_TYPE, ANY_WAY = (np.uint64(c) for c in (0x8EBC6AF09C88C6E3, 0x589965CC75374CC3, 0x1D8E4E27C47D124F))
 TYPES = 8
 """Columns of a profile that numbers of edges by type share: type t is in column t modulo this."""
 
 
 def told_of(network: Network) -> Told:
     """What a network tells of its edges."""
-    return tuple(name for name in ("weights", "types") if getattr(network, name) is not None)
+    return tuple(name for name in MARKS if getattr(network, name) is not None)
 
 
 def tellings(network: Network) -> list[Told]:
@@ -64,8 +67,11 @@ def valued_colours(network: Network, depth: int | Literal["stable"], values: Val
     """H_i where each degree comes with the values at the node's edges, [n], and how many rounds i that took.
 
     Of sums H_1 is the degree with the node's sums, and H_i the multiset of H_{i-1} of the neighbours, with its own.
-    Of multisets H_i is the multiset of each edge's weight and type with H_{i-1} of the neighbour.
+    Of multisets H_i is the multiset of each edge's weight and type with H_{i-1} of the neighbour. H_0 is what
+    values alone tell.
     """
+    if depth == 0:
+        return value_keys(network, values), 0
     if values == "sums":
         graph = structure(network)
         first = np.diff(graph.indptr).astype(np.uint64)
@@ -91,6 +97,8 @@ def value_profile(network: Network) -> Floats:
         for kind in range(TYPES):
             own = network.edges[:, network.types % TYPES == kind]
             columns.append(np.log1p(np.bincount(own.ravel(), minlength=network.nodes)))
+    if network.directions is not None:
+        columns += [*np.log1p(degree_pairs(network)).T]
     return np.column_stack(columns) if columns else np.empty((network.nodes, 0))
 
 
@@ -114,21 +122,28 @@ def weight_sums(network: Network) -> Floats:
 
 
 def _marks(network: Network, values: Values) -> Hashes:
-    """A hash of what is known of each edge by itself, [m]."""
+    """A hash of what is known of each edge by itself at its smaller and at its larger end, [2, m]."""
     marks: Hashes = np.zeros(network.size, dtype=np.uint64)
     if network.types is not None:
         marks = mixed(network.types.astype(np.uint64) ^ ANY_TYPE)
     if network.weights is not None and values == "multisets":
         marks = mixed(marks ^ _bits(network.weights))
-    return marks
+    if network.directions is None:
+        return np.stack([marks, marks])
+    low = network.directions.astype(np.uint64)
+    high = turned(network.directions, np.ones(network.size, dtype=bool)).astype(np.uint64)
+    if values == "multisets":
+        return np.stack([mixed(marks ^ mixed(way ^ ANY_WAY)) for way in (low, high)])
+    out, back = (mixed(marks ^ mixed(np.full(1, way, dtype=np.uint64) ^ ANY_WAY)) for way in (FORWARD, BACKWARD))
+    return np.stack([(way & 1) * out + (way >> 1) * back for way in (low, high)])
 
 
 def _gathered(network: Network, marks: Hashes) -> Hashes:
-    """The sum of the marks at each node modulo 2^64, [n]."""
+    """The sum of the marks [2, m] at each node modulo 2^64, [n]."""
     ends = network.edges.ravel()
     order = np.argsort(ends, kind="stable")
     running = np.zeros(len(ends) + 1, dtype=np.uint64)
-    np.cumsum(np.tile(marks, 2)[order], out=running[1:])
+    np.cumsum(marks.ravel()[order], out=running[1:])
     begin = np.searchsorted(ends[order], np.arange(network.nodes + 1))
     return np.diff(running[begin])
 
@@ -140,7 +155,7 @@ def _tied(network: Network) -> tuple[csr_array, Hashes]:
     begin = np.searchsorted(row[order], np.arange(network.nodes + 1))
     size = (network.nodes, network.nodes)
     graph = csr_array((np.ones(len(order), dtype=np.int8), col[order], begin), shape=size)
-    return graph, mixed(np.tile(_marks(network, "multisets"), 2)[order])
+    return graph, mixed(_marks(network, "multisets").ravel()[order])
 
 
 def _bits(values: Floats) -> Hashes:

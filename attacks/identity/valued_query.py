@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import numpy as np
 from pydantic import Field
 
-from ...graphs.network import Ints, Network, Original
+from ...graphs.network import MARKS, Ints, Network, Original
 from .degree_profiles import backed_by
 from .edge_values import Values, fact, tellings, usable, value_keys
 from .identity_attack import Candidates, Facts, StructuralQuery, StructuralQuerySettings
@@ -14,10 +14,18 @@ KEYS = "values"
 """What is known of persons' own edges is called so among facts."""
 KNOWN: Mapping[str, Mapping[str, str]] = {
     "none": {},
-    "sums": {"weights": "the sum of the weights at each", "types": "the number of edges of each type at each"},
-    "multisets": {"weights": "the weight of each edge", "types": "the type of each edge"},
+    "sums": {
+        "weights": "the sum of the weights at each",
+        "types": "the number of edges of each type at each",
+        "directions": "how many edges lead to each and away from it",
+    },
+    "multisets": {
+        "weights": "the weight of each edge",
+        "types": "the type of each edge",
+        "directions": "which way each edge leads",
+    },
 }
-"""What is known of weights and types, in words."""
+"""What is known of weights, types and directions, in words."""
 
 
 class ValuedQuerySettings(StructuralQuerySettings):
@@ -25,14 +33,14 @@ class ValuedQuerySettings(StructuralQuerySettings):
 
     values: Values = Field(
         "sums",
-        description="what is known of weights and types, and used where these are published: sums (of each node "
-        "the sum of its weights and its number of edges of each type), multisets (the weight and type of each of "
-        "its edges), or none",
+        description="what is known of weights, types and directions, and used where these are published: sums (of "
+        "each node the sum of its weights and its number of edges of each type and direction), multisets (the "
+        "weight, type and direction of each of its edges), or none",
     )
 
 
 class ValuedQuery(StructuralQuery):
-    """Base of structural queries that know weights and types of edges, and use them where the release tells them.
+    """Base of structural queries that know what edges tell (`MARKS`), and use it where the release tells them.
 
     A subclass learns `learned_values`, and asks `compared_values` for keys that a person and its node share.
     """
@@ -41,7 +49,7 @@ class ValuedQuery(StructuralQuery):
     settings: ValuedQuerySettings
 
     def says(self, facts: Facts) -> str:
-        known = {name for name in ("weights", "types") if fact(KEYS, (name,)) in facts}
+        known = {name for name in MARKS if fact(KEYS, (name,)) in facts}
         words = [words for name, words in KNOWN[self.settings.values].items() if name in known]
         return f"{self.knows}, and {' and '.join(words)}" if words else self.knows
 

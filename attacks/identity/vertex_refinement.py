@@ -29,8 +29,8 @@ class RefinementSettings(ValuedQuerySettings):
 
     depth: Annotated[int | Literal["stable"], BeforeValidator(_whole_or_stable)] = Field(
         2,
-        description="of the query H_i: 1 is the degree, 2 the degrees of the neighbours; or stable: until the "
-        "original's classes split no more",
+        description="of the query H_i: 0 is nothing but values of edges, 1 the degree, 2 the degrees of the "
+        "neighbours; or stable: until the original's classes split no more",
     )
     match: Literal["nearest", "exact"] = Field(
         "nearest",
@@ -50,11 +50,11 @@ class Refinement(ValuedQuery):
     node fits exactly, the published nodes with the nearest degree profile (`degree_profiles`; the nearest degree
     where it knows no more) are the candidates.
 
-    Where weights or types of edges are published, every degree comes with what is known of these (``values``). A
-    person whom no node fits in all then is looked for among those with the same values at their own edges, by the
-    nearest profile; then among those with the same H_i, by the nearest values; and only then among all. Where the
-    release was told other values than the true ones (rounded, or with noise), equal values mean nothing, and only
-    near ones do: the adversary sees that from people whom structure alone finds (`agree`).
+    Where weights, types or directions of edges are published, every degree comes with what is known of these
+    (``values``). A person whom no node fits in all then is looked for among those with the same values at their own
+    edges, by the nearest profile; then among those with the same H_i, by the nearest values; and only then among
+    all. Where the release was told other values than the true ones (rounded, or with noise), equal values mean
+    nothing, and only near ones do: the adversary sees that from people whom structure alone finds (`agree`).
 
     Keys are 64-bit hashes, see `colour_refinement` for how unlikely it is that two different ones agree. A release
     that tells numbers of edges instead of edges leaves everybody a candidate.
@@ -85,7 +85,7 @@ class Refinement(ValuedQuery):
         known = colours[: original.people].view(np.int64)
         profile = _profiles(original.network, int(rounds))[: original.people]
         found = {"colours": known, "rounds": np.full(original.people, rounds), "profiles": profile}
-        return found | (self._learned(original) if self.settings.depth else {})
+        return found | self._learned(original)
 
     def _learned(self, original: Original) -> dict[str, NDArray[Any]]:
         """The same by what a release may tell of edges, [p] each."""

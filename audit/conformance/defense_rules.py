@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import one_hot
 
+from ...graphs.directions import FORWARD
 from ...graphs.network import Network
 from ...mechanisms.guarantee import Guarantee
 from ...mechanisms.mechanism import Mechanism
@@ -148,23 +149,21 @@ def check_verify(defense: str) -> str:
         must(verified.holds, f"{defense}: {verified.guarantee}: {verified.detail}")
         must(bool(verified.guarantee), f"{defense} does not say what it verified")
         told = verified.guarantee
-        fewer = replace(network, edges=network.edges[:, 1:], types=_after_first(network.types))
+        fewer = network.only(np.arange(network.size) > 0)
         others = [made.verify(network, bad) for bad in (network, fewer, _one_more(network), other)]
         wrong += [one is not None and one.holds for one in others]
     must(not all(wrong), f"the check of {defense} holds whatever was published")
     return told
 
 
-def _after_first(types: np.ndarray | None) -> np.ndarray | None:
-    return None if types is None else types[1:]
-
-
 def _one_more(network: Network) -> Network:
-    """With an edge between the first two nodes that have none, of type 0."""
+    """With an edge between the first two nodes that have none, of type 0, from the first to the second."""
     one, other = (ends[0] for ends in np.nonzero(np.triu(network.adjacency.toarray() == 0, 1)))
     low, high = network.edges
     types = None if network.types is None else np.append(network.types, 0)
-    return Network.from_edges(network.nodes, np.append(low, one), np.append(high, other), types=types)
+    ways = None if network.directions is None else np.append(network.directions, FORWARD)
+    ends = np.append(low, one), np.append(high, other)
+    return Network.from_edges(network.nodes, *ends, types=types, directions=ways)
 
 
 def check_verify_message(defense: str) -> str:

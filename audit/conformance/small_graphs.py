@@ -1,5 +1,7 @@
 """Small graphs, the same at every call, on which classes run once."""
 
+from dataclasses import replace
+
 import numpy as np
 import torch
 from torch.nn import functional as F
@@ -7,6 +9,7 @@ from torch_geometric.data import Data
 from torch_geometric.utils import stochastic_blockmodel_graph
 
 from ...graphs.checks import check_graph
+from ...graphs.directions import BOTH, FORWARD
 from ...graphs.network import Network
 from ...targets.party import Client
 
@@ -40,8 +43,10 @@ def typed_network(nodes: int, seed: int, kinds: int = 3, share: float = 0.3, wei
 
 
 def sparse_network(seed: int) -> Network:
-    """A network of `NODES` nodes with edges of two types."""
-    return typed_network(NODES, seed, kinds=2, share=0.06)
+    """A network of `NODES` nodes with edges of two types, each of which leads one way or both."""
+    network = typed_network(NODES, seed, kinds=2, share=0.06)
+    ways = np.random.default_rng(seed).integers(FORWARD, BOTH + 1, network.size)
+    return replace(network, directions=ways)
 
 
 def pair_of_nodes() -> Client:

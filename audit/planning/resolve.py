@@ -37,7 +37,7 @@ def read_plain(path: str, timed: bool = False) -> Data:
 
     What was dropped is noted in ``remarks``.
     """
-    read = read_network(path, timed=timed)
+    read = read_network(path, directed="told", timed=timed)
     data = data_of(read.network) if read.x is None or read.y is None else read_graph(path)
     data.remarks = tuple(filter(None, [read.dropped.sentence]))
     return with_names(data, read.ids, read.type_names)

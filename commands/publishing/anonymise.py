@@ -19,7 +19,7 @@ _told_options = several(
     click.option(
         "--keep",
         multiple=True,
-        type=click.Choice(["weights", "types"]),
+        type=click.Choice(["weights", "types", "directions"]),
         help="Publish these of edges too; they are dropped otherwise, and times always.",
     ),
     click.option(

@@ -11,6 +11,7 @@ import numpy as np
 from ...errors import InputError
 from ...graphs.files.name_map import check_map_name, write_map
 from ...graphs.files.network_file import ReadNetwork, check_destination, ids_with_added, read_network, write_network
+from ...graphs.files.rows import Directed
 from ...graphs.measures.at_risk import AtRisk, at_risk, check_at_risk_name, write_at_risk
 from ...graphs.measures.utility import Kept, utility_of
 from ...graphs.network import Network, Verified, changes
@@ -37,7 +38,7 @@ class AnonymiseRequest:
         defense: name of a defense that changes a published graph.
         settings: of the defense.
         rename: random numbers instead of the file's ids, and nodes and edges in the order of these.
-        keep: what of edges is published besides their ends: "weights", "types".
+        keep: what of edges is published besides their ends: "weights", "types", "directions".
         merge: take a directed graph as an undirected one.
         measure: also what is kept of the structure.
         seed: root of all randomness; fresh without one.
@@ -108,7 +109,7 @@ def anonymise(request: AnonymiseRequest, tell: Callable[[str], None] = lambda li
     """
     kind = graph_defense(request.defense)
     way = _checked(request, kind)
-    read = _read(request)
+    read = _read(request, kind)
     made = kind(**{**kind.for_owners, **_by_number(request.settings, read.type_names)})
     seed = np.random.SeedSequence(request.seed)
     before = _told(request, kind, read, way, seed)
@@ -144,7 +145,7 @@ def anonymise(request: AnonymiseRequest, tell: Callable[[str], None] = lambda li
     )
 
 
-def _read(request: AnonymiseRequest) -> ReadNetwork:
+def _read(request: AnonymiseRequest, kind: type[Defense]) -> ReadNetwork:
     """The source, by windows of time where these are asked for.
 
     Raises:
@@ -153,7 +154,7 @@ def _read(request: AnonymiseRequest) -> ReadNetwork:
     if request.windows is None and request.windows_by is not None:
         raise InputError("--windows-by says how windows of time are cut: say how many with --windows")
     windows = request.windows
-    read = read_network(request.source, "merge" if request.merge else "refuse", timed=windows is not None)
+    read = read_network(request.source, _directed(request, kind), timed=windows is not None)
     if windows is None:
         return read
     cut = windowed(read.network, windows, request.windows_by or "time")
@@ -214,6 +215,21 @@ def _write(
     write_network(written, request.destination, None if request.rename else read.ids, told)
     if request.write_map is not None:
         write_map(request.write_map, list(zip_longest(read.ids, called, fillvalue="")))
+
+
+def _directed(request: AnonymiseRequest, kind: type[Defense]) -> Directed:
+    """What becomes of directions.
+
+    Raises:
+        InputError: they shall be merged and kept.
+    """
+    kept = "directions" in {*request.keep, *kind.publishes}
+    if kept and request.merge:
+        raise InputError(
+            "--merge-directions: directions cannot be merged and published: leave it out, or --keep directions and "
+            "defenses of directed graphs"
+        )
+    return "merge" if request.merge else "keep" if kept else "refuse"
 
 
 def _by_number(settings: dict[str, Any], names: Sequence[str]) -> dict[str, Any]:

@@ -1,11 +1,17 @@
-"""What `gaudit anonymize` says of weights and types of edges: those that it drops, and those that it publishes."""
+"""What `gaudit anonymize` says of weights, types and directions: those that it drops, those that it publishes."""
 
 import numpy as np
 
 from ...graphs.measures.edge_marks import unique_shares
-from ...graphs.network import Network
+from ...graphs.network import MARKS, Network
 
 PLAIN = "how many neighbours they have"
+BY = {
+    "weights": "the sum of their weights",
+    "types": "their types",
+    "directions": "how many edges lead to them and away from them",
+}
+"""What weights, types or directions alone tell people apart by."""
 
 
 def dropped_marks(source: Network, before: Network) -> tuple[str, ...]:
@@ -15,7 +21,7 @@ def dropped_marks(source: Network, before: Network) -> tuple[str, ...]:
         source: the network as it was read.
         before: what a defense is given of it.
     """
-    dropped = [name for name in ("weights", "types") if _has(source, name) and not _has(before, name)]
+    dropped = [name for name in MARKS if _has(source, name) and not _has(before, name)]
     return tuple(_dropped(source, name) for name in dropped)
 
 
@@ -26,7 +32,7 @@ def marks_lines(before: Network, after: Network) -> tuple[str, ...]:
         before: what a defense was given.
         after: what is published.
     """
-    lost = [name for name in ("weights", "types") if _has(before, name) and not _has(after, name)]
+    lost = [name for name in MARKS if _has(before, name) and not _has(after, name)]
     lines = [f"The defense publishes no {name} of edges." for name in lost if after.counts is None]
     if after.weights is not None and before.weights is not None and not np.isin(after.codes, before.codes).all():
         lines.append(
@@ -41,8 +47,8 @@ def _has(network: Network, name: str) -> bool:
 
 
 def _dropped(source: Network, name: str) -> str:
-    """Why weights or types are not published: whom they would tell apart."""
-    by = {"weights": "the sum of their weights", "types": "their types"}[name]
+    """Why weights, types or directions are not published: whom they would tell apart."""
+    by = BY[name]
     share = unique_shares(source.telling([name]), source.nodes)[by]
     return (
         f"The {name} of edges are not published, because they name people whatever is done to the edges: "
@@ -53,7 +59,7 @@ def _dropped(source: Network, name: str) -> str:
 
 def _published(after: Network, people: int) -> list[str]:
     """Whom the published weights and types tell apart; groups and counts are the guarantee's matter."""
-    told = " and ".join(name for name in ("weights", "types") if _has(after, name))
+    told = " and ".join(name for name in MARKS if _has(after, name))
     if not told or after.groups is not None:
         return []
     shares = unique_shares(after, people)

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ...graphs.files.network_file import ReadNetwork
-from ...graphs.network import Network
+from ...graphs.network import MARKS, Network
 from ...graphs.told_weights import ToldWeights
 from ...mechanisms.guarantee import Guarantee
 from ...targets.defense import Defense
@@ -58,7 +58,7 @@ def telling(
         weights: how weights are told, where not as they are.
     """
     source, types = read.network, () if before.types is None else read.type_names
-    marks = [name for name in ("weights", "types") if getattr(source, name) is not None]
+    marks = [name for name in MARKS if getattr(source, name) is not None]
     told = [_edges(defense), *(_mark(name, weights) for name in marks if getattr(before, name) is not None)]
     told += [GROUPS] if "groups" in defense.publishes else []
     untold = [f"{name} of edges" for name in marks if getattr(before, name) is None]

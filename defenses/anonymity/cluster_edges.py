@@ -11,7 +11,7 @@ from ...settings import Settings
 from ...targets.defense import Defense
 from .summaries import counts_between
 from .summarisation import IN_GROUPS, certain_links, verify_groups
-from .typed_edges import only, types_with, verify_no_edge_of_type
+from .typed_edges import types_with, verify_no_edge_of_type
 
 
 class ClusterEdgesSettings(Settings):
@@ -61,7 +61,7 @@ class ClusterEdges(Defense):
     def on_graph(self, network: Network, seed: np.random.SeedSequence) -> Network:
         s = self.settings
         if s.sensitive is not None:
-            network = only(network, types_with(network, s.sensitive, self.name) != s.sensitive)
+            network = network.only(types_with(network, s.sensitive, self.name) != s.sensitive)
         groups = self._classes(network, np.random.default_rng(seed))
         counts = told_counts(network, groups, self.most, s.inside)
         return Network(network.nodes, np.empty((2, 0), dtype=np.int64), groups=groups, counts=counts)
@@ -127,6 +127,6 @@ def verify_told_counts(
     guarantee = "of edges only their numbers between classes are told" + (f", {most} at most" if most else "")
     if after.counts is None or after.groups is None or after.size:
         return Verified(guarantee, False, "edges are published, or no numbers")
-    kept = before if sensitive is None or before.types is None else only(before, before.types != sensitive)
+    kept = before if sensitive is None or before.types is None else before.only(before.types != sensitive)
     right = np.array_equal(told_counts(kept, after.groups, most, inside), after.counts)
     return Verified(guarantee, right, f"{len(after.counts)} numbers of edges; {certain_links(after)}")

@@ -1,6 +1,5 @@
 """Networks with several types of edges, published without the sensitive one."""
 
-from dataclasses import replace
 from typing import Literal
 
 import numpy as np
@@ -42,7 +41,7 @@ class IntactEdges(Defense):
 
     def on_graph(self, network: Network, seed: np.random.SeedSequence) -> Network:
         types = types_with(network, self.settings.sensitive, self.name)
-        return only(network, types != self.settings.sensitive)
+        return network.only(types != self.settings.sensitive)
 
     def verify(self, before: Network, after: Network) -> Verified:
         return verify_no_edge_of_type(after, self.settings.sensitive)
@@ -87,7 +86,7 @@ class PartialEdges(Defense):
         for kind in np.unique(types[stays]):
             own = first[types[first] == kind]
             stays[own[: round(s.share * len(own))]] = False
-        return only(network, stays)
+        return network.only(stays)
 
     def _weight(self, network: Network) -> Floats:
         """What edges are dropped by, the largest first, [m]."""
@@ -95,7 +94,7 @@ class PartialEdges(Defense):
             return contributions(network, self.settings.sensitive)
         if self.settings.by == "degree":
             types = types_with(network, self.settings.sensitive, self.name)
-            degrees = only(network, types != self.settings.sensitive).degrees.astype(np.float64)
+            degrees = network.only(types != self.settings.sensitive).degrees.astype(np.float64)
             product: Floats = degrees[network.edges[0]] * degrees[network.edges[1]]
             return product
         return np.zeros(network.size)
@@ -126,13 +125,6 @@ def types_with(network: Network, sensitive: int, name: str) -> Ints:
         known = ", ".join(str(kind) for kind in np.unique(network.types))
         raise InputError(f"'{name}': no edge is of the sensitive type {sensitive}: the types here are {known}")
     return network.types
-
-
-def only(network: Network, keep: np.ndarray) -> Network:
-    """The network with some of its edges, a mask [m]; the others go, with weights and types."""
-    weights = None if network.weights is None else network.weights[keep]
-    types = None if network.types is None else network.types[keep]
-    return replace(network, edges=network.edges[:, keep], weights=weights, types=types)
 
 
 def contributions(network: Network, sensitive: int) -> Floats:

@@ -71,7 +71,7 @@ class KDegree(Defense):
 
     def on_graph(self, network: Network, seed: np.random.SeedSequence) -> Network:
         rng, plain = np.random.default_rng(seed), network.plain()
-        for degrees in _probes(plain.degrees):
+        for degrees in probes(plain.degrees):
             wanted = k_anonymous(degrees, self.settings.k, self.settings.deletions, even=True)
             found = self._realised(plain, wanted, rng)
             if found is not None:
@@ -118,7 +118,7 @@ def verify_k_degree(network: Network, k: int) -> Verified:
     )
 
 
-def _probes(degrees: Ints) -> Iterator[Ints]:
+def probes(degrees: Ints) -> Iterator[Ints]:
     """The degrees, and then with ever more of the smallest raised by one, up to those of a complete graph.
 
     Liu and Terzi's probing: what is raised gives other nodes somebody to be linked to.

@@ -139,9 +139,11 @@ NETWORKS = {
     "email-Eu-core-temporal": "e-mails with times: 986 nodes, 16,064 edges, 332,334 e-mails, without features",
     "ca-GrQc": "co-authors: 5,242 nodes, 14,484 edges, a network without features",
     "ca-HepTh": "co-authors: 9,877 nodes, 25,973 edges, a network without features",
+    "email-Eu-core": "e-mails of a research institute: 1,005 nodes, 16,064 linked pairs, directed",
+    "wiki-Vote": "votes for administrators: 7,115 nodes, 100,762 linked pairs, directed",
     "soc-Epinions1-undirected-lcc": "trust: 75,877 nodes, 405,739 edges, a network without features",
 }
-"""Undirected networks of SNAP's collection, read from edge lists in ``snap`` of the folder with raw files."""
+"""Networks of SNAP's collection, read from edge lists in ``snap`` of the folder with raw files."""
 
 
 def dataset_names() -> dict[str, str]:
@@ -189,7 +191,7 @@ def _network(name: str, root: Path | None) -> "Data":
     file = Path("snap") / f"{name}.txt.gz"
     if root is None or not (root / file).is_file():
         raise InputError(f"dataset '{name}' is not here: set GAUDIT_DATA to a folder that holds {file}")
-    return data_of(read_network(root / file, timed=True).network)
+    return data_of(read_network(root / file, directed="told", timed=True).network)
 
 
 def _finished(data: "Data", name: str) -> "Data":

@@ -19,7 +19,7 @@ from ...output_files import whole
 from ...untrusted import check_memory
 from ..masks import MASKS, SPLIT_DRAWN
 from .other_readers import other_endings, other_reader, read_other
-from .rows import MOST_EDGES, MOST_NODES, RowDirections, Rows, undirected
+from .rows import MOST_EDGES, MOST_NODES, RowDirections, Rows, network_of
 
 if TYPE_CHECKING:  # torch takes seconds to import, and a network without features is read without it
     import torch
@@ -126,7 +126,7 @@ def _edge_remarks(data: "Data", directed: RowDirections, source: str) -> tuple[s
     """What of a file's edges a graph to learn from does not hold; most files tell them in both directions."""
     one, other = data.edge_index.numpy()
     rows = Rows(tuple(map(str, range(len(data.y)))), one, other, directed=directed)
-    dropped = replace(undirected(rows, source, "merge")[1], both_ways=0)
+    dropped = replace(network_of(rows, source, "merge")[1], both_ways=0)
     return tuple(filter(None, [dropped.sentence]))
 
 

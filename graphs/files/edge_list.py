@@ -107,17 +107,20 @@ def write_edge_list(
 ) -> None:
     """Writes a network so that `read_edge_list` reads the same; between commas (.csv), tabs (.tsv) or blanks.
 
-    There is a row for each event where edges have times. A first row names the columns where there are several,
-    or where they look like something else.
+    There is a row for each event where edges have times, and for each way that an edge leads where they have
+    directions, below a comment that says so. A first row names the columns where there are several, or where they
+    look like something else.
 
     Raises:
         InputError: there would have to be such a row, and an id is one of its names.
     """
     import pandas as pd
 
-    names, (row, times) = np.array(ids, dtype=object), rows_of(network)
-    table = {"source": names[network.edges[0][row]], "target": names[network.edges[1][row]]}
+    names, (ends, row, times) = np.array(ids, dtype=object), rows_of(network)
+    table = {"source": names[ends[0]], "target": names[ends[1]]}
     text = io.StringIO()
+    if network.directions is not None:
+        text.write("# directed: from the first column to the second\n")
     if network.types is not None:
         table["type"] = np.array(types, dtype=object)[network.types[row]]
     text.writelines(_declarations(table, ids, types))

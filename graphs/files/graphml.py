@@ -9,6 +9,7 @@ from typing import IO, Any
 from numpy.typing import NDArray
 
 from ...errors import InputError
+from ..directions import as_rows
 from ..network import Network
 from .data_file import graphml_features, graphml_labels, is_numbered, parsed_xml
 from .elements import Edge, rows_of_elements
@@ -49,14 +50,17 @@ def write_graphml(
     """Writes a network so that `read_graphml` reads the same."""
     import networkx as nx
 
-    graph = (
-        nx.Graph() if network.types is None else nx.MultiGraph(types=json.dumps(list(types), ensure_ascii=False))
-    )
+    directed = network.directions is not None
+    graph: Any = nx.DiGraph() if directed else nx.Graph()
+    if network.types is not None:
+        kind = nx.MultiDiGraph if directed else nx.MultiGraph
+        graph = kind(types=json.dumps(list(types), ensure_ascii=False))
     for k, node in enumerate(ids):
         told: dict[str, Any] = {} if y is None else {"label": int(y[k])}
         graph.add_node(node, **told | ({} if x is None else {"x": " ".join(map(repr, x[k].tolist()))}))
     weights = None if network.weights is None else as_whole(network.weights).tolist()
-    for k, (one, other) in enumerate(network.edges.T.tolist()):
+    rows, edge = as_rows(network.edges, network.directions)
+    for k, one, other in zip(edge.tolist(), *rows.tolist(), strict=True):
         weight = {} if weights is None else {"weight": weights[k]}
         named = {} if network.types is None else {"type": types[network.types[k]]}
         graph.add_edge(ids[one], ids[other], **weight, **named)

@@ -18,7 +18,7 @@ from .graphml import read_graphml, write_graphml
 from .interchange import read_gexf, read_gml, read_node_link
 from .npz import read_npz, write_npz
 from .other_readers import other_endings, other_reader, read_other
-from .rows import Directed, Dropped, Rows, check_names, undirected
+from .rows import Directed, Dropped, Rows, check_names, network_of
 from .sparse_npz import is_sparse, read_sparse
 
 TEXTS = (*ENDINGS, *(f"{ending}.gz" for ending in ENDINGS))
@@ -50,7 +50,7 @@ class ReadNetwork:
 
 
 def read_network(path: str | os.PathLike[str], directed: Directed = "refuse", timed: bool = False) -> ReadNetwork:
-    """Reads an undirected network; self-loops and repeated edges are dropped and counted.
+    """Reads a network; self-loops and repeated edges are dropped and counted.
 
     - ``.txt``, ``.tsv``, ``.csv``, ``.edges``, also with ``.gz``: an edge list (`edge_list.read_edge_list`). Each
       edge may be there once, or in both directions.
@@ -65,8 +65,11 @@ def read_network(path: str | os.PathLike[str], directed: Directed = "refuse", ti
 
     Args:
         path: of the file; its ending says what it is.
-        directed: what becomes of directed edges of which some lack their reverse (GraphML with directed edges, an
-            ``edge_index`` of which some, but not all, edges have their reverse): ``refuse``, or ``merge``.
+        directed: what becomes of directed edges of which some lack their reverse: ``refuse`` where the file leaves
+            no doubt (GraphML with directed edges, an ``edge_index`` of which some, but not all, edges have their
+            reverse), ``merge``, ``told`` (kept where the file says that it is directed, or where some, but not all,
+            edges have their reverse), or ``keep`` (every row is one direction, unless the file says that it is
+            undirected).
         timed: whether a lone third column of numbers without a name holds times; other times are told by the name
             of their column, or as they are dates or seconds since 1970.
 
@@ -82,7 +85,7 @@ def read_network(path: str | os.PathLike[str], directed: Directed = "refuse", ti
         rows = read(path)
     except OSError as error:
         raise InputError(f"{path}: cannot be read: {error.strerror or first_line(error)}") from error
-    network, dropped = undirected(rows, str(path), directed)
+    network, dropped = network_of(rows, str(path), directed)
     told: dict[str, Any] = {
         name: getattr(rows, name) for name in ("ids", "type_names", "x", "y", "unlisted", "attributes")
     }

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from ...errors import InputError
 from ..network import Network
 from .data_file import MOST_FEATURE_BYTES, Shape, arrays_of
-from .rows import MOST_EDGES, MOST_NODES, Rows, as_whole, check_names, rows_of
+from .rows import MOST_EDGES, MOST_NODES, RowDirections, Rows, as_whole, check_names, rows_of
 
 MOST_TEXT_BYTES = 1 << 30
 MOST_TYPES = 1 << 16
@@ -31,6 +31,7 @@ ARRAYS: Mapping[str, tuple[str, tuple[Any, ...], int]] = {
     "y": (WHOLE, ("n",), MOST_NODES),
     "groups": (WHOLE, ("n",), MOST_NODES),
     "counts": (WHOLE, (None, 4), 4 * MOST_EDGES),
+    "directed": (WHOLE, (), 1),
 }
 
 
@@ -39,7 +40,8 @@ def read_npz(path: Path) -> Rows:
 
     Without ``nodes`` (a number), ``ids``, features, classes or groups, n is the largest position and one. Without
     ``ids`` nodes are called by their position. Where some edges, but not all, have their reverse, they are
-    directed. Other arrays are left alone. Never unpickled; headers are checked before memory is set aside.
+    directed; ``directed`` (1 or 0) says whether they are. Other arrays are left alone. Never unpickled; headers are
+    checked before memory is set aside.
 
     Raises:
         InputError: damaged, too large, without edges, or arrays of other types and sizes.
@@ -58,9 +60,12 @@ def read_npz(path: Path) -> Rows:
     called = tuple(read["type_names"].tolist()) if "type_names" in read else ()
     check_names(ids, "id", str(path))
     check_names(called, "type", str(path))
+    ways: RowDirections = "if-mixed"
+    if "directed" in read:
+        ways = "yes" if read["directed"] else "no"
     names = ("weights", "types", "times", "x", "y", "groups", "counts")
     told: dict[str, Any] = {name: read.get(name) for name in names}
-    return Rows(ids, ends[0][0], ends[0][1], type_names=called, directed="if-mixed", **told)
+    return Rows(ids, ends[0][0], ends[0][1], type_names=called, directed=ways, **told)
 
 
 def write_npz(
@@ -71,10 +76,11 @@ def write_npz(
     x: NDArray[Any] | None,
     y: NDArray[Any] | None,
 ) -> None:
-    """Writes a network so that `read_npz` reads the same; each edge once, or once for each of its times."""
-    row, times = rows_of(network)
+    """Writes a network so that `read_npz` reads the same: a row for each edge, way that it leads, or time."""
+    ends, row, times = rows_of(network)
     arrays: dict[str, Any] = {
-        "edge_index": network.edges[:, row],
+        "edge_index": ends,
+        "directed": None if network.directions is None else np.array(1),
         "nodes": np.array(network.nodes),
         "ids": np.array(ids, dtype=np.str_),
         "type_names": np.array(types, dtype=np.str_) if types else None,

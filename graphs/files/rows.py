@@ -1,4 +1,4 @@
-"""Edges as a file tells them, and the undirected network that they make."""
+"""Edges as a file tells them, and the network that they make."""
 
 import re
 from collections import Counter
@@ -10,10 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import InputError, quoted
+from ..directions import BACKWARD, FORWARD, as_rows
 from ..events import Events
 from ..network import Floats, Ints, Network
 
-Directed = Literal["refuse", "merge"]
+Directed = Literal["refuse", "merge", "told", "keep"]
 RowDirections = Literal["yes", "no", "if-mixed", "unsaid", "in-words"]
 MOST_NODES = 5_000_000
 MOST_EDGES = 200_000_000
@@ -112,8 +113,8 @@ class Dropped:
         return "; ".join(words for count, words in told if count)
 
 
-def undirected(rows: Rows, source: str, directed: Directed) -> tuple[Network, Dropped]:
-    """The network of a file's rows.
+def network_of(rows: Rows, source: str, directed: Directed) -> tuple[Network, Dropped]:
+    """The network of a file's rows; what becomes of their directions, `network_file.read_network` says.
 
     Raises:
         InputError: no edge is left, there are too many nodes or edges, or directed edges lack their reverse and
@@ -129,17 +130,19 @@ def undirected(rows: Rows, source: str, directed: Directed) -> tuple[Network, Dr
     edge, first = np.cumsum(starts) - 1, order[starts]
     told, forward = np.bincount(edge), np.bincount(edge, rows.one[order] < rows.other[order])
     both = (forward > 0) & (forward < told)
-    merged = 0
     mixed = rows.directed in ("if-mixed", "unsaid") and both.any()
-    if rows.directed in ("yes", "in-words") or mixed:
-        merged = int((~both).sum())
+    led = bool(rows.directed in ("yes", "in-words") or mixed) and not both.all()
+    ways = None
+    if (led and directed == "told") or (rows.directed != "no" and directed == "keep"):
+        ways = FORWARD * (forward > 0) + BACKWARD * (forward < told)
+    merged = int((~both).sum()) if led and ways is None else 0
     if merged and directed == "refuse" and rows.directed in ("yes", "if-mixed"):
         _refuse_directed(rows, first[~both][0], merged, len(both), source)
     weights, uneven = (None, 0) if rows.weights is None else _first_weights(rows.weights[order], edge, starts)
     types = None if rows.types is None else rows.types[first]
     events = None if rows.times is None else Events.of(edge, rows.times[order])
     ends = np.stack([low[first], high[first]])
-    network = Network(len(rows.ids), ends, weights, types, rows.groups, rows.counts, events)
+    network = Network(len(rows.ids), ends, weights, types, rows.groups, rows.counts, ways, events)
     parallel = int(told.sum() - len(both) - both.sum())
     read = int(rows.header), rows.comments, rows.columns, rows.times is not None
     return network, Dropped(loops, parallel, int(both.sum()), merged, uneven, *read)
@@ -178,16 +181,25 @@ def _refuse_directed(rows: Rows, example: int, merged: int, edges: int, source: 
     one, other = rows.ids[rows.one[example]], rows.ids[rows.other[example]]
     raise InputError(
         f"{source}: directed: {merged} of {edges} edges lack their reverse, for example {one} -> {other}: "
-        "only undirected networks are read: give both directions, or have them merged "
-        "(directed=merge, gaudit anonymize --merge-directions)"
+        "give both directions, have them merged (directed=merge, gaudit anonymize --merge-directions), or kept "
+        "(directed=keep, gaudit anonymize --keep directions)"
     )
 
 
-def rows_of(network: Network) -> tuple[Ints, Ints | None]:
-    """The edge that each row of a file tells, by its position [r], and its time, or None: a row for each event."""
+def rows_of(network: Network) -> tuple[Ints, Ints, Ints | None]:
+    """Rows of a file: the ends of each [2, r], the edge that it tells [r], and its time, or None.
+
+    A row for each event where edges have times, and for each way that an edge leads where it is directed; times of
+    directed edges are not told by way, so that both ways have all of them.
+    """
+    ends, edge = as_rows(network.edges, network.directions)
     if network.events is None:
-        return np.arange(network.size), None
-    return network.events.edge, network.events.time
+        return ends, edge, None
+    first = np.searchsorted(network.events.edge, edge)
+    many = np.searchsorted(network.events.edge, edge, side="right") - first
+    row = np.repeat(np.arange(len(edge)), many)
+    event = np.arange(len(row)) - np.repeat(np.cumsum(many) - many, many) + np.repeat(first, many)
+    return ends[:, row], edge[row], network.events.time[event]
 
 
 def as_whole(weights: Floats) -> NDArray[Any]:

@@ -13,11 +13,12 @@ from numpy.typing import NDArray
 from ...errors import InputError
 from ...output_files import write
 from ..network import Ints, Network
-from .edge_marks import like_them, mark_keys
+from .edge_marks import like_them, mark_keys, way_keys
 
 COLUMNS: Mapping[str, str] = {
     "degree": "how many neighbours they have",
     "edges": "the weights and types of their edges",
+    "directions": "how many edges lead to them and away from them",
     "neighbours": "how many neighbours each of their neighbours has",
 }
 """What somebody may know of a person, in words, by the beginning of a column's name."""
@@ -51,8 +52,9 @@ def at_risk(before: Network, after: Network) -> AtRisk:
     """Who is alone before and after.
 
     By ``degree``; by ``edges`` (the weight and type of each of its edges, as far as either network tells them; only
-    where one does); by ``neighbours`` (the degrees of its neighbours, the query H_2 of Hay et al. 2008, section
-    2.2). Where the release tells groups and numbers of edges between them, those of a group are alike.
+    where one does); by ``directions`` (how many edges lead to it and away from it, where either is directed); by
+    ``neighbours`` (the degrees of its neighbours, the query H_2 of Hay et al. 2008, section 2.2). Where the release
+    tells groups and numbers of edges between them, those of a group are alike.
 
     Args:
         before: the original, of p people.
@@ -63,12 +65,20 @@ def at_risk(before: Network, after: Network) -> AtRisk:
 
 
 def _sizes(network: Network, other: Network, people: int) -> dict[str, Ints]:
-    told = [n.weights is not None or n.types is not None for n in (network, other)]
-    names = [name for name in COLUMNS if name != "edges" or any(told)]
+    both = (network, other)
+    told = {
+        "edges": any(n.weights is not None or n.types is not None for n in both),
+        "directions": any(n.directions is not None for n in both),
+    }
+    names = [name for name in COLUMNS if told.get(name, True)]
     if network.counts is not None and network.groups is not None:
         return dict.fromkeys(names, like_them(network.groups)[:people])
-    keys = {"degree": network.plain().degrees, "edges": mark_keys(network), "neighbours": neighbour_keys(network)}
-    return {name: like_them(keys[name])[:people] for name in names}
+    keys = {"degree": _degrees, "edges": mark_keys, "directions": way_keys, "neighbours": neighbour_keys}
+    return {name: like_them(keys[name](network))[:people] for name in names}
+
+
+def _degrees(network: Network) -> NDArray[Any]:
+    return network.plain().degrees
 
 
 def neighbour_keys(network: Network) -> NDArray[Any]:

@@ -1,4 +1,4 @@
-"""Whom the weights and types of their edges tell apart."""
+"""Whom the weights, types and directions of their edges tell apart."""
 
 from dataclasses import replace
 from typing import Any
@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..arcs import degree_pairs
 from ..network import Floats, Ints, Network
 
 DIGITS = 12
@@ -16,7 +17,8 @@ def unique_shares(network: Network, people: int) -> dict[str, float]:
     """The share of people who are the only node with what their edges tell, by what that is.
 
     Always ``how many neighbours they have``; with weights ``the sum of their weights`` and ``their weights one by
-    one``, with types ``their types``, and with both ``their weights and types``.
+    one``, with types ``their types``, with both ``their weights and types``, and with directions ``how many edges
+    lead to them and away from them``.
 
     Args:
         network: as it is published.
@@ -31,6 +33,8 @@ def unique_shares(network: Network, people: int) -> dict[str, float]:
             keys["their weights and types"] = mark_keys(network)
     if network.types is not None:
         keys["their types"] = mark_keys(replace(network, weights=None))
+    if network.directions is not None:
+        keys["how many edges lead to them and away from them"] = way_keys(network)
     return {name: (like_them(key)[:people] == 1).mean() if people else 0.0 for name, key in keys.items()}
 
 
@@ -46,6 +50,13 @@ def mark_keys(network: Network) -> NDArray[Any]:
     if weights is not None:
         labels = labels + np.unique(weights, return_inverse=True)[1] * (int(labels.max(initial=0)) + 1)
     return _multisets(network, labels)
+
+
+def way_keys(network: Network) -> NDArray[Any]:
+    """A number for each node that it shares with those with as many edges to them and away from them, [n]."""
+    out, back = degree_pairs(network).T
+    keys: Ints = out * network.nodes + back
+    return keys
 
 
 def _sums(network: Network, weights: Floats) -> Floats:

@@ -55,9 +55,9 @@ class Published(PublishedNetwork):
 
     Who is who says a table with the columns ``original`` and ``published``, where nodes did not keep their names.
     Secret are the identities and the links, as with `publish`, and attacks are given the same. Nothing is made up:
-    which defense was in place is not known, and weights and types are published if the file has them. With
-    ``auxiliary``, attacks that match networks hold a second real network in place of a part of the original. With
-    ``windows`` the original's times are cut into windows, and the file calls its types of edges as
+    which defense was in place is not known, and weights, types and directions are published if the file has them.
+    With ``auxiliary``, attacks that match networks hold a second real network in place of a part of the original.
+    With ``windows`` the original's times are cut into windows, and the file calls its types of edges as
     `snapshots.window_names` does (``gaudit anonymize --windows`` writes such files).
     """
 
@@ -169,7 +169,7 @@ def _read(path: str, known: tuple[str, ...]) -> tuple[Network, tuple[str, ...], 
 
     Types of edges have the numbers that they have in the original, where they are called the same.
     """
-    read = read_network(path)
+    read = read_network(path, directed="told")
     order = in_order(read.ids)
     network = _under_our_names(read.network, order)
     if read.type_names:
@@ -193,5 +193,6 @@ def _retyped(network: Network, names: tuple[str, ...], known: tuple[str, ...]) -
     new = np.array([number.setdefault(name, len(number)) for name in names], dtype=np.int64)
     if network.types is not None:
         low, high = network.edges
-        return Network.from_edges(network.nodes, low, high, network.weights, new[network.types], network.groups)
+        told = (network.weights, new[network.types], network.groups, network.directions)
+        return Network.from_edges(network.nodes, low, high, *told)
     raise InputError("counts between groups by type: their types cannot be told from those of the original")

@@ -146,7 +146,7 @@ class LinkType(LinkMark):
     asked_with = "--set mark=type:K"
 
 
-MARKS: dict[str, type[LinkMark]] = {"weight": LinkWeight, "type": LinkType}
+GAMES: dict[str, type[LinkMark]] = {"weight": LinkWeight, "type": LinkType}
 
 
 def link_mark(
@@ -167,7 +167,7 @@ def link_mark(
         InputError: the network has no such mark, or too few links have it, or lack it.
     """
     kind, colon, number = asked.partition(":")
-    if kind not in MARKS or (kind == "type") != number.isdecimal() or (kind == "weight" and colon):
+    if kind not in GAMES or (kind == "type") != number.isdecimal() or (kind == "weight" and colon):
         raise InputError(f"mark={asked}: expected weight, or type:K")
     low, high = network.edges
     pairs, place = np.unique(codes(low, high, network.nodes), return_inverse=True)
@@ -185,7 +185,7 @@ def link_mark(
             f"mark={asked}: {int(has.sum())} of {len(has)} links have it, which leaves {fewest} with it or without "
             f"it among those that are known or in question: at least {FEWEST} are needed"
         )
-    return MARKS[kind](
+    return GAMES[kind](
         subjects=pairs[subjects],
         truth=has[subjects],
         known=pairs[known],

@@ -10,7 +10,7 @@ from torch_geometric.data import Data
 
 from ...errors import InputError
 from ...graphs.measures.utility import utility_of
-from ...graphs.network import Network, Original, changes
+from ...graphs.network import MARKS, Network, Original, changes
 from ...graphs.pyg import is_plain, network_of_data
 from ...graphs.told_weights import ToldWeights
 from ...randomness import branch
@@ -20,7 +20,7 @@ from ..device import Device
 from ..game import Game
 from ..games.attributes import Attribute, AttributeSettings, hidden_attribute
 from ..games.identities import OTHERS, Identity, identities
-from ..games.link_marks import MARKS, link_mark
+from ..games.link_marks import GAMES, link_mark
 from ..games.links import NON_EDGES, EdgePresence, edge_presence
 from ..messages import ACCOUNTS_KIND, PUBLISHED_KIND, WINDOWS_KIND
 from ..models.model_ensemble import ask_models, train_models
@@ -63,8 +63,10 @@ class NetworkSettings(AttributeSettings):
 class PublishSettings(NetworkSettings, LinkingSettings):
     """Settings of `Publish`."""
 
-    keep: Annotated[tuple[Literal["weights", "types"], ...], BeforeValidator(_listed)] = Field(
-        (), description="what is published of edges beside their ends: weights, types, or both (weights,types)"
+    keep: Annotated[tuple[Literal["weights", "types", "directions"], ...], BeforeValidator(_listed)] = Field(
+        (),
+        description="what is published of edges beside their ends: weights, types, directions, or several of these "
+        "(weights,types)",
     )
     weights: Annotated[str, AfterValidator(_way_of_weights)] | None = Field(
         None,
@@ -89,7 +91,7 @@ class PublishedNetwork(Target):
     release = PUBLISHED_KIND
     release_phrase = "the published graph"
     plain = True
-    games = (Identity.name, EdgePresence.name, Attribute.name, *(mark.name for mark in MARKS.values()))
+    games = (Identity.name, EdgePresence.name, Attribute.name, *(mark.name for mark in GAMES.values()))
     Settings: ClassVar[type[NetworkSettings]] = NetworkSettings
     settings: NetworkSettings
 
@@ -110,7 +112,7 @@ class PublishedNetwork(Target):
     def plays(self) -> frozenset[str]:
         """All its games, those of an attribute and of a mark where one is named."""
         s = self.settings
-        hidden = {mark.name for kind, mark in MARKS.items() if s.mark is None or not s.mark.startswith(kind)}
+        hidden = {mark.name for kind, mark in GAMES.items() if s.mark is None or not s.mark.startswith(kind)}
         return super().plays - hidden - (set() if s.attribute is not None else {Attribute.name})
 
     def published(
@@ -182,12 +184,12 @@ class PublishedNetwork(Target):
 class Publish(PublishedNetwork):
     """Publishes a graph with the names removed, after an anonymising defense.
 
-    One message to everybody: the edges under random ids, and groups and counts where a defense tells these. Weights
-    and types of edges are dropped before the defense, unless ``keep`` names them or the defense publishes them by
-    design (`Defense.publishes`): the sum of its weights alone tells most nodes of a weighted network from all
-    others. Features and labels are not published. Secret are the identities (which published node is this person?)
-    and the links, or those of one type (``sensitive``), of whom an adversary knows who is who; with ``attribute``
-    also an attribute of people, of whom it knows the others.
+    One message to everybody: the edges under random ids, and groups and counts where a defense tells these.
+    Weights, types and directions of edges are dropped before the defense, unless ``keep`` names them or the defense
+    publishes them by design (`Defense.publishes`): the sum of its weights alone tells most nodes of a weighted
+    network from all others. Features and labels are not published. Secret are the identities (which published node
+    is this person?) and the links, or those of one type (``sensitive``), of whom an adversary knows who is who;
+    with ``attribute`` also an attribute of people, of whom it knows the others.
 
     With ``windows`` edges are published by windows of time, which take the place of types (`snapshots.windowed`),
     under the same ids in all windows, and without any time itself. With ``linking`` one window is published alone,
@@ -328,7 +330,7 @@ def _notes(before: Network, after: Network, defense: Defense) -> tuple[str, ...]
 
 def _dropped(original: Network, published: Network) -> tuple[str, ...]:
     """What of the original's edges is not published, and how it would be; nothing where nothing is missing."""
-    names = [n for n in ("weights", "types") if getattr(original, n) is not None and getattr(published, n) is None]
+    names = [n for n in MARKS if getattr(original, n) is not None and getattr(published, n) is None]
     if not names or published.counts is not None:
         return ()
     return (f"{' and '.join(names)} of edges are not published (`--set keep={','.join(names)}` publishes them)",)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from gaudit.defenses.anonymity.cluster_edges import ClusterEdges, degree_blocks, verify_told_counts
 from gaudit.defenses.anonymity.summaries import counts_between, slots
-from gaudit.defenses.anonymity.typed_edges import IntactEdges, only
+from gaudit.defenses.anonymity.typed_edges import IntactEdges
 from gaudit.defenses.randomisation.random_edit import RandomEdit
 from gaudit.errors import InputError
 from support.typed_networks import friends, leak, typed
@@ -107,7 +107,7 @@ def test_sensitive_edges_do_not_shape_the_classes():
         *np.unique(np.hstack([before.edges[:, before.types == 0], star]), axis=1),
         types=None,
     )
-    kept = only(before, before.types != 0)
+    kept = before.only(before.types != 0)
     mixed = type(before).from_edges(
         before.nodes,
         *np.hstack([more.edges, kept.edges]),
@@ -129,7 +129,7 @@ def test_trivial_edits_that_hide_as_much_lose_the_densities_between_classes():
         edited.append(leak(before, instead))
         density = {}
         for name, network in (("true", before), ("edited", instead)):
-            counts = counts_between(only(network, network.types != 0).plain(), after.groups)
+            counts = counts_between(network.only(network.types != 0).plain(), after.groups)
             density[name] = dict(
                 zip(map(tuple, counts[:, :2].tolist()), counts[:, 3] / slots(counts, after.groups), strict=True)
             )

@@ -9,7 +9,6 @@ from gaudit.defenses.anonymity.typed_edges import (
     IntactEdges,
     PartialEdges,
     contributions,
-    only,
     verify_no_edge_of_type,
     verify_removed,
 )
@@ -60,7 +59,7 @@ def test_share_zero_is_intact_edges_and_share_one_leaves_none():
 def test_degree_drops_edges_between_hubs_first():
     before = typed(30, 2, share=0.15)
     after = PartialEdges(share=0.4, by="degree").on_graph(before, SEED)
-    degrees = only(before, before.types != 0).degrees
+    degrees = before.only(before.types != 0).degrees
     product = degrees[before.edges[0]] * degrees[before.edges[1]]
     left = set(zip(*after.edges.tolist(), after.types.tolist(), strict=True))
     for kind in (1, 2):

@@ -188,11 +188,7 @@ def small(told: Told, dear: Mapping[str, Mapping[str, Sequence[str]]]) -> Small:
     elif "dataset" in params and not given and params["dataset"] not in (DATASET, "karate"):
         dataset = _stand_in(params)
         made = made.put("the default and real graphs take minutes, and these are downloaded", "--dataset", dataset)
-    asked = next((item for item in params.get("settings") or () if item.startswith("attribute=")), None)
-    if asked is not None:
-        made = made.put("the other small graph has no attributes", "--dataset", DATASET)
-        other = "attribute=label:1" if "label" in asked else "attribute=3"
-        made = made.swap("the small graph has other attributes", asked, other)
+    made = _with_attributes(made, params.get("settings") or ())
     if name == "release" and not Path(params["original"]).suffix:
         made = made.put("a bundled graph in the place of one that is downloaded", "--original", DATASET)
     if name == "check-claim" and (params["search"] or params["epsilon"] is None) and params["runs"] is None:
@@ -218,6 +214,16 @@ def small(told: Told, dear: Mapping[str, Mapping[str, Sequence[str]]]) -> Small:
         )
         made = _fewer_steps(made, "--attack-set", params["attack_settings"], sorted(known))
     return made
+
+
+def _with_attributes(made: Small, given: Sequence[str]) -> Small:
+    """On the small graph that has attributes, and about one that it has, where a command asks for one."""
+    asked = next((item for item in given if item.startswith("attribute=")), None)
+    if asked is None:
+        return made
+    other = "attribute=label:1" if "label" in asked else "attribute=3"
+    made = made.put("the other small graph has no attributes", "--dataset", DATASET)
+    return made.swap("the small graph has other attributes", asked, other)
 
 
 def _fewer_steps(made: Small, option: str, given: Sequence[str], keys: Sequence[str]) -> Small:

@@ -36,6 +36,8 @@ GRAPH_DEFENSES = (
     "dp-1k",
     "dp-2k",
     "ldpgen",
+    "tmf",
+    "privgraph",
     "summarisation:k=3",
 )
 TYPED_DEFENSES = ("intact-edges:sensitive=1", "partial-edges:sensitive=1", "cluster-edges")
@@ -69,6 +71,8 @@ MECHANISMS = (
     "dp-1k",
     "dp-2k",
     "ldpgen",
+    "tmf",
+    "privgraph",
     "joint-degrees",
     "group-report",
     "dp-fedavg",

@@ -353,6 +353,8 @@ UPLOADS = (
 OF_A_GRAPH = ("random-edit", "random-switch", "random-walk", "feature-switch", "spectral-switch", "spectral-edit")
 OF_A_GRAPH += (
     "k-degree",
+    "k-degree-temporal",
+    "k-degree-by-snapshot",
     "k-automorphism",
     "k-neighbourhood",
     "summarisation",
@@ -362,6 +364,8 @@ OF_A_GRAPH += (
     "dp-1k",
     "dp-2k",
     "ldpgen",
+    "tmf",
+    "privgraph",
 )
 REASONS = {
     "ib": "it needs a model that clients trained together before",

@@ -71,6 +71,7 @@ class HangError(BaseException):
 def valid_files(folder: Path) -> list[Path]:
     """One or more of each format."""
     _graphs(folder)
+    _foreign(folder)
     _transcript(folder)
     _audit(folder)
     return sorted(path for path in folder.iterdir() if path.is_file())
@@ -95,6 +96,19 @@ def _graphs(folder: Path) -> None:
     write_network(typed, folder / "typed.npz", ids, ["friend", "foe"])
     masks = {f"{name}_mask": np.arange(30) % 3 == k for k, name in enumerate(("train", "val", "test"))}
     np.savez_compressed(folder / "graph.npz", x=x, y=y, edge_index=plain.edges, **masks)
+
+
+def _foreign(folder: Path) -> None:
+    """Networks as other programs write them."""
+    import networkx as nx
+    from scipy import sparse
+
+    graph = nx.gnm_random_graph(12, 25, seed=0)
+    nx.set_edge_attributes(graph, 1.5, "weight")
+    nx.write_gexf(graph, folder / "foreign.gexf")
+    nx.write_gml(graph, folder / "foreign.gml")
+    (folder / "foreign.json").write_text(json.dumps(nx.node_link_data(graph, edges="links")))
+    sparse.save_npz(folder / "foreign.npz", nx.to_scipy_sparse_array(graph))
 
 
 def _transcript(folder: Path) -> None:
@@ -220,6 +234,7 @@ def readers(folder: Path) -> dict[str, Reader]:
         "audit": ledger,
         "baseline": lambda path: checked(audit, policy, Baseline.read(path)),
         "claim": lambda path: lint(Statement.read(path)).json(),
+        "foreign": read_network,
         "gaudit": held,
         "graph": data,
         "holders": read_holders,

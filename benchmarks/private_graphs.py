@@ -1,4 +1,4 @@
-"""Differentially private graphs, measured: what `dp-1k`, `dp-2k` and `ldpgen` keep, and what they take.
+"""Differentially private graphs, measured: what the defenses keep, and what they take.
 
     python benchmarks/private_graphs.py ca-HepTh.txt.gz --epsilon 1 --epsilon 4
     python benchmarks/private_graphs.py ca-HepTh.txt.gz facebook_combined.txt.gz --seeds 5
@@ -22,6 +22,8 @@ from gaudit.defenses.private_graphs.dp_2k import DP2K
 from gaudit.defenses.private_graphs.dp_graph import PrivateGraph
 from gaudit.defenses.private_graphs.joint_degree_graph import deviation
 from gaudit.defenses.private_graphs.ldpgen import LDPGen
+from gaudit.defenses.private_graphs.privgraph import PrivGraph
+from gaudit.defenses.private_graphs.tmf import TmF
 from gaudit.graphs.files.network_file import read_network
 from gaudit.graphs.measures.communities import leiden
 from gaudit.graphs.network import Ints, Network
@@ -30,7 +32,7 @@ from gaudit.mechanisms.joint_degrees import joint_degree_counts
 
 CELLS = 10
 TITLES = ("edges", "degrees", "joint degrees", "clustering", "communities", "own degree", "edges kept", "CPU s")
-DEFENSES: tuple[type[PrivateGraph], ...] = (DP1K, DP2K, LDPGen)
+DEFENSES: tuple[type[PrivateGraph], ...] = (DP1K, DP2K, LDPGen, TmF, PrivGraph)
 
 
 @click.command()

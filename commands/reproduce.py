@@ -158,7 +158,7 @@ def _measured(experiment: "Experiment", options: dict[str, Any]) -> "list[Record
     click.echo(f"gaudit: {len(missing)} trials to run of {len(trials)}", err=True)
     ledger = options["ledger_file"] or Path(f"reproduce-{experiment.name.replace(':', '-')}.db")
     how = {name: options[name] for name in ("workers", "executor", "retry", "timeout")}
-    added: set[str] = set()
+    added: set[object] = set()
     with counted("trials", len(missing)) as step:
 
         def noted(title: str, record: "Record") -> None:

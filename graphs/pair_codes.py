@@ -24,6 +24,13 @@ def pairs_at(places: NDArray[np.int64], nodes: int) -> NDArray[np.int64]:
     return codes(first, first + 1 + places - starts[first], nodes)
 
 
+def pairs_beside(places: NDArray[np.int64], taken: NDArray[np.int64], nodes: int) -> NDArray[np.int64]:
+    """Codes of the pairs at some places of that list without some pairs, whose codes ascend."""
+    low, high = ends(taken, nodes)
+    gone = low * (nodes - 1) - low * (low - 1) // 2 + high - low - 1
+    return pairs_at(places + np.searchsorted(gone - np.arange(len(gone)), places, side="right"), nodes)
+
+
 def distinct(values: NDArray[np.int64]) -> NDArray[np.int64]:
     """Each value once, ascending.
 

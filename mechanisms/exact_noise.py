@@ -11,6 +11,7 @@ again. A real release leaves ``rng`` at None, which draws from the operating sys
 import math
 import secrets
 from collections.abc import Callable
+from decimal import Context, Decimal
 from fractions import Fraction
 
 import numpy as np
@@ -164,6 +165,48 @@ def discrete_gaussian_pmf(variance: Fraction, values: Ints) -> Floats:
         total = math.sqrt(2 * math.pi * spread) * float(np.exp(-2 * (math.pi * near) ** 2 * spread).sum())
     found: Floats = np.exp(-(np.asarray(values, dtype=np.float64) ** 2) / (2 * spread)) / total
     return found
+
+
+def exponential_bounds(rate: Fraction, bits: int) -> tuple[int, int]:
+    """Whole numbers below and above e^-rate times 2^bits.
+
+    ``decimal`` rounds quotients and exponentials correctly, so the error is a unit of the last digit for the
+    exponential and, for the quotient, one times the rate.
+    """
+    context = Context(prec=bits // 3 + 20)
+    quotient = context.divide(Decimal(rate.numerator), Decimal(rate.denominator))
+    value = Fraction(context.exp(context.minus(quotient)))
+    slack = value * (rate + 1) / 10 ** (context.prec - 1)
+    return max(math.floor((value - slack) * 2**bits), 0), math.ceil((value + slack) * 2**bits) + 1
+
+
+def tossed(
+    bounds: Callable[[int], tuple[int, int]], size: int, rng: np.random.Generator | None
+) -> NDArray[np.bool_]:
+    """Coins of one chance that is no fraction, exactly, [size]: uniform numbers of which bits are drawn as needed.
+
+    Args:
+        bounds: whole numbers below and above the chance times 2^bits, that come together with more bits.
+        size: how many.
+        rng: for audits only; None draws fresh entropy.
+    """
+    source = UniformIntegers(rng)
+    low, high = (min(max(bound, 0), 2**WORD) for bound in bounds(WORD))
+    drawn = source.below(2**WORD, size)
+    heads: NDArray[np.bool_] = drawn < low
+    for place in np.flatnonzero(~heads & (drawn < high)).tolist():
+        heads[place] = _decided(source, bounds, int(drawn[place]))
+    return heads
+
+
+def _decided(source: UniformIntegers, bounds: Callable[[int], tuple[int, int]], drawn: int) -> bool:
+    """Whether a uniform number that starts with `WORD` bits is below the chance, by as many more as that takes."""
+    bits = WORD
+    while True:
+        drawn, bits = drawn << bits | source.bits(bits), 2 * bits
+        low, high = bounds(bits)
+        if drawn < low or drawn >= high:
+            return drawn < low
 
 
 def _kept(size: int, draw: Callable[[int], Ints]) -> Ints:

@@ -8,7 +8,7 @@ from ..errors import InputError
 from ..graphs.network import Floats, Ints
 from .public_inputs import exact_epsilon, whole
 
-Unit = Literal["edge", "node", "node-label", "node-features", "client"]
+Unit = Literal["edge", "node", "node-label", "node-features", "client", "event", "edge-history"]
 Adjacency = Literal["add/remove", "zero-out", "replace"]
 Model = Literal["central", "local"]
 
@@ -31,6 +31,12 @@ NEIGHBOURS: dict[tuple[Unit, Adjacency], str] = {
     ("client", "add/remove"): "differ in one client with all its data, whom one of them lacks",
     ("client", "zero-out"): "have the same clients, one of whom has nothing to give in one input",
     ("client", "replace"): "differ in all the data of one client",
+    ("event", "add/remove"): "differ in one message with its time, which one of them lacks",
+    ("event", "zero-out"): "have the same messages but one, which is blank in one input",
+    ("event", "replace"): "have as many messages and differ in one, which is another one in the other",
+    ("edge-history", "add/remove"): "differ in all messages of one pair of nodes, which one of them lacks",
+    ("edge-history", "zero-out"): "have the same nodes, and one pair of them has no message in one input",
+    ("edge-history", "replace"): "differ in all messages of one pair of nodes, which has others in the other",
 }
 
 
@@ -42,7 +48,8 @@ class Guarantee:
     that under the other, plus delta (Dwork et al. 2006).
 
     Attributes:
-        unit: what is protected. An edge is two nodes being linked or not.
+        unit: what is protected. An edge is two nodes being linked or not. In a network of messages, an event is one
+            of them, and an edge-history all those of two nodes, at whatever time.
         adjacency: whether neighbouring inputs differ by one unit more or less, by a blank in the place of one, or
             in what the unit is. Where the number of units is public, or says who is drawn for training, one unit
             less would be seen, or move others: its place stays blank then (zero-out; Ponomareva et al. 2023).

@@ -12,9 +12,8 @@ minus the rung as quality, e^(-epsilon rung / 2), is epsilon-private.
 
 import math
 from bisect import bisect_left
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from decimal import Context, Decimal
 from fractions import Fraction
 from functools import cached_property
 from itertools import accumulate, pairwise
@@ -22,7 +21,7 @@ from itertools import accumulate, pairwise
 import numpy as np
 
 from ..graphs.network import Floats
-from .exact_noise import UniformIntegers, geometric
+from .exact_noise import UniformIntegers, exponential_bounds, geometric
 
 PRECISION = 128
 """Bits of the first table that a rung is looked up in; where they do not decide, there are twice as many."""
@@ -70,6 +69,20 @@ class Ladder:
             return bisect_left(self.reaches, distance) + 1 if distance else 0
         beyond = distance - self.reaches[-1]
         return len(self.reaches) - (-beyond // self.last) if self.last else None
+
+
+def climbing(first: int, step: Callable[[int], int], most: int) -> Ladder:
+    """A ladder that starts at a local sensitivity and grows by bounds on what one more changed edge adds to it.
+
+    Args:
+        first: I_0.
+        step: bound on what the t-th changed edge adds, t = 0, 1, ...; it does not fall, and exceeds 0 in the end.
+        most: what no I_t exceeds, whatever the edges.
+    """
+    widths = [min(first, most)]
+    while widths[-1] < most:
+        widths.append(min(widths[-1] + step(len(widths) - 1), most))
+    return Ladder(tuple(widths))
 
 
 @dataclass(frozen=True)
@@ -217,7 +230,7 @@ def _tables(ladder: Ladder, rate: Fraction) -> Iterator[_Table]:
 def _table(ladder: Ladder, rate: Fraction, bits: int) -> _Table:
     """Weights in whole numbers, rounded down and up at every step."""
     one = 1 << bits
-    down, up = _exponential(rate, bits)
+    down, up = exponential_bounds(rate, bits)
     low = high = one
     least, most = [one], [one]
     for width in ladder.widths:
@@ -231,16 +244,3 @@ def _table(ladder: Ladder, rate: Fraction, bits: int) -> _Table:
     unfinished = len(least) <= len(ladder.widths)
     rest = 0 if unfinished else rest_least
     return _Table(bits, least, most, least[-1] + rest, most[-1] + rest_most, unfinished)
-
-
-def _exponential(rate: Fraction, bits: int) -> tuple[int, int]:
-    """Whole numbers below and above e^-rate times 2^bits.
-
-    ``decimal`` rounds quotients and exponentials correctly, so the error is a unit of the last digit for the
-    exponential and, for the quotient, one times the rate.
-    """
-    context = Context(prec=bits // 3 + 20)
-    quotient = context.divide(Decimal(rate.numerator), Decimal(rate.denominator))
-    value = Fraction(context.exp(context.minus(quotient)))
-    slack = value * (rate + 1) / 10 ** (context.prec - 1)
-    return max(math.floor((value - slack) * 2**bits), 0), math.ceil((value + slack) * 2**bits) + 1

@@ -38,7 +38,7 @@ def edge_count(
     scale = laplace_scale(flow_sensitivity(bound), budget)
     doubled = bounded_flow(network, bound) + int(discrete_laplace(scale, 1, rng)[0])
     notes = (f"edges of nodes with a degree over {bound} count in part", "it can be negative")
-    return Released(doubled / 2, _guarantee(budget, bound), Fraction(flow_sensitivity(bound), 2), notes)
+    return Released(doubled / 2, node_guarantee(budget, bound), Fraction(flow_sensitivity(bound), 2), notes)
 
 
 def bounded_flow(network: Network, bound: int) -> int:
@@ -126,7 +126,7 @@ def private_degree_histogram(
         f"edges that would give a node more than {bound} are left out; how many is not told",
         "the sensitivity is that of the numbers of nodes of degree at most 0, 1, ...",
     )
-    return Released(np.diff(sums, prepend=0), _guarantee(budget, bound), sensitivity, notes)
+    return Released(np.diff(sums, prepend=0), node_guarantee(budget, bound), sensitivity, notes)
 
 
 def bounded_degrees(network: Network, bound: int) -> Ints:
@@ -173,7 +173,8 @@ def bounded_edges(network: Network, bound: int) -> Network:
     return Network(network.nodes, np.stack(ends(pairs[taken], network.nodes)))
 
 
-def _guarantee(epsilon: Fraction, bound: int) -> Guarantee:
+def node_guarantee(epsilon: Fraction, bound: int) -> Guarantee:
+    """The promise of numbers that one node changes by a bounded amount, with exact noise."""
     return Guarantee(
         "node",
         "add/remove",

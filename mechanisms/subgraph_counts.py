@@ -31,7 +31,7 @@ def triangles(network: Network, epsilon: Fraction | float, rng: np.random.Genera
         InputError: epsilon not above 0, fewer than two nodes, a network of counts.
     """
     budget, network = drawable_epsilon(epsilon), linked(network, 2)
-    return _released(triangle_count(network), triangle_ladder(network), budget, "triangles", rng)
+    return laddered(triangle_count(network), triangle_ladder(network), budget, "triangles", rng)
 
 
 def stars(network: Network, epsilon: Fraction | float, k: int, rng: np.random.Generator | None = None) -> Released:
@@ -43,12 +43,13 @@ def stars(network: Network, epsilon: Fraction | float, k: int, rng: np.random.Ge
         InputError: epsilon not above 0, k below 1, fewer than two nodes, a network of counts.
     """
     budget, network, k = drawable_epsilon(epsilon), linked(network, 2), whole("k", k, 1)
-    return _released(star_count(network, k), star_ladder(network, k), budget, f"{k}-stars", rng)
+    return laddered(star_count(network, k), star_ladder(network, k), budget, f"{k}-stars", rng)
 
 
-def _released(
+def laddered(
     centre: int, ladder: Ladder, epsilon: Fraction, name: str, rng: np.random.Generator | None
 ) -> Released:
+    """A number released by the rungs of a ladder around it."""
     guarantee = Guarantee(
         "edge",
         "add/remove",

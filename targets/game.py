@@ -211,6 +211,7 @@ class Game(ABC):
         words: how it is told.
         metrics: what is told of it beside AUC and rates: names of `audit.results.game_metrics`, or functions of
             one's own as ``module:function``.
+        asked_with: how a target is made to play it, where it does so on request alone; else empty.
         private_baselines: names of `public_columns` that no adversary knows: they explain no attack away.
         subjects: ids of those in question, [s] int64.
         truth: whether each is a member, [s] bool.
@@ -225,6 +226,7 @@ class Game(ABC):
     unit: ClassVar[str]
     words: ClassVar[Words]
     metrics: ClassVar[tuple[str, ...]] = ("epsilon",)
+    asked_with: ClassVar[str] = ""
     private_baselines: ClassVar[tuple[str, ...]] = ()
 
     subjects: np.ndarray

@@ -9,6 +9,8 @@ from ...defenses.private_graphs.dp_1k import DP1K
 from ...defenses.private_graphs.dp_2k import DP2K
 from ...defenses.private_graphs.dp_graph import PrivateGraph
 from ...defenses.private_graphs.ldpgen import LDPGen
+from ...defenses.private_graphs.privgraph import PrivGraph
+from ...defenses.private_graphs.tmf import TmF
 from ...graphs.network import Network
 from ...mechanisms.guarantee import Guarantee
 from ...mechanisms.mechanism import Mechanism, MechanismSettings
@@ -81,3 +83,33 @@ class LDPGenClaim(PublishedGraph):
     defense = LDPGen
     Settings = LDPGenClaimSettings
     settings: LDPGenClaimSettings
+
+
+class TmFClaimSettings(MechanismSettings):
+    """Settings of `TmFClaim`."""
+
+    count: float = Field(0.5, gt=0, lt=1, description="share of epsilon for the number of edges")
+
+
+class TmFClaim(PublishedGraph):
+    """A graph of the pairs that pass a noisy filter, the defense `tmf`."""
+
+    name = "tmf"
+    defense = TmF
+    Settings = TmFClaimSettings
+    settings: TmFClaimSettings
+
+    def inputs(self) -> tuple[Network, Network]:
+        """Four nodes without an edge, and with one: how many are told shows the count, which ones the filter."""
+        return Network.from_edges(4, [], []), Network.from_edges(4, [0], [1])
+
+    def score(self, released: Network) -> float:
+        """Whether the pair is told, and how many are: up to one speaks for an edge."""
+        return float((released.codes == 1).any()) + min(released.size, 1)
+
+
+class PrivGraphClaim(PublishedGraph):
+    """A graph drawn from noisy communities, the defense `privgraph`."""
+
+    name = "privgraph"
+    defense = PrivGraph

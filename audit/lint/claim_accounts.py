@@ -19,7 +19,7 @@ from ...mechanisms.renyi import (
     terms_of,
 )
 from .claim_sensitivity import couples
-from .claim_statement import Claim, Noise, Release, Statement, Training
+from .claim_statement import LINKS, Claim, Noise, Release, Statement, Training, Unit
 from .noise_accounts import exact_gaussian, failure_of_test
 from .sampled_noise import account_of, is_sampled, relations, renyi_drawn
 
@@ -31,6 +31,12 @@ SMALLEST_DELTA, LONGEST = 1e-30, 2000.0
 
 MOST_TERMS = 10**5
 """Changed terms in a batch up to which their law is summed."""
+
+GROUPS: dict[str, frozenset[Unit]] = {
+    "edge": frozenset({"node", "client"}),
+    "event": frozenset({"edge-history", "node", "client"}),
+}
+"""Units that have many of another, whose number a claim may bound."""
 
 GAUSSIAN = frozenset({"gaussian", "discrete-gaussian"})
 
@@ -75,7 +81,7 @@ def changed_terms(training: Training, claim: Claim) -> int | None:
     unit = training.unit or claim.unit
     if not couples(training, unit):
         return training.examples_per_unit or 1
-    if training.neighbour_bound is None or training.layers is None or unit == "edge":
+    if training.neighbour_bound is None or training.layers is None or unit in LINKS:
         return None
     return terms_of(training.neighbour_bound, training.layers)
 
@@ -140,15 +146,18 @@ def fixed_size_epsilon(training: Training, delta: float) -> float | None:
 
 
 def group(release: Release, claim: Claim) -> int | None:
-    """How many units of a release are in one of the claim: 1, or a node's or client's edges; None if unknown.
+    """How many units of a release are in one of the claim: 1, or its edges or events; None if unknown.
 
-    Of a node or client that is another one all edges may go and as many others come: twice as many as it has.
+    Of a unit that is another one all may go and as many others come: twice as many as it has. A pair's history is
+    one edge of the one graph that a release reads; what it costs in all is counted by ``times``.
     """
-    if release.unit in (None, claim.unit):
+    if release.unit in (None, claim.unit) or (release.unit, claim.unit) == ("edge", "edge-history"):
         return 1
-    if claim.edges_per_unit is None or release.unit != "edge" or claim.unit not in {"node", "client"}:
+    bounds = {"edge": claim.edges_per_unit, "event": claim.events_per_unit}
+    most = bounds.get(release.unit or "")
+    if most is None or claim.unit not in GROUPS.get(release.unit or "", ()):
         return None
-    return claim.edges_per_unit * (2 if claim.adjacency == "replace" else 1)
+    return most * (2 if claim.adjacency == "replace" else 1)
 
 
 def spent(release: Release, statement: Statement) -> Spent | None:

@@ -3,18 +3,21 @@
 from collections.abc import Iterator
 
 from ...settings import Settings
-from .claim_accounts import rate_of
+from .claim_accounts import GROUPS, group, rate_of
 from .claim_noise_rules import whole_numbers
 from .claim_remark import Remark, lacking, where
 from .claim_sensitivity import couples, owns_many
-from .claim_statement import Bound, Claim, Noise, Release, Statement, Training, Unit
+from .claim_statement import LINKS, Bound, Claim, Noise, Release, Statement, Training, Unit
 
+WITH_A_NODE: tuple[Unit, ...] = ("node-label", "edge", "event", "edge-history")
 COVERS: dict[Unit, frozenset[Unit]] = {
     "edge": frozenset({"edge"}),
+    "event": frozenset({"event"}),
+    "edge-history": frozenset({"edge-history", "event", "edge"}),
     "node-label": frozenset({"node-label"}),
-    "node": frozenset({"node", "node-label", "edge"}),
-    "client": frozenset({"client", "node", "node-label", "edge"}),
-    "graph": frozenset({"graph", "node", "node-label", "edge"}),
+    "node": frozenset({"node", *WITH_A_NODE}),
+    "client": frozenset({"client", "node", *WITH_A_NODE}),
+    "graph": frozenset({"graph", "node", *WITH_A_NODE}),
 }
 """For which units a promise holds: those that are part of its own."""
 
@@ -30,13 +33,15 @@ TAKEN = {
 }
 
 HARMLESS: dict[str, frozenset[Unit]] = {
-    "nodes": frozenset({"edge", "node-label"}),
-    "classes": frozenset({"edge"}),
+    "nodes": LINKS | {"node-label"},
+    "classes": LINKS,
     "degree": frozenset({"node-label"}),
 }
 """What is public under a unit of which it says nothing."""
 
 
+GROUP_PRIVACY = "Hay et al. 2009; Dwork and Roth 2014, Theorem 2.2"
+SOURCES: dict[Unit, str] = {"event": "Dwork et al. 2010 (event and user level); Fichtenberger et al. 2021"}
 CHOICES = frozenset({"randomised-response", "k-ary-response", "exponential", "permute-and-flip"})
 """Mechanisms that tell one of a few answers, and no number with noise on it."""
 
@@ -53,17 +58,22 @@ def unit_told(statement: Statement) -> Iterator[Remark]:
         yield Remark("unit", "doubt", "[claim]", says, do, "Dwork and Roth 2014, Theorem 2.2")
     for release in statement.releases:
         unit = release.unit
-        grouped = unit == "edge" and claim.unit in {"node", "client"} and claim.edges_per_unit is not None
-        if unit is not None and claim.unit not in COVERS[unit] and not grouped:
+        if unit is not None and claim.unit not in COVERS[unit] and group(release, claim) is None:
             says = f"this release protects one {unit}, the claim is for one {claim.unit}"
             yield _other_unit(where(release), says, unit, claim.unit)
 
 
 def _other_unit(place: str, says: str, less: Unit, more: Unit) -> Remark:
-    if less == "edge" and more in {"node", "client"}:
-        says += f"; a {more} with d edges is protected at d times epsilon (2 d times if it is replaced)"
-    do = f"tell readers of one {less}, or bound what a {more} has (edges_per_unit) and claim so many times epsilon"
-    return Remark("unit", "wrong", place, says, do, "Hay et al. 2009; Dwork and Roth 2014, Theorem 2.2")
+    bound = {"edge": "edges_per_unit", "event": "events_per_unit"}.get(less, "")
+    if (less, more) == ("edge", "edge-history"):
+        says += "; an edge-history is in every snapshot: T of them protect it at T times epsilon"
+    elif more in GROUPS.get(less, ()):
+        says += f"; a unit with d {less}s is protected at d times epsilon (2 d times if it is replaced)"
+    how = f"bound what it has ({bound})" if bound else "bound what it has"
+    do = f"tell readers of one {less}, or {how} and claim so many times epsilon"
+    if (less, more) == ("edge", "edge-history"):
+        do = "claim for the edge-history (unit), and say of each release how often it is made (times)"
+    return Remark("unit", "wrong", place, says, do, SOURCES.get(less, GROUP_PRIVACY))
 
 
 def unit_of_example(statement: Statement) -> Iterator[Remark]:
@@ -218,7 +228,8 @@ def _of_statement(statement: Statement) -> list[str]:
     names = []
     bounded = any(training.neighbour_bound is not None for training in statement.training)
     grouped = statement.claim.edges_per_unit is not None
-    if (bounded or grouped) and not any(bound.what == "degree" for bound in statement.bound):
+    unbounded = (bounded or grouped) and not any(bound.what == "degree" for bound in statement.bound)
+    if unbounded or (statement.claim.events_per_unit is not None and not statement.bound):
         names.append("bound")
     if statement.training:
         names += lacking(statement, "selection")
@@ -231,5 +242,5 @@ def _reads_edges(release: Release, claim: Claim) -> bool:
     """Whether a model was trained on what reads edges, in a graph where one of them or a node is to be hidden."""
     unit = release.unit or claim.unit
     if isinstance(release, Training):
-        return bool(release.layers) and unit in {"edge", "node"}
-    return unit in {"edge", "node"}  # aggregates, noised before a model is trained on them
+        return bool(release.layers) and unit in LINKS | {"node"}
+    return unit in LINKS | {"node"}  # aggregates, noised before a model is trained on them

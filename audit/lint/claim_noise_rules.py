@@ -89,7 +89,7 @@ def _too_little(
     """The epsilon that the noise does keep, where so many of its units change together, and what it would take."""
     how, source = AMPLIFIED if is_sampled(noise) else SCALES[noise.mechanism]
     promise = f"epsilon {epsilon:g}" + (f" and delta {delta:.3g}" if delta else "")
-    promise += f" for {many} edges that change together" if many > 1 else ""
+    promise += f" for {many} {noise.unit}s that change together" if many > 1 else ""
     kept = f"what is there keeps epsilon {least:.4g}" + (" at best" if needed is None else "")
     mistake = mistaken_for(noise, many, epsilon, delta)
     kept += "" if mistake is None else f"; {mistake}"

@@ -3,7 +3,7 @@
 import math
 
 from ...mechanisms.renyi import terms_of
-from .claim_statement import Claim, Training, Unit
+from .claim_statement import LINKS, Claim, Training, Unit
 
 OWNS: dict[Unit, frozenset[str]] = {
     "node": frozenset({"edge"}),
@@ -25,7 +25,7 @@ def couples(training: Training, unit: Unit) -> bool | None:
         return False
     if training.example == "client":
         return training.exchanges
-    return unit in {"edge", "node"}  # a label is read by its own node's term
+    return unit in LINKS | {"node"}  # a label is read by its own node's term
 
 
 def owns_many(training: Training, unit: Unit) -> bool:
@@ -48,7 +48,7 @@ def clips_needed(training: Training, claim: Claim) -> float | None:
     if coupled:
         if training.neighbour_bound is None or training.bound_on != "readers" or training.layers is None:
             return None
-        if unit == "edge":
+        if unit in LINKS:
             return parts * 4 * terms_of(training.neighbour_bound, training.layers - 1)
         spared = 1 if gone == 1 and training.sampling in {"poisson", "full batch"} else 0
         return parts * (2 * terms_of(training.neighbour_bound, training.layers) - spared)

@@ -14,7 +14,9 @@ LARGEST_STATEMENT = 2**20
 TINY, HUGE, MANY = 1e-12, 1e12, 10**9
 """Beyond these, numbers are slips of the pen, and what is computed from them may overflow."""
 
-Unit = Literal["edge", "node", "node-label", "client", "graph"]
+Unit = Literal["edge", "event", "edge-history", "node", "node-label", "client", "graph"]
+LINKS: frozenset[Unit] = frozenset({"edge", "event", "edge-history"})
+"""What links two nodes: who reads the one reads it at both ends."""
 Composition = Literal["basic", "zcdp", "rdp", "gaussian", "prv"]
 
 Mechanism = Literal[
@@ -39,7 +41,10 @@ class Claim(Settings):
     """What is promised."""
 
     title: str = Field("", max_length=200, description="what the promise is about")
-    unit: Unit = Field(description="what the analysis protects: edge, node, node-label, client, or a whole graph")
+    unit: Unit = Field(
+        description="what the analysis protects: an edge of one snapshot, an event (one message), an edge-history "
+        "(all messages of a pair), a node, node-label, client, or a whole graph"
+    )
     told: Unit | None = Field(
         None, description="what readers are told is protected; for 'your data' that is a node"
     )
@@ -57,6 +62,13 @@ class Claim(Settings):
         ge=1,
         le=MANY,
         description="most edges that one unit has, by a public bound; a replaced unit changes twice as many",
+    )
+    events_per_unit: int | None = Field(
+        None,
+        ge=1,
+        le=MANY,
+        description="most events that one unit has over all time, by a public bound; a replaced unit changes "
+        "twice as many",
     )
     composition: Composition = Field("basic", description="how releases add up: basic, zcdp, rdp, gaussian or prv")
 

@@ -16,7 +16,7 @@ from .claim_accounts import (
 from .claim_composition import least_of_training
 from .claim_remark import ROUNDING, Remark, Severity, where
 from .claim_sensitivity import clips_needed, couples, owns_many
-from .claim_statement import Noise, Statement, Training
+from .claim_statement import LINKS, Noise, Statement, Training
 
 DAIGAVANE = "Daigavane et al. 2021 (arXiv 2111.15521)"
 
@@ -67,7 +67,7 @@ def _too_few_clips(training: Training, statement: Statement) -> tuple[str, str] 
     if training.sensitivity >= needed * (1 - ROUNDING):
         return None
     unit = training.unit or statement.claim.unit
-    terms = 2 * terms_of(bound, layers - 1) if unit == "edge" else terms_of(bound, layers)
+    terms = 2 * terms_of(bound, layers - 1) if unit in LINKS else terms_of(bound, layers)
     says = (
         f"with at most {bound} readers and {layers} layers one {unit} changes up to {terms} terms, the sum by up "
         f"to {needed:g} clips; the noise is for {training.sensitivity:g}"

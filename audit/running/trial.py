@@ -14,6 +14,7 @@ from ...randomness import branch
 from ...targets.channel import StoppedError
 from ...targets.games.links import EdgePresence
 from ...targets.games.membership import NODE_GAMES
+from ...targets.games.named import game_of
 from ...targets.recorder import checked_about, members_of, save_recording
 from ...targets.recording import About
 from ...targets.target import Progress, Run, Target, Utility, no_progress
@@ -193,7 +194,9 @@ def _title(attack: AttackPlan, plan: TrialPlan) -> str:
 def _why_not(attack: Attack[Any], plan: AttackPlan, run: Run, cache: KnowledgeCache) -> str | None:
     """Why an attack does not apply to a run, or None."""
     if not set(attack.games) & set(run.secrets):
-        return f"it plays {' or '.join(attack.games)}, the target offers {', '.join(run.secrets)}"
+        ways = dict.fromkeys(filter(None, (game_of(name).asked_with for name in attack.games)))
+        asked = f" (ask for it with {', or with '.join(ways)})" if ways else ""
+        return f"it plays {' or '.join(attack.games)}, the target offers {', '.join(run.secrets)}{asked}"
     try:
         view = run.transcript.seen_by(plan.observer)
         knowledge = cache.for_attack(attack, plan, run)[1]

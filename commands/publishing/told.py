@@ -12,8 +12,7 @@ from .edge_marks import dropped_marks
 
 MOST_LISTED = 20
 """Names that are printed of types, or of attributes."""
-PUBLISHED_INSTEAD = {"groups": "the group of each node", "counts": "numbers of edges between groups"}
-"""What a defense publishes by design besides types of edges, in words."""
+GROUPS = "the group of each node"
 
 
 @dataclass(frozen=True)
@@ -36,7 +35,12 @@ class Telling:
     def lines(self) -> tuple[str, ...]:
         """The same as lines to print."""
         untold = listed(self.untold) or "nothing that was read"
-        return self.read, f"Will be published: {listed(self.told)}.", f"Will be left out: {untold}.", *self.remarks
+        return (
+            f"Read: {self.read}.",
+            f"Will be published: {listed(self.told)}.",
+            f"Will be left out: {untold}.",
+            *self.remarks,
+        )
 
 
 def telling(
@@ -55,8 +59,8 @@ def telling(
     """
     source, types = read.network, () if before.types is None else read.type_names
     marks = [name for name in MARKS if getattr(source, name) is not None]
-    told = ["edges", *(_mark(name, weights) for name in marks if getattr(before, name) is not None)]
-    told += [words for name, words in PUBLISHED_INSTEAD.items() if name in defense.publishes]
+    told = [_edges(defense), *(_mark(name, weights) for name in marks if getattr(before, name) is not None)]
+    told += [GROUPS] if "groups" in defense.publishes else []
     untold = [f"{name} of edges" for name in marks if getattr(before, name) is None]
     untold += ["times of edges"] if source.events is not None else []
     untold += ["directions of edges"] if read.dropped.merged else []
@@ -69,7 +73,7 @@ def telling(
         _told_by_nodes(defense.promise(), read.unlisted),
         *dropped_marks(source, before),
     )
-    size = f"Read: {source.nodes:,} nodes and {source.size:,} edges."
+    size = f"{source.nodes:,} nodes and {source.size:,} edges"
     return Telling(size, tuple(told), tuple(untold), tuple(filter(None, remarks)))
 
 
@@ -77,6 +81,13 @@ def listed(names: Sequence[str]) -> str:
     """Names in a line, and how many more there are."""
     more = [f"and {len(names) - MOST_LISTED:,} more"] if len(names) > MOST_LISTED else []
     return ", ".join([*names[:MOST_LISTED], *more])
+
+
+def _edges(defense: Defense) -> str:
+    """What a defense publishes of who is linked to whom."""
+    if "counts" in defense.publishes:
+        return "numbers of edges between groups"
+    return "edges, or their numbers between groups" if "groups" in defense.publishes else "edges"
 
 
 def _mark(name: str, weights: ToldWeights | None) -> str:

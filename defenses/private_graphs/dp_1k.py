@@ -10,7 +10,7 @@ from ...mechanisms.public_inputs import drawable_epsilon
 from ...randomness import branch
 from ..degrees.degree_realisation import constructed
 from ..randomisation.switching_chain import switch
-from .dp_graph import PrivateGraph
+from .dp_graph import PrivateGraph, central
 
 MIXING = 20
 """Proposed switches for each edge."""
@@ -39,14 +39,10 @@ class DP1K(PrivateGraph):
     )
 
     def promise(self) -> Guarantee:
-        return Guarantee(
-            "edge",
-            "add/remove",
-            "central",
+        return central(
             drawable_epsilon(self.settings.epsilon),
-            accountant=f"discrete Laplace noise of scale {sorted_degrees_sensitivity()} / epsilon on sorted "
+            f"discrete Laplace noise of scale {sorted_degrees_sensitivity()} / epsilon on sorted "
             "degrees, drawn exactly; pure; all else follows from the noisy degrees",
-            public=("the nodes and their number",),
         )
 
     def on_graph(self, network: Network, seed: np.random.SeedSequence) -> Network:

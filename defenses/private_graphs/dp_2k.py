@@ -12,7 +12,7 @@ from ...mechanisms.guarantee import Guarantee
 from ...mechanisms.joint_degrees import joint_degree_counts, joint_degree_counts_sensitivity, joint_degrees
 from ...mechanisms.public_inputs import drawable_epsilon, laplace_scale
 from ...randomness import branch
-from .dp_graph import PrivateGraph, PrivateGraphSettings
+from .dp_graph import PrivateGraph, PrivateGraphSettings, central
 from .joint_degree_graph import deviation, with_joint_degrees
 from .joint_degree_target import fitting
 
@@ -75,15 +75,12 @@ class DP2K(PrivateGraph):
     settings: DP2KSettings
 
     def promise(self) -> Guarantee:
-        return Guarantee(
-            "edge",
-            "add/remove",
-            "central",
+        return central(
             drawable_epsilon(self.settings.epsilon),
-            accountant=f"{DEGREES} of epsilon for sorted degrees, which one edge changes by 2, the rest for "
+            f"{DEGREES} of epsilon for sorted degrees, which one edge changes by 2, the rest for "
             "numbers of edges between degrees, which it changes by 4 bound - 3; discrete Laplace noise, "
             "drawn exactly; pure",
-            public=("the nodes and their number", f"the degree bound {self.settings.bound}"),
+            f"the degree bound {self.settings.bound}",
         )
 
     def on_graph(self, network: Network, seed: np.random.SeedSequence) -> Network:

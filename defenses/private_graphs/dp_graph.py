@@ -1,6 +1,7 @@
 """What defenses that publish a differentially private graph have in common."""
 
 from abc import ABC, abstractmethod
+from fractions import Fraction
 
 import numpy as np
 from pydantic import Field
@@ -24,6 +25,12 @@ class PrivateGraphSettings(Settings):
         description="noise from the system's entropy, as a real release needs; else whoever knows the seed"
         " can take it off",
     )
+
+
+def central(epsilon: Fraction, accountant: str, *public: str) -> Guarantee:
+    """A pure promise for edges by one who holds all data; the nodes are public, and what else is named."""
+    known = ("the nodes and their number", *public)
+    return Guarantee("edge", "add/remove", "central", epsilon, accountant=accountant, public=known)
 
 
 class PrivateGraph(Defense, ABC):

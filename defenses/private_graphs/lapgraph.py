@@ -11,7 +11,7 @@ from torch import Tensor
 
 from ...errors import InputError
 from ...graphs.network import Floats, Ints
-from ...graphs.pair_codes import codes, ends, pairs_at
+from ...graphs.pair_codes import codes, ends, pairs_beside
 from ...mechanisms.exact_noise import discrete_laplace
 from ...mechanisms.guarantee import Guarantee
 from ...mechanisms.public_inputs import drawable_epsilon, laplace_scale
@@ -113,11 +113,8 @@ def largest_cells(edges: Ints, size: int, told: int, scale: float, rng: np.rando
     """Codes of the ``told`` pairs whose cell (1 for an edge, else 0) is largest with Laplace noise, ascending."""
     others = size * (size - 1) // 2 - len(edges)
     values = np.concatenate([1 + rng.laplace(0, scale, len(edges)), largest_noise(others, told, scale, rng)])
-    low, high = ends(edges, size)
-    places = low * (size - 1) - low * (low - 1) // 2 + high - low - 1
     ranks = rng.choice(others, len(values) - len(edges), replace=False) if others else np.empty(0, dtype=np.int64)
-    between = ranks + np.searchsorted(places - np.arange(len(places)), ranks, side="right")  # the edges before each
-    pairs = np.concatenate([edges, pairs_at(between, size)])
+    pairs = np.concatenate([edges, pairs_beside(ranks, edges, size)])
     return np.sort(pairs[np.argsort(-values)[:told]])
 
 

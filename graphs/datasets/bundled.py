@@ -6,6 +6,7 @@ from numpy.typing import NDArray
 from torch_geometric.data import Data
 
 from ..checks import check_graph, spread_masks
+from ..events import Events
 from ..network import Network
 from ..pyg import data_of
 
@@ -262,6 +263,26 @@ def planted_attributes(seed: int = 0) -> Data:
         test_mask=torch.from_numpy(place >= 3 * nodes // 4),
     )
     return check_graph(data, "planted-attributes")
+
+
+def messages(seed: int = 0) -> Data:
+    """Synthetic messages with times: 1,200 among 200 people over 100 days, a network without features.
+
+    A few people write most of them. Everybody has a day around which most of its messages fall, so that windows of
+    time differ. For trying what is published by windows, without a download.
+
+    Args:
+        seed: of everything.
+    """
+    rng = np.random.default_rng(seed)
+    people, sent, day = 200, 1_300, 86_400
+    ends = np.sort((people * rng.random((2, sent)) ** 2).astype(np.int64), axis=0)
+    ends = ends[:, ends[0] < ends[1]][:, :1_200]
+    busiest = rng.uniform(0, 100 * day, people)
+    sender = np.where(rng.random(ends.shape[1]) < 0.5, ends[0], ends[1])
+    time = np.clip(rng.normal(busiest[sender], 20 * day), 0, 100 * day - 1).astype(np.int64)
+    pairs, edge = np.unique(ends, axis=1, return_inverse=True)
+    return data_of(Network.from_edges(people, pairs[0], pairs[1], events=Events.of(edge.ravel(), time)))
 
 
 def _three_words(nodes: int, words: int, rng: np.random.Generator) -> NDArray[np.float32]:

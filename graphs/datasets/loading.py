@@ -27,6 +27,7 @@ BUNDLED = {
     "digits": "1,797 handwritten digits (scikit-learn), 5 nearest neighbours, 10 classes",
     "patients": "569 breast-cancer patients (scikit-learn), 5 nearest neighbours, 2 classes",
     "karate": "Zachary's karate club: 34 nodes, 4 communities, no features (identity)",
+    "messages": "synthetic messages with times: 200 people, 100 days, a network without features",
     "planted": "random labels and nearly orthogonal features, 450 nodes: for positive controls",
     "planted-network": "an uneven random network of 120 nodes without features: for positive controls",
     "planted-attributes": "coins as features, random labels and edges, 300 nodes: for positive controls",

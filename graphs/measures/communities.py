@@ -1,12 +1,17 @@
 """Communities of a network, and how well two divisions of the same nodes agree."""
 
 import random
-from typing import Any
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..network import Ints, Network
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
 
 ITERATIONS = 4
 
@@ -19,15 +24,41 @@ def leiden(network: Network, rng: np.random.Generator) -> tuple[Ints, float]:
     Returns:
         The community of each node, [n], and the modularity, which is 0 without edges.
     """
+    graph = network.igraph()
+    with _drawing_from(rng):
+        found = graph.community_leiden(objective_function="modularity", n_iterations=ITERATIONS)
+    return np.array(found.membership, dtype=np.int64), float(found.modularity) if network.size else 0.0
+
+
+def louvain(weights: "csr_array", rng: np.random.Generator) -> Ints:
+    """Communities by the method of Blondel et al. 2008 for modularity, at resolution 1, of a graph with weights.
+
+    Args:
+        weights: from 0, upper triangular; on the diagonal that of edges within a node, each counted once [n, n].
+        rng: the same generator gives the same communities.
+
+    Returns:
+        The community of each node, [n].
+    """
     import igraph
 
-    graph = network.igraph()
+    cells = weights.tocoo()
+    graph = igraph.Graph(n=weights.shape[0], edges=np.stack([cells.row, cells.col], 1))
+    with _drawing_from(rng):
+        found = graph.community_multilevel(weights=cells.data, resolution=1.0)
+    return np.array(found.membership, dtype=np.int64)
+
+
+@contextmanager
+def _drawing_from(rng: np.random.Generator) -> Iterator[None]:
+    """igraph draws from this generator, and after that as it did before."""
+    import igraph
+
     igraph.set_random_number_generator(random.Random(int(rng.integers(2**63))))
     try:
-        found = graph.community_leiden(objective_function="modularity", n_iterations=ITERATIONS)
+        yield
     finally:
         igraph.set_random_number_generator(random)
-    return np.array(found.membership, dtype=np.int64), float(found.modularity) if network.size else 0.0
 
 
 def adjusted_mutual_information(one: Ints, other: Ints) -> float:

@@ -62,6 +62,7 @@ def anonymised_page(page: AnonymisedPage) -> str:
         .get_template("anonymised.html.jinja")
         .render(
             page=page,
+            short=in_short(page),
             guarantees=guarantees(page),
             risk=risk_table(page.risk, page.people),
             utility=utility_table(page.kept) if page.kept else None,
@@ -80,6 +81,16 @@ def guarantees(page: AnonymisedPage) -> list[tuple[str, list[str]]]:
     if not found:
         found.append((NOTHING, [f"{page.defense} changes the graph and promises nothing."]))
     return [(title, [sentence for sentence in sentences if sentence]) for title, sentences in found]
+
+
+def in_short(page: AnonymisedPage) -> str:
+    """By what most people are still alone in the result, in a sentence."""
+    alone = {name: page.risk.alone(name)[1] for name in page.risk.after}
+    by = max(alone, key=lambda name: alone[name])
+    if not alone[by]:
+        return f"Nobody of {page.people:,} people is the only one in the result with what is asked about below."
+    told = f"{alone[by]:,} of {page.people:,} people ({100 * alone[by] / page.people:.1f} %)"
+    return f"{told} are still the only ones in the result by {COLUMNS[by]}."
 
 
 def risk_table(risk: AtRisk, people: int) -> Table:

@@ -37,7 +37,7 @@ class AttributeSettings(Settings):
         None, description="the attribute that is hidden: the number of a column of the features, or label:K"
     )
     known: float = Field(
-        0.5, gt=0, lt=1, description="share of the people whose attribute an adversary knows beforehand"
+        0.5, gt=0, lt=1, description="share of people, or links, of which an adversary knows what is hidden"
     )
 
 
@@ -111,6 +111,7 @@ class Attribute(Game):
         background="the attribute of some people and all other attributes of everybody",
     )
     metrics = ("excess over imputation",)
+    asked_with = "--set attribute=COLUMN or label:K, and of a classifier --set game=attribute"
 
     known: NDArray[np.int64]
     told: NDArray[np.bool_]

@@ -20,6 +20,7 @@ from ..device import Device
 from ..game import Game
 from ..games.attributes import Attribute, AttributeSettings, hidden_attribute
 from ..games.identities import OTHERS, Identity, identities
+from ..games.link_marks import GAMES, link_mark
 from ..games.links import NON_EDGES, EdgePresence, edge_presence
 from ..messages import ACCOUNTS_KIND, PUBLISHED_KIND, WINDOWS_KIND
 from ..models.model_ensemble import ask_models, train_models
@@ -54,6 +55,7 @@ class NetworkSettings(AttributeSettings):
     measures: tuple[str, ...] | None = Field(None, description="measures of structure by name; all by default")
     sensitive: int | None = Field(None, ge=0, description="type of edge that is secret; all edges by default")
     non_edges: int = Field(NON_EDGES, ge=100, description="pairs without an edge in question")
+    mark: str | None = Field(None, description="what is hidden of links whose ends are known: weight, or type:K")
     others: int = Field(OTHERS, ge=100, description="pairs of a person and another's node in question")
     device: Device = Field("cpu", description="where the GNN of the utility is trained")
 
@@ -89,7 +91,7 @@ class PublishedNetwork(Target):
     release = PUBLISHED_KIND
     release_phrase = "the published graph"
     plain = True
-    games = (Identity.name, EdgePresence.name, Attribute.name)
+    games = (Identity.name, EdgePresence.name, Attribute.name, *(mark.name for mark in GAMES.values()))
     Settings: ClassVar[type[NetworkSettings]] = NetworkSettings
     settings: NetworkSettings
 
@@ -108,8 +110,10 @@ class PublishedNetwork(Target):
 
     @property
     def plays(self) -> frozenset[str]:
-        """All its games, that of an attribute where one is named."""
-        return super().plays - (frozenset() if self.settings.attribute is not None else {Attribute.name})
+        """All its games, those of an attribute and of a mark where one is named."""
+        s = self.settings
+        hidden = {mark.name for kind, mark in GAMES.items() if s.mark is None or not s.mark.startswith(kind)}
+        return super().plays - hidden - (set() if s.attribute is not None else {Attribute.name})
 
     def published(
         self,
@@ -137,6 +141,9 @@ class PublishedNetwork(Target):
         if s.attribute is not None:
             of = {"linked": False, "image": who.image[: network.nodes]}
             secrets.append(hidden_attribute(data, s.attribute, s.known, branch(seed, "attribute"), **of))
+        if s.mark is not None:
+            image = who.image[: network.nodes]
+            secrets.append(link_mark(network, s.mark, s.known, branch(seed, "mark"), image))
         progress("publishing", 2, 3)
         accurate = self._asks_accuracy(data)
         kept = self._kept(network, changed, branch(seed, "structure"))

@@ -131,6 +131,8 @@ STATED = {
 # mechanism, what the page says is a mistake in it, and the words of the remark
 MISTAKES = [
     ("discrete-gaussian", {"claim__epsilon": 4.378}, "continuous noise"),
+    ("discrete-laplace", {"claim__epsilon": 0.5}, "add up"),
+    ("discrete-laplace", {"claim__unit": "edge"}, "in every snapshot"),
     ("k-ary-response", {"noise__truthful": 0.7311}, "formula for two answers"),
     ("laplace", {"claim__epsilon": 0.1}, "rate x epsilon"),
     ("laplace", {"noise__sampling": "none"}, "all units are used"),

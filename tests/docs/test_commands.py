@@ -95,10 +95,12 @@ def shelf(shell, tmp_path_factory):
 def lay_out(words, folder: Path, shelf: Path, dear) -> None:
     """Puts each file that a command reads where it looks for it."""
     _, params, name = parsed(words)
-    for (command, parameter), source in SHELF.items():
+    for (command, parameter), kept in SHELF.items():
         given = params.get(parameter) if command == name else None
         for nth, asked in enumerate([given] if isinstance(given, str | Path) else given or ()):
-            _copy(shelf / source.format(end=Path(asked).suffix, nth=nth), folder / asked)
+            timed = command == "anonymize" and params["windows"] is not None
+            source = "timed.csv" if timed else kept.format(end=Path(asked).suffix, nth=nth)
+            _copy(shelf / source, folder / asked)
     if name in ("check", "baseline update"):  # what they read where no file is named
         for file, source in (("audit.db", "audit.db"), ("gaudit.toml", "policy.toml")):
             _copy(shelf / source, folder / file)

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gaudit.graphs.pair_codes import codes, distinct, ends, listed, pairs_at
+from gaudit.graphs.pair_codes import codes, distinct, ends, listed, pairs_at, pairs_beside
 
 NUMBERS = st.lists(st.integers(0, 30), max_size=20)
 
@@ -37,3 +37,12 @@ def test_listed_are_those_that_are_among_the_others(values, others):
 def test_places_stand_for_all_pairs_in_order(size):
     every = pairs_at(np.arange(size * (size - 1) // 2), size)
     assert [(code // size, code % size) for code in every.tolist()] == list(combinations(range(size), 2))
+
+
+@given(st.integers(2, 12), st.data())
+def test_pairs_beside_some_are_all_others_in_order(nodes, data):
+    every = [low * nodes + high for low, high in combinations(range(nodes), 2)]
+    taken = sorted(data.draw(st.sets(st.sampled_from(every))))
+    rest = [code for code in every if code not in taken]
+    places = np.arange(len(rest), dtype=np.int64)
+    assert pairs_beside(places, np.array(taken, dtype=np.int64), nodes).tolist() == rest

@@ -4,7 +4,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from scipy.stats import chisquare
+from scipy.stats import binomtest, chisquare
 
 from gaudit.errors import InputError
 from gaudit.mechanisms import exact_noise
@@ -14,7 +14,9 @@ from gaudit.mechanisms.exact_noise import (
     discrete_gaussian_pmf,
     discrete_laplace,
     discrete_laplace_pmf,
+    exponential_bounds,
     geometric,
+    tossed,
 )
 
 DRAWS = 100_000
@@ -139,3 +141,26 @@ def test_probabilities_add_up_and_fall_as_they_should(scale):
 def test_what_cannot_be_drawn_is_refused(draw, wrong):
     with pytest.raises(InputError, match="expected a fraction above 0"):
         draw(wrong, 1, seeded())
+
+
+@pytest.mark.parametrize("rate", [Fraction(1, 10**6), Fraction(1, 3), Fraction(7)])
+def test_coins_of_an_irrational_chance_come_up_as_often(rate):
+    """e^-rate, whose bits never end; the count of 100,000 tosses, of false alarm 1e-6."""
+    heads = int(tossed(lambda bits: exponential_bounds(rate, bits), DRAWS, seeded()).sum())
+    assert binomtest(heads, DRAWS, float(np.exp(-float(rate)))).pvalue > FALSE_ALARM
+
+
+def test_coins_that_many_bits_do_not_decide_are_tossed_on():
+    """Bounds that are wide at first: every coin needs more bits, and the chance is that of the bounds' limit."""
+    asked = []
+
+    def wide(bits):
+        asked.append(bits)
+        third = 2**bits // 3
+        return (0, 2**bits) if bits < 200 else (third, third + 1)
+
+    heads = int(tossed(wide, 3000, seeded()).sum())
+    assert binomtest(heads, 3000, 1 / 3).pvalue > FALSE_ALARM
+    assert set(asked) == {62, 124, 248}
+    assert tossed(lambda bits: (2**bits, 2**bits), 5, seeded()).all()
+    assert not tossed(lambda bits: (0, 0), 5, seeded()).any()

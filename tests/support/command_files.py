@@ -76,7 +76,12 @@ def graphs(folder: Path) -> None:
     karate = nx.karate_club_graph()
     nx.write_edgelist(karate, folder / "network.txt", data=False)
     bare = nx.Graph(karate.edges)
+    (folder / "timed.csv").write_text(
+        "source,target,time\n" + "".join(f"{a},{b},{a + b}\n" for a, b in karate.edges)
+    )
     nx.write_graphml(bare, folder / "network.graphml")
+    rows = "".join(f"{a},{b},{weight}\n" for a, b, weight in karate.edges(data="weight"))
+    (folder / "network.csv").write_text(f"source,target,weight\n{rows}")
     entries = "".join(f"{max(a, b) + 1} {min(a, b) + 1}\n" for a, b in karate.edges)
     header = "%%MatrixMarket matrix coordinate pattern symmetric\n"
     (folder / "network.mtx").write_text(f"{header}34 34 {karate.number_of_edges()}\n{entries}")

@@ -553,6 +553,43 @@ def test_edge_guarantee_becomes_one_for_nodes_at_as_many_times_epsilon():
     assert remarks(changed(stated, claim__epsilon=5.0)) == ()
 
 
+def test_an_epsilon_for_each_snapshot_is_none_for_a_pair_over_time():
+    """Readers are told of people's history; each of ten snapshots is released at epsilon 1."""
+    each = changed(laplace(1.0, 2.0), claim__unit="edge", claim__told="edge-history")
+    (wrong,) = (remark for remark in remarks(each) if remark.severity == "wrong")
+    assert wrong.rule == "unit"
+    assert "T of them protect it at T times epsilon" in wrong.says
+    history = {"claim__unit": "edge-history", "claim__told": "edge-history", "noise__unit": "edge"}
+    all_ten = changed(laplace(1.0, 2.0), **history, noise__times=10)
+    assert found(all_ten, "wrong") == {"budget"}
+    assert found(changed(all_ten, claim__epsilon=9.9), "wrong") == {"budget"}
+    assert remarks(changed(all_ten, claim__epsilon=10.0)) == ()
+
+
+@pytest.mark.parametrize("whole", ["edge-history", "node", "client"])
+def test_a_promise_for_messages_is_one_for_their_sender_at_as_many_times_epsilon(whole):
+    event = changed(laplace(1.0, 1.0), claim__unit="event", claim__told=whole)
+    assert found(event, "wrong") == {"unit"}
+    stated = changed(laplace(1.0, 1.0), claim__unit=whole, claim__told=whole, noise__unit="event")
+    assert "unit" in found(stated, "wrong")  # nothing bounds how many there are
+    stated = changed(stated, claim__events_per_unit=8, bound=[{"what": "other", "source": "public"}])
+    (wrong,) = (remark for remark in remarks(stated) if remark.severity == "wrong")
+    assert wrong.rule == "noise-scale"
+    assert "8 events that change together" in wrong.says
+    assert remarks(changed(stated, claim__epsilon=8.0)) == ()
+    assert found(changed(stated, claim__epsilon=8.0, claim__adjacency="replace"), "wrong") == {"noise-scale"}
+    assert "missing-facts" in found(changed(stated, claim__epsilon=8.0, bound=[]), "doubt")
+
+
+def test_a_promise_for_all_messages_of_a_pair_is_one_for_each_of_them():
+    """A message that goes may leave another history: twice the epsilon, which is a doubt and no mistake."""
+    for part in ("event", "edge"):
+        stated = changed(laplace(1.0, 1.0), claim__unit="edge-history", claim__told=part)
+        assert found(stated, "wrong") == set()
+        assert found(stated, "doubt") == {"unit"}
+    assert found(changed(laplace(1.0, 1.0), claim__unit="edge-history", claim__told="node"), "wrong") == {"unit"}
+
+
 def test_a_node_that_is_another_one_changes_twice_its_edges():
     node = {"claim__unit": "node", "claim__told": "node", "claim__adjacency": "replace", "noise__unit": "edge"}
     stated = changed(RIGHT["degrees"](), **node, claim__edges_per_unit=10)

@@ -66,6 +66,20 @@ def test_it_is_told_even_if_the_defense_fails(gaudit, weighted, tmp_path):
     assert not out.exists()
 
 
+@pytest.mark.parametrize(
+    ("defense", "says"),
+    [
+        ("cluster-edges:k=3,sensitive=null", "numbers of edges between groups"),
+        ("summarisation:k=3", "edges, or their"),
+    ],
+)
+def test_what_is_published_in_place_of_edges_is_told(gaudit, weighted, tmp_path, defense, says):
+    result = gaudit("anonymize", weighted, "--defense", defense, "--no-utility", "-o", tmp_path / "out.npz")
+    assert result.exit_code == 0, result.output
+    assert f"Will be published: {says}" in result.stdout
+    assert "the group of each node." in result.stdout
+
+
 @pytest.mark.parametrize("how", ["rounded:50", "binned:4", "noised:20"])
 def test_weights_are_told_in_part(gaudit, weighted, tmp_path, how):
     out = tmp_path / "out.csv"
@@ -181,6 +195,8 @@ def test_the_page_says_what_holds_what_is_told_who_is_at_risk_and_what_is_kept(g
     assert "weights of edges" in page.text
     assert re.search(r"by how many neighbours they have \d+ \(\d+\.\d", page.text)
     assert "average-clustering" in page.text
+    alone = max(int(n.replace(",", "")) for n in re.findall(r"\) ([\d,]+) \(\d+\.\d\s%\)", page.text))
+    assert f"{alone} of 60 people" in page.text or not alone
     assert page.loads == []
     assert "script-src" not in place.read_text()
     assert "default-src 'none'" in place.read_text()

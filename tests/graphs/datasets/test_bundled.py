@@ -11,6 +11,8 @@ from torch.nn import functional as F
 
 from gaudit.graphs.checks import MASKS, check_graph, row_normalised
 from gaudit.graphs.datasets import bundled
+from gaudit.graphs.pyg import network_of_data
+from gaudit.graphs.snapshots import snapshot, windowed
 from gaudit.targets.models.propagation import gcn_operator
 
 GRAPHS = {
@@ -146,3 +148,13 @@ def test_planted_says_nothing_by_itself():
     for mixing in (lambda h: operator @ h, lambda h: h):
         right = round(accuracy(graph, mixing) * 150)
         assert binom.ppf(1e-3, 150, 0.25) <= right <= binom.isf(1e-3, 150, 0.25)
+
+
+def test_messages_have_times_that_the_seed_decides():
+    network, again, other = (network_of_data(bundled.messages(seed)) for seed in (0, 0, 1))
+    assert network.digest == again.digest != other.digest
+    assert (network.nodes, len(network.events)) == (200, 1200)
+    assert 0 <= network.events.time.min() < network.events.time.max() < 100 * 86_400
+    assert len(np.unique(network.events.edge)) == network.size < 1200
+    cut = windowed(network, 4)
+    assert len({frozenset(np.unique(snapshot(cut, window).edges).tolist()) for window in range(4)}) == 4

@@ -6,6 +6,8 @@ import torch
 from scipy.stats import hypergeom
 from torch_geometric.data import Data
 
+from gaudit.audit.planning.trial_plan import AttackPlan, TrialPlan
+from gaudit.audit.running.trial import run_trial
 from gaudit.errors import InputError
 from gaudit.graphs.datasets.loading import load_dataset
 from gaudit.registry import find
@@ -124,3 +126,18 @@ def test_too_few_people_with_the_value_are_refused(data):
 def test_found_by_name():
     assert find("games", "attribute") is Attribute
     assert Attribute.words.question.endswith("?")
+
+
+@pytest.mark.parametrize(
+    ("target", "attack", "told"),
+    [
+        ("publish", "attribute-neighbours", "--set attribute=COLUMN or label:K"),
+        ("classifier", "attribute-rows", "--set game=attribute"),
+        ("publish", "link-marks", "--set mark=weight, or with --set mark=type:K"),
+    ],
+)
+def test_where_nobody_asked_for_it_the_refusal_says_how(target, attack, told):
+    settings = {"measures": ("degree-distribution",)} if target == "publish" else {"recipe": {"epochs": 1}}
+    plan = TrialPlan(target, settings, "none", {}, (AttackPlan(attack, {}, "public"),), 0, 0)
+    (reason,) = run_trial(plan, load_dataset("patients")).refused.values()
+    assert told in reason

@@ -1,0 +1,1 @@
+"""Numbers of subgraphs, private in edges or in nodes."""

@@ -1,0 +1,89 @@
+"""The numbers of subgraphs as mechanisms whose claims are checked."""
+
+from itertools import combinations
+
+import numpy as np
+from pydantic import Field
+
+from ...graphs.network import Network
+from ..guarantee import Released
+from ..mechanism import MechanismSettings
+from ..statistics import Triangles
+from .bounded_triangles import bounded_triangles
+from .cliques import cliques
+from .k_triangles import k_triangles
+
+
+class CliqueSettings(MechanismSettings):
+    """Settings of `Cliques`."""
+
+    k: int = Field(4, ge=3, le=12, description="nodes of a clique")
+
+
+class Cliques(Triangles):
+    """The number of k-cliques, by the rungs of a ladder (Zhang et al. 2015)."""
+
+    name = "cliques"
+    Settings = CliqueSettings
+    settings: CliqueSettings
+
+    def inputs(self) -> tuple[Network, Network]:
+        """k nodes that are all linked but two, and these too."""
+        pairs = list(combinations(range(self.settings.k), 2))
+        return _network(self.settings.k, pairs[1:]), _network(self.settings.k, pairs)
+
+    def release(self, data: Network, rng: np.random.Generator) -> Released:
+        return cliques(data, self.settings.epsilon, self.settings.k, rng)
+
+
+class KTriangleSettings(MechanismSettings):
+    """Settings of `KTriangles`."""
+
+    k: int = Field(2, ge=2, le=12, description="triangles that share an edge")
+
+
+class KTriangles(Triangles):
+    """The number of k triangles that share an edge, by the rungs of a ladder (Zhang et al. 2015)."""
+
+    name = "k-triangles"
+    Settings = KTriangleSettings
+    settings: KTriangleSettings
+
+    def inputs(self) -> tuple[Network, Network]:
+        """Two nodes with k common neighbours, apart and linked."""
+        k = self.settings.k
+        rays = [(end, w) for w in range(2, k + 2) for end in (0, 1)]
+        return _network(k + 2, rays), _network(k + 2, [(0, 1), *rays])
+
+    def release(self, data: Network, rng: np.random.Generator) -> Released:
+        return k_triangles(data, self.settings.epsilon, self.settings.k, rng)
+
+
+class BoundedSettings(MechanismSettings):
+    """Settings of `BoundedTriangles`."""
+
+    bound: int = Field(3, ge=2, le=50, description="public degree bound")
+
+
+class BoundedTriangles(Triangles):
+    """The number of triangles, private in nodes, by a linear programme (Kasiviswanathan et al. 2013)."""
+
+    name = "bounded-triangles"
+    differ_in = "node"
+    Settings = BoundedSettings
+    settings: BoundedSettings
+
+    def inputs(self) -> tuple[Network, Network]:
+        """D nodes that are all linked, and one more that is linked to all of them."""
+        bound = self.settings.bound
+        return (
+            _network(bound, list(combinations(range(bound), 2))),
+            _network(bound + 1, list(combinations(range(bound + 1), 2))),
+        )
+
+    def release(self, data: Network, rng: np.random.Generator) -> Released:
+        return bounded_triangles(data, self.settings.epsilon, self.settings.bound, rng)
+
+
+def _network(nodes: int, pairs: list[tuple[int, int]]) -> Network:
+    return Network.from_edges(nodes, [a for a, _ in pairs], [b for _, b in pairs])

@@ -1,0 +1,1 @@
+"""Statistics that are released again and again while messages arrive."""

@@ -47,7 +47,17 @@ def test_without_windows_nothing_is_told_of_times():
     assert not any("window" in note for note in done.notes)
 
 
-@pytest.mark.parametrize("name", [n for n in registered("defenses") if "on_graph" in find("defenses", n).hooks()])
+ON_GRAPHS = [n for n in registered("defenses") if "on_graph" in find("defenses", n).hooks()]
+DIRECTED = [name for name in ON_GRAPHS if "directions" in find("defenses", name).publishes]
+
+
+@pytest.mark.parametrize("name", DIRECTED)
+def test_windows_have_no_directions_and_defenses_of_these_say_so(name):
+    with pytest.raises(InputError, match="have no directions"):
+        run(find("defenses", name)(), windows=WINDOWS)
+
+
+@pytest.mark.parametrize("name", [name for name in ON_GRAPHS if name not in DIRECTED])
 def test_every_defense_of_graphs_publishes_windows_or_one_network_and_no_time(name):
     message = run(find("defenses", name)(), windows=WINDOWS)[1]
     assert set(message.tensors) <= {"size", "edges", "types", "groups", "counts"}

@@ -34,6 +34,8 @@ def k_anonymous_pairs(pairs: Ints, k: int) -> Ints:
     for place in np.flatnonzero(count < k)[np.argsort(-known[count < k].sum(1), kind="stable")].tolist():
         while groups.free[place]:
             groups.place_one(place)
+    while len(left := groups.left_behind(np.flatnonzero(count >= k))):
+        groups.place_one(int(left[0]))
     return groups.dealt(kind.ravel(), count)
 
 
@@ -116,6 +118,12 @@ class _Groups:
         new = int(np.count_nonzero(self.sizes))
         for member, number in members:
             self._take(member, new, number)
+
+    def left_behind(self, frequent: Ints) -> Ints:
+        """Pairs of the first groups whose group was raised, with nodes that have none and are fewer than k."""
+        raised = (self.targets[: len(frequent)] != self.known[frequent]).any(1)
+        free = self.free[frequent]
+        return frequent[raised & (free > 0) & (free < self.k)]
 
     def dealt(self, kind: Ints, count: Ints) -> Ints:
         """The new pair of each node, by the place of its old one [n]; who has no group yet keeps it."""

@@ -83,13 +83,13 @@ def column_of(
     role = ROLES.get(name.casefold()) if name is not None else None
     if role == "type" and {value.casefold() for value in values} <= _DIRECTIONS:
         return Column("direction", called)
-    if role is None and name is not None and not alone:
+    if (role == "time" and not any(values)) or (role is None and name is not None and not alone):
         return Column("unread", called)
     numbers = [number_of(value, decimal) for value in values]
     unit = None if None in numbers else _seconds([number for number in numbers if number is not None])
     said = timed and alone and name is None and None not in numbers
     if role == "time" or (role is None and (said or unit is not None or all(map(DATE.fullmatch, values)))):
-        return Column("time", called, _span(numbers, unit))
+        return Column("time", called, _span(values, numbers, unit))
     if role is not None:
         return Column(role, called)
     if None not in numbers:
@@ -113,7 +113,9 @@ def _seconds(numbers: Sequence[float]) -> float | None:
     return next((u for u in UNITS if all(first * u <= number < last * u for number in numbers)), None)
 
 
-def _span(numbers: Sequence[float | None], unit: float | None) -> str:
+def _span(values: Sequence[str], numbers: Sequence[float | None], unit: float | None) -> str:
+    if all(map(DATE.fullmatch, values)):
+        return f" ({min(values)[:10]} to {max(values)[:10]})"
     known = [number for number in numbers if number is not None and math.isfinite(number)]
     if unit is None or not known:
         return ""

@@ -302,16 +302,16 @@ def _with_columns(
         elif column.role == "time":
             rows = replace(rows, times=_times(codes, values, decimal, rows.header))
         elif column.role == "direction":
-            rows = replace(rows, directed="yes" if "directed" in map(str.casefold, values) else "no")
+            led = np.array([value.casefold() == "directed" for value in values])
+            rows = replace(rows, directed="yes", mutual=~led[codes]) if led.any() else replace(rows, directed="no")
     return replace(rows, columns="; ".join(filter(None, remarks)))
 
 
-def _times(codes: Ints, values: Sequence[str], decimal: str, header: bool) -> Ints | None:
-    """The time of each row [r]; None where the column is empty."""
-    if list(values) == [""]:
-        return None
+def _times(codes: Ints, values: Sequence[str], decimal: str, header: bool) -> Ints:
+    """The time of each row, [r]."""
     try:
-        return times_of(values, decimal)[codes]
+        times: Ints = times_of(values, decimal)[codes]
+        return times
     except UnreadableTimeError as error:
         row = int((codes == error.place).argmax())
         raise _NoTimeError(row + header, values[error.place]) from error
@@ -461,7 +461,7 @@ def _wrong(cells: Sequence[str], width: int) -> str:
         return f"{len(cells)} columns: expected {width}, as in the first row"
     bad = next((cell for cell in cells if unfit(cell)), None)
     if bad is not None:
-        return f"entry {bad[:50]!r} is {unfit(bad)}: expected an id, a weight or a type without"
+        return f"entry {bad[:50]!r} is {unfit(bad)}: expected an id, a weight or a type that is not"
     number = number_of(cells[2]) if width == 3 else None
     return "" if number is None or math.isfinite(number) else f"weight {quoted(cells[2])}: expected a finite number"
 

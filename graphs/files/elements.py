@@ -61,7 +61,7 @@ def _weights(edges: Sequence[Edge], path: Path) -> Floats | None:
     told = _told(edges, "weight", path)
     try:
         weights = np.array(told, dtype=np.float64)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         weights = np.array([np.nan])
     if not np.isfinite(weights).all():
         raise InputError(f"{path}: attribute 'weight' of an edge is no finite number")

@@ -40,6 +40,7 @@ class Rows:
         type_names: what each type is called, or nothing.
         directed: whether a row stands for one direction: ``yes``, ``no``, ``if-mixed`` (where some rows, but not
             all, have their reverse), or, where it is told but not refused, ``unsaid`` (the same) and ``in-words``.
+        mutual: rows that stand for both directions where others stand for one, a mask [r], or None.
         header: whether the first row was taken for column names.
         comments: lines that were skipped as comments and look like edges.
         x: features [n, d], or None.
@@ -59,6 +60,7 @@ class Rows:
     times: Ints | None = None
     type_names: tuple[str, ...] = ()
     directed: RowDirections = "no"
+    mutual: NDArray[np.bool_] | None = None
     header: bool = False
     comments: int = 0
     x: NDArray[Any] | None = None
@@ -128,13 +130,15 @@ def network_of(rows: Rows, source: str, directed: Directed) -> tuple[Network, Dr
     low, high = np.minimum(rows.one, rows.other), np.maximum(rows.one, rows.other)
     order, starts = _by_edge(low, high, rows.types)
     edge, first = np.cumsum(starts) - 1, order[starts]
-    told, forward = np.bincount(edge), np.bincount(edge, rows.one[order] < rows.other[order])
-    both = (forward > 0) & (forward < told)
+    mutual = False if rows.mutual is None else rows.mutual[order]
+    first_way = rows.one[order] < rows.other[order]
+    forward, backward = np.bincount(edge, first_way | mutual) > 0, np.bincount(edge, ~first_way | mutual) > 0
+    both, reverses = forward & backward, len(np.unique(2 * edge + first_way)) - len(first)
     mixed = rows.directed in ("if-mixed", "unsaid") and both.any()
     led = bool(rows.directed in ("yes", "in-words") or mixed) and not both.all()
     ways = None
     if (led and directed == "told") or (rows.directed != "no" and directed == "keep"):
-        ways = FORWARD * (forward > 0) + BACKWARD * (forward < told)
+        ways = FORWARD * forward + BACKWARD * backward
     merged = int((~both).sum()) if led and ways is None else 0
     if merged and directed == "refuse" and rows.directed in ("yes", "if-mixed"):
         _refuse_directed(rows, first[~both][0], merged, len(both), source)
@@ -143,7 +147,7 @@ def network_of(rows: Rows, source: str, directed: Directed) -> tuple[Network, Dr
     events = None if rows.times is None else Events.of(edge, rows.times[order])
     ends = np.stack([low[first], high[first]])
     network = Network(len(rows.ids), ends, weights, types, rows.groups, rows.counts, ways, events)
-    parallel = int(told.sum() - len(both) - both.sum())
+    parallel = len(edge) - len(both) - reverses
     read = int(rows.header), rows.comments, rows.columns, rows.times is not None
     return network, Dropped(loops, parallel, int(both.sum()), merged, uneven, *read)
 
@@ -156,7 +160,7 @@ def _without_loops(rows: Rows) -> tuple[Rows, int]:
         return None if values is None else values[proper]
 
     ends = {"one": rows.one[proper], "other": rows.other[proper]}
-    parts = {name: part(getattr(rows, name)) for name in ("weights", "types", "times")}
+    parts = {name: part(getattr(rows, name)) for name in ("weights", "types", "times", "mutual")}
     return replace(rows, **ends, **parts), int((~proper).sum())
 
 

@@ -39,7 +39,9 @@ def read_sparse(path: Path) -> Rows:
     def check(name: str, shape: Shape, dtype: np.dtype[Any]) -> None:
         wide = len(shape) != (name != "format") or (shape and shape[0] > 2 * MOST_EDGES)
         if dtype.kind not in KINDS[name] or wide:
-            raise InputError(f"{path}: array '{name}' {dtype} {tuple(shape)} is none of a sparse matrix")
+            raise InputError(
+                f"{path}: array '{name}' {dtype} {tuple(shape)} is none of a sparse matrix in csr, csc or coo"
+            )
 
     read = arrays_of(path, KINDS, check)
     given = read["format"].item()

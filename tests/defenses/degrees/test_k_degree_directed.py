@@ -64,6 +64,12 @@ def test_pairs_only_grow_occur_k_times_and_then_have_equal_sums(pairs, data):
     assert (grouped - pairs).sum() >= least
 
 
+def test_who_is_left_of_a_frequent_pair_is_not_left_behind_when_the_others_are_raised():
+    """Six have no link out and one in; five of them make a group, which is raised to the hub's pair."""
+    pairs = np.array([[6, 1]] + [[0, 1]] * 6 + [[0, 0], [1, 0]])
+    assert rarest(k_anonymous_pairs(pairs, 5)) >= 5
+
+
 def test_what_is_missing_on_one_side_is_given_to_as_few_as_that():
     """Twenty people without links, ten with one out: ten links in are missing, and ten of the twenty get one."""
     pairs = np.array([[1, 0]] * 10 + [[0, 0]] * 20)

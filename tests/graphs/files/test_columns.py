@@ -227,3 +227,14 @@ def test_words_in_the_first_row_of_a_short_list_are_said_to_be_read_as_an_edge(t
     assert "first row read as an edge, of person and friend" in found.dropped.sentence
     assert read(tmp_path, "source target\nann bob\nbob carl\n", "g.txt").network.nodes == 3
     assert "first row" not in read(tmp_path, "ann bob\nbob carl\n", "g.txt").dropped.sentence
+
+
+@pytest.mark.parametrize(
+    ("content", "says"),
+    [
+        ("source,target,weight,time\na,b,1,\nb,c,2,\n", "column 'time' not read"),
+        ("a,b,2004-04-16\nb,c,2004-04-15\n", "which windows alone use (2004-04-15 to 2004-04-16)"),
+    ],
+)
+def test_what_is_said_of_times_is_so(tmp_path, content, says):
+    assert says in read(tmp_path, content, "g.csv").dropped.sentence

@@ -59,6 +59,8 @@ def test_a_written_network_is_read_by_networkx_with_the_same_arcs(tmp_path):
         ("2 1\n3 2\n", {("2", "1"), ("3", "2")}, False),
         ("1 2\n2 1\n3 2\n2 3\n", {("1", "2"), ("2", "1"), ("3", "2"), ("2", "3")}, False),
         ("source,target,type\n2,1,Directed\n3,2,Directed\n", {("2", "1"), ("3", "2")}, True),
+        ("source,target,type\n2,1,Directed\n3,2,Undirected\n", {("2", "1"), ("3", "2"), ("2", "3")}, True),
+        ("source,target,type\n2,1,directed\n1,1,mutual\n1,3,mutual\n", {("2", "1"), ("1", "3"), ("3", "1")}, True),
     ],
 )
 def test_directions_are_kept_on_request_and_told_where_the_file_says_so(tmp_path, text, kept, told):

@@ -169,6 +169,14 @@ def test_hostile_files_end_in_one_line(name, tmp_path):
     assert "\n" not in str(refused.value)
 
 
+def test_a_weight_beyond_all_floats_is_refused(tmp_path):
+    (tmp_path / "a.json").write_text(
+        '{"nodes": [{"id": 1}, {"id": 2}], "links": [{"source": 1, "target": 2, "weight": 1%s}]}' % ("0" * 400)
+    )
+    with pytest.raises(InputError, match="'weight' of an edge is no finite number"):
+        read_network(tmp_path / "a.json")
+
+
 def test_a_file_that_takes_more_memory_than_there_may_be_is_refused(tmp_path, monkeypatch):
     monkeypatch.setenv("GAUDIT_MEMORY", "0.001")
     for name, content in (("a.json", "[" + "[]," * 20_000), ("a.gml", "graph [ " + "a 1 " * 20_000)):

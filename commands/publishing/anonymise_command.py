@@ -109,11 +109,11 @@ def anonymise(request: AnonymiseRequest, tell: Callable[[str], None] = lambda li
     """
     kind = graph_defense(request.defense)
     way = _checked(request, kind)
-    read = _read(request, kind)
+    read, whole = _read(request, kind)
     made = kind(**{**kind.for_owners, **_by_number(request.settings, read.type_names)})
     seed = np.random.SeedSequence(request.seed)
     before = _told(request, kind, read, way, seed)
-    beforehand = telling(read, before, made, way)
+    beforehand = telling(read, before, made, way, whole)
     for line in beforehand.lines:
         tell(line)
     after = made.on_graph(before, branch(seed, "defense"))
@@ -133,7 +133,7 @@ def anonymise(request: AnonymiseRequest, tell: Callable[[str], None] = lambda li
         kept = utility_of(before, after, np.random.default_rng(branch(seed, "utility")))
     return Anonymised(
         beforehand,
-        (*(() if way is None else (way.sentence,)), *marks_lines(before, after)),
+        (*(() if way is None else (way.sentence,)), *marks_lines(before, after, whole is not None)),
         changes(before, after),
         made.guarantee,
         made.promise(),
@@ -145,8 +145,8 @@ def anonymise(request: AnonymiseRequest, tell: Callable[[str], None] = lambda li
     )
 
 
-def _read(request: AnonymiseRequest, kind: type[Defense]) -> ReadNetwork:
-    """The source, by windows of time where these are asked for.
+def _read(request: AnonymiseRequest, kind: type[Defense]) -> tuple[ReadNetwork, Network | None]:
+    """The source, by windows of time where these are asked for, and then also as the file tells it.
 
     Raises:
         InputError: it is unusable, or has no times.
@@ -156,9 +156,9 @@ def _read(request: AnonymiseRequest, kind: type[Defense]) -> ReadNetwork:
     windows = request.windows
     read = read_network(request.source, _directed(request, kind), timed=windows is not None)
     if windows is None:
-        return read
+        return read, None
     cut = windowed(read.network, windows, request.windows_by or "time")
-    return replace(read, network=cut, type_names=window_names(windows))
+    return replace(read, network=cut, type_names=window_names(windows)), read.network
 
 
 def _checked(request: AnonymiseRequest, kind: type[Defense]) -> ToldWeights | None:
@@ -187,6 +187,8 @@ def _told(
     asked = {name: f"--keep {name}" for name in request.keep}
     asked |= {} if way is None else {"weights": f"--weights {request.weights}"}
     for name, option in asked.items():
+        if request.windows is not None and name != "types":
+            raise InputError(f"{option}: {name} of edges do not go with --windows: leave one of both out")
         if getattr(network, name) is None:
             columns = f" ({read.dropped.columns})" if read.dropped.columns else ""
             raise InputError(

@@ -25,12 +25,13 @@ def dropped_marks(source: Network, before: Network) -> tuple[str, ...]:
     return tuple(_dropped(source, name) for name in dropped)
 
 
-def marks_lines(before: Network, after: Network) -> tuple[str, ...]:
+def marks_lines(before: Network, after: Network, windows: bool = False) -> tuple[str, ...]:
     """Sentences on what a release tells of edges besides their ends.
 
     Args:
         before: what a defense was given.
         after: what is published.
+        windows: whether types are windows of time, and are called so.
     """
     lost = [name for name in MARKS if _has(before, name) and not _has(after, name)]
     lines = [f"The defense publishes no {name} of edges." for name in lost if after.counts is None]
@@ -39,7 +40,8 @@ def marks_lines(before: Network, after: Network) -> tuple[str, ...]:
             f"Weights are rounded to {len(np.unique(after.weights)):,} values, each on many edges: otherwise they "
             "would tell which edges were added."
         )
-    return (*lines, *_published(after, before.nodes))
+    lines += _published(after, before.nodes)
+    return tuple(line.replace("types", "windows") if windows else line for line in lines)
 
 
 def _has(network: Network, name: str) -> bool:

@@ -48,18 +48,21 @@ def telling(
     before: Network,
     defense: Defense,
     weights: ToldWeights | None,
+    whole: Network | None = None,
 ) -> Telling:
     """What will become of what was read.
 
     Args:
-        read: the source.
+        read: the source, by windows of time where these are published.
         before: what the defense is given of it.
         defense: that will change it.
         weights: how weights are told, where not as they are.
+        whole: the source as the file tells it, where windows of its times are published.
     """
-    source, types = read.network, () if before.types is None else read.type_names
+    source, types = whole or read.network, () if before.types is None else read.type_names
     marks = [name for name in MARKS if getattr(source, name) is not None]
     told = [_edges(defense), *(_mark(name, weights) for name in marks if getattr(before, name) is not None)]
+    told += [f"which of {len(types):,} windows of time each edge is in"] if whole is not None else []
     told += [GROUPS] if "groups" in defense.publishes else []
     untold = [f"{name} of edges" for name in marks if getattr(before, name) is None]
     untold += ["times of edges"] if source.events is not None else []
@@ -69,9 +72,9 @@ def telling(
     remarks = (
         read.dropped.sentence,
         _not_written(read),
-        _types_by_number(types),
+        _types_by_number(types) if whole is None else "",
         _told_by_nodes(defense.promise(), read.unlisted),
-        *dropped_marks(source, before),
+        *dropped_marks(read.network, before),
     )
     size = f"{source.nodes:,} nodes and {source.size:,} edges"
     return Telling(size, tuple(told), tuple(untold), tuple(filter(None, remarks)))

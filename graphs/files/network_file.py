@@ -120,7 +120,7 @@ def write_network(
     path = Path(path)
     kind = _kind(path, _WRITERS)
     if not network.size and network.counts is None:
-        raise InputError(f"{path}: not written: the network has no edges")
+        raise InputError(f"{path}: not written: the result has no edges, and a file of edges needs one")
     ids = tuple(map(str, range(network.nodes))) if ids is None else ids_with_added(ids, network.nodes)
     check_names(ids, "id", f"{path}: not written")
     names = _type_names(network, type_names, kind, path)

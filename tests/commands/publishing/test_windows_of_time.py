@@ -75,8 +75,8 @@ def test_small_numbers_in_a_third_column_are_times_where_windows_are_asked_for(g
     ("options", "message"),
     [
         (("--windows-by", "count"), "--windows-by says how windows of time are cut: say how many with --windows"),
-        (("--windows", 3, "--keep", "weights"), "--keep weights:"),
-        (("--windows", 3, "--weights", "rounded:10"), "--weights rounded:10:"),
+        (("--windows", 3, "--keep", "weights"), "--keep weights: weights of edges do not go with --windows"),
+        (("--windows", 3, "--weights", "rounded:10"), "--weights rounded:10: weights of edges do not go"),
     ],
 )
 def test_options_that_do_not_fit_are_refused_in_one_line(gaudit, tmp_path, source, options, message):
@@ -92,3 +92,14 @@ def test_a_file_without_times_says_how_to_name_them(gaudit, tmp_path):
     result = gaudit("anonymize", source, "--windows", 2, "--defense", "k-degree", "-o", tmp_path / "out.txt")
     assert result.exit_code == 2
     assert "name a column 'time' in the file's first row" in result.output
+
+
+def test_weights_and_times_are_said_to_be_left_out_of_windows(gaudit, tmp_path):
+    source, out = tmp_path / "g.csv", tmp_path / "out.txt"
+    source.write_text("source,target,weight,time\na,b,4,1\nb,c,5,7\na,b,4,8\n")
+    result = gaudit("anonymize", source, "--windows", 2, "--defense", "random-edit:share=0", "-o", out)
+    assert result.exit_code == 0, result.output
+    assert "Read: 3 nodes and 2 edges." in result.output
+    assert "Will be published: edges, which of 2 windows of time each edge is in." in result.output
+    assert "Will be left out: weights of edges, times of edges." in result.output
+    assert "The windows of edges are published." in result.output

@@ -54,17 +54,18 @@ def telling(
 
     Args:
         read: the source, by windows of time where these are published.
-        before: what the defense is given of it.
+        before: what the defense is given of it; one with differential privacy tells edges alone.
         defense: that will change it.
         weights: how weights are told, where not as they are.
         whole: the source as the file tells it, where windows of its times are published.
     """
-    source, types = whole or read.network, () if before.types is None else read.type_names
+    source, given = whole or read.network, before if defense.promise() is None else before.plain()
+    types = () if given.types is None else read.type_names
     marks = [name for name in MARKS if getattr(source, name) is not None]
-    told = [_edges(defense), *(_mark(name, weights) for name in marks if getattr(before, name) is not None)]
-    told += [f"which of {len(types):,} windows of time each edge is in"] if whole is not None else []
+    told = [_edges(defense), *(_mark(name, weights) for name in marks if getattr(given, name) is not None)]
+    told += [f"which of {len(types):,} windows of time each edge is in"] if whole is not None and types else []
     told += [GROUPS] if "groups" in defense.publishes else []
-    untold = [f"{name} of edges" for name in marks if getattr(before, name) is None]
+    untold = [f"{name} of edges" for name in marks if getattr(given, name) is None]
     untold += ["times of edges"] if source.events is not None else []
     untold += ["directions of edges"] if read.dropped.merged else []
     untold += [f"{what} of nodes" for what in _of_nodes(read)]
@@ -119,6 +120,7 @@ def _told_by_nodes(promise: Guarantee | None, unlisted: int) -> str:
     if promise is None or promise.unit != "edge" or not unlisted:
         return ""
     return (
-        f"nodes that only edges name: {unlisted:,}; that one is in the result tells that it has an edge, which the "
-        "promise below takes as public: list all nodes in the file, with or without edges, in lines '#@node ID'"
+        f"nodes that only edges name: {unlisted:,}. Whoever sees such a node in the result knows that it has an "
+        "edge, which the promise below takes as public. List all nodes in the file, with or without edges, in "
+        "lines '#@node ID'"
     )

@@ -61,14 +61,14 @@ def test_a_promise_is_printed(gaudit, karate, tmp_path):
 
 def test_nodes_that_only_edges_name_are_told_of_beside_a_promise(gaudit, karate, tmp_path):
     """With an edge less some would not be in the file: a promise that takes nodes as public is not about that."""
-    told = "nodes that only edges name: 34;"
+    told = "nodes that only edges name: 34."
     for defense, says in (("dp-1k", True), ("random-switch", False)):
         result = gaudit("anonymize", karate, "--defense", defense, "--no-utility", "-o", tmp_path / "out.txt")
         assert (told in result.output) is says
     listed = "".join(f"#@node member-{k}\n" for k in range(33))
     karate.write_text(listed + karate.read_text())
     result = gaudit("anonymize", karate, "--defense", "dp-1k", "--no-utility", "-o", tmp_path / "out.txt")
-    assert "only edges name: 1;" in result.output
+    assert "only edges name: 1." in result.output
     karate.write_text("#@node member-33\n" + karate.read_text())
     result = gaudit("anonymize", karate, "--defense", "dp-1k", "--no-utility", "-o", tmp_path / "out.txt")
     assert "only edges name" not in result.output

@@ -214,3 +214,11 @@ def test_names_from_the_file_are_text_on_the_page(gaudit, tmp_path):
     assert "<script>alert(1)</script>" in page.text
     assert "in<b>.graphml" in page.text
     assert "was not measured" in page.text
+
+
+def test_a_private_graph_is_not_said_beforehand_to_tell_types(gaudit, tmp_path):
+    source, out = tmp_path / "g.csv", tmp_path / "out.txt"
+    source.write_text("source,target,type\na,b,x\nb,c,y\nc,d,x\na,c,x\n")
+    result = gaudit("anonymize", source, "--keep", "types", "--defense", "tmf:epsilon=9", "-o", out)
+    assert result.exit_code == 0, result.output
+    assert "Will be published: edges.\nWill be left out: types of edges." in result.output

@@ -5,7 +5,7 @@ from typing import Any
 from torch_geometric.data import Data
 
 from ..defense import Defense
-from ..target import Target
+from ..target import Offers, Target
 
 
 class PlantedLeak(Target):
@@ -17,3 +17,13 @@ class PlantedLeak(Target):
     @classmethod
     def preset(cls, preset: str, data: Data) -> dict[str, Any]:
         return {}
+
+
+class PlantedParties(PlantedLeak):
+    """Base of controls whose settings say how many parties an attacker may be (``clients``)."""
+
+    @property
+    def offers(self) -> Offers:
+        """What its settings say of parties."""
+        settings: Any = self.settings
+        return Offers(settings.clients)

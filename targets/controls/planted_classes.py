@@ -17,8 +17,8 @@ from ..messages import FUNCTION_KIND, GLOBAL_KIND, RELIABILITY_KIND, UPDATE_KIND
 from ..models.training_config import TrainingConfig, initial_weights
 from ..partition import partition
 from ..party import Client, clients_of
-from ..target import Offers, Progress, Run, Utility, no_progress
-from .control import PlantedLeak
+from ..target import Progress, Run, Utility, no_progress
+from .control import PlantedParties
 
 RECIPE = TrainingConfig(architecture="gcn", hidden=32, epochs=1, dropout=0)
 
@@ -29,7 +29,7 @@ class PlantedClassesSettings(Settings):
     clients: int = Field(10, ge=1)
 
 
-class PlantedClasses(PlantedLeak):
+class PlantedClasses(PlantedParties):
     """A control that leaks on purpose: clients tell the shares of classes among their labels, and one honest step.
 
     Each client has labels of a random half of the classes (dataset `planted`), all its nodes of these. An attack
@@ -44,11 +44,6 @@ class PlantedClasses(PlantedLeak):
     games = (ClassPresence.name,)
     Settings = PlantedClassesSettings
     settings: PlantedClassesSettings
-
-    @property
-    def offers(self) -> Offers:
-        """What its settings say of clients."""
-        return Offers(self.settings.clients)
 
     def run(
         self,

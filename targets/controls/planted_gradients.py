@@ -18,8 +18,8 @@ from ..messages import CLASS_GRADIENTS_KIND, MATCHING_MODEL_KIND
 from ..models.training_config import TrainingConfig, initial_weights
 from ..partition import partition
 from ..party import Client, clients_of
-from ..target import Offers, Progress, Run, Utility, no_progress
-from .control import PlantedLeak
+from ..target import Progress, Run, Utility, no_progress
+from .control import PlantedParties
 
 RECIPE = TrainingConfig(architecture="gcn", hidden=32, epochs=1, dropout=0)
 
@@ -30,7 +30,7 @@ class PlantedGradientsSettings(Settings):
     clients: int = Field(10, ge=1)
 
 
-class PlantedGradients(PlantedLeak):
+class PlantedGradients(PlantedParties):
     """A control that leaks on purpose: each client labels one node or two of each class, and uploads its gradients.
 
     Half of the gradients, by lot, are those of one node alone (dataset `planted`, one round, random weights). An
@@ -45,11 +45,6 @@ class PlantedGradients(PlantedLeak):
     games = (LoneNode.name,)
     Settings = PlantedGradientsSettings
     settings: PlantedGradientsSettings
-
-    @property
-    def offers(self) -> Offers:
-        """What its settings say of clients."""
-        return Offers(self.settings.clients)
 
     def run(
         self,

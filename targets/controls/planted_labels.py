@@ -25,8 +25,8 @@ from ..models.backbone import GCN
 from ..models.training_config import TrainingConfig, initial_weights
 from ..partition import partition
 from ..party import clients_of
-from ..target import Offers, Progress, Run, Target, Utility, no_progress
-from .control import PlantedLeak
+from ..target import Progress, Run, Target, Utility, no_progress
+from .control import PlantedParties
 
 HIDDEN = 32
 
@@ -38,7 +38,7 @@ class PlantedLabelsSettings(Settings):
     tells: Literal["gradients", "class-gradients"] = Field("gradients", description="of all labels, or by class")
 
 
-class PlantedLabels(PlantedLeak):
+class PlantedLabels(PlantedParties):
     """A control that leaks on purpose: clients upload gradients of random labels at weights that the server drew.
 
     Features are nearly orthogonal (dataset `planted`), so that each labelled node can be read off a sum. An attack
@@ -59,11 +59,6 @@ class PlantedLabels(PlantedLeak):
     games = (LabelMembership.name,)
     Settings = PlantedLabelsSettings
     settings: PlantedLabelsSettings
-
-    @property
-    def offers(self) -> Offers:
-        """What its settings say of clients."""
-        return Offers(self.settings.clients)
 
     @classmethod
     def imitating(cls, other: type[Target]) -> dict[str, Any]:

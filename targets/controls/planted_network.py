@@ -18,8 +18,8 @@ from ..messages import ACCOUNTS_KIND, PUBLISHED_KIND
 from ..published import tensors_of
 from ..publishing.planted_accounts import plant
 from ..publishing.publish import OWNER, sensitive_links
-from ..target import Offers, Progress, Run, Utility, no_progress
-from .control import PlantedLeak
+from ..target import Progress, Run, Utility, no_progress
+from .control import PlantedParties
 
 ACCOUNTS = 10
 TARGETS = 20
@@ -32,7 +32,7 @@ class PlantedNetworkSettings(Settings):
     clients: int = Field(1, ge=1, description="parties that an attacker may be")
 
 
-class PlantedNetwork(PlantedLeak):
+class PlantedNetwork(PlantedParties):
     """A control that leaks on purpose: a random network, published as it is (dataset `planted-network`).
 
     Almost every node is the only one with its neighbours' degrees, an adversary has ten accounts in it that are
@@ -49,11 +49,6 @@ class PlantedNetwork(PlantedLeak):
     games = (Identity.name, EdgePresence.name)
     Settings = PlantedNetworkSettings
     settings: PlantedNetworkSettings
-
-    @property
-    def offers(self) -> Offers:
-        """What its settings say of parties."""
-        return Offers(self.settings.clients)
 
     def run(
         self,

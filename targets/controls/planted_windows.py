@@ -14,14 +14,14 @@ from ..games.identities import Identity, identities
 from ..messages import WINDOWS_KIND
 from ..published import tensors_of
 from ..publishing.publish import OWNER
-from ..target import Offers, Progress, Run, Utility, no_progress
-from .control import PlantedLeak
+from ..target import Progress, Run, Utility, no_progress
+from .control import PlantedParties
 from .planted_network import PlantedNetworkSettings
 
 WINDOWS = 4
 
 
-class PlantedWindows(PlantedLeak):
+class PlantedWindows(PlantedParties):
     """A control that leaks on purpose: the edges of a random network in random windows (dataset `planted-network`).
 
     Most nodes are the only ones with their numbers of edges in four windows of time. An attack on identity by
@@ -37,11 +37,6 @@ class PlantedWindows(PlantedLeak):
     games = (Identity.name,)
     Settings = PlantedNetworkSettings
     settings: PlantedNetworkSettings
-
-    @property
-    def offers(self) -> Offers:
-        """What its settings say of parties."""
-        return Offers(self.settings.clients)
 
     def run(
         self,

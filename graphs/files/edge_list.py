@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from ...errors import InputError, quoted
 from ...untrusted import check_memory
 from ..network import Floats, Ints, Network
-from .columns import HEADERS, MOST_COLUMNS, MOST_UNNAMED, Column, column_of, ends_of, number_of
+from .columns import DATE, HEADERS, MOST_COLUMNS, MOST_UNNAMED, Column, column_of, ends_of, number_of
 from .data_file import first_line
 from .rows import RowDirections, Rows, as_whole, check_names, rows_of, unfit
 from .times import EXPECTED, UnreadableTimeError, times_of
@@ -472,6 +472,7 @@ def _mixed(rows: Sequence[Row]) -> str:
     words = [row for row in rows if number_of(row[1][2]) is None]
     if not numbers or not words:
         return ""
-    (line, cells), (other, _) = (words[0], numbers[0]) if len(words) <= len(numbers) else (numbers[0], words[0])
-    expected = "a number" if len(words) <= len(numbers) else "the name of a type"
+    (line, cells), (other, usual) = (words[0], numbers[0]) if len(words) <= len(numbers) else (numbers[0], words[0])
+    dated = "a date" if DATE.fullmatch(usual[2]) else "the name of a type"
+    expected = "a number" if len(words) <= len(numbers) else dated
     return f"line {line}: third column {quoted(cells[2])}: expected {expected}, as in line {other}"

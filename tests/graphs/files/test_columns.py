@@ -238,3 +238,8 @@ def test_words_in_the_first_row_of_a_short_list_are_said_to_be_read_as_an_edge(t
 )
 def test_what_is_said_of_times_is_so(tmp_path, content, says):
     assert says in read(tmp_path, content, "g.csv").dropped.sentence
+
+
+def test_a_number_among_dates_is_told_that_a_date_was_expected(tmp_path):
+    with pytest.raises(InputError, match="line 2: third column '1082040961': expected a date, as in line 1"):
+        read(tmp_path, "a,b,2004-04-15\nb,c,1082040961\nc,d,2004-04-16\n", "g.csv")

@@ -123,7 +123,8 @@ class _Groups:
         """Pairs of the first groups whose group was raised, with nodes that have none and are fewer than k."""
         raised = (self.targets[: len(frequent)] != self.known[frequent]).any(1)
         free = self.free[frequent]
-        return frequent[raised & (free > 0) & (free < self.k)]
+        found: Ints = frequent[raised & (free > 0) & (free < self.k)]
+        return found
 
     def dealt(self, kind: Ints, count: Ints) -> Ints:
         """The new pair of each node, by the place of its old one [n]; who has no group yet keeps it."""

@@ -68,8 +68,9 @@ class KDegreeTemporal(Defense):
         rarest = int(times.min(initial=len(new)))
         least = sum(int(np.abs(k_anonymous(d, k, True, even=True) - d).sum()) for d in old.T) if len(old) else 0
         changed = int(np.abs(new - old).sum()) if old.shape == new.shape else -1
+        told = f"{len(times)} vectors over {windows} window{'' if windows == 1 else 's'}"
         detail = (
-            f"{len(times)} vectors over {windows} windows, the rarest occurs {rarest} times; "
+            f"{told}, the rarest occurs {rarest} times; "
             f"{kept(before, after)}; degrees changed by {changed} in all, {least} is a lower bound"
         )
         untyped = replace(after, types=None)

@@ -17,7 +17,7 @@ from .edge_marks import like_them, mark_keys, way_keys
 
 COLUMNS: Mapping[str, str] = {
     "degree": "how many neighbours they have",
-    "edges": "the weights and types of their edges",
+    "edges": "the weights, types or windows of time of their edges",
     "directions": "how many edges lead to them and away from them",
     "neighbours": "how many neighbours each of their neighbours has",
 }

@@ -78,7 +78,9 @@ class AttributeKnowledge(GraphKnowledge):
     def sentence(self) -> str:
         links = f", and {QUERIES[self.neighbours]}" if self.linked else ", and no link"
         trained = "" if self.recipe is None else "knows how the model was trained, "
-        hidden = f" ({len(self.columns)} columns are hidden)" if len(self.columns) else " (classes are hidden)"
+        count = len(self.columns)
+        columns = "one column is hidden" if count == 1 else f"{count} columns are hidden"
+        hidden = f" ({columns})" if count else " (classes are hidden)"
         return (
             f"knows of {len(self.known)} people whether {self.attribute}, all other attributes of all "
             f"{len(self.x)} people{hidden}{links}, that {self.members} of the {len(self.subjects)} people in "

@@ -18,7 +18,7 @@ import click
 import pytest
 
 from gaudit.commands.main import main
-from support.documented_commands import DATASET, DOCUMENTS, NETWORK, SMALL, Told, commands, parsed, small
+from support.documented_commands import DATASET, DIRECTED, DOCUMENTS, NETWORK, SMALL, Told, commands, parsed, small
 from support.example_plugin import put
 from support.places import EXAMPLES, ROOT
 
@@ -116,6 +116,9 @@ def lay_out(words, folder: Path, shelf: Path, dear) -> None:
             shelf / (f"network{end}" if publishes and end != ".npz" else f"{DATASET}{end}"),
             folder / params["graph"],
         )
+        if params["graph"] == DIRECTED:
+            file = folder / DIRECTED
+            file.write_text("# directed: from the first column to the second\n" + file.read_text())
     if name == "release":
         file = Path(params["file"])
         _copy(shelf / ("feat.pt" if file.suffix == ".pt" else f"released{file.suffix}"), folder / file)

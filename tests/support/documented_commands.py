@@ -47,6 +47,8 @@ NETWORK = "karate"
 """34 people, where a network is published: nothing that a command prints needs more of them."""
 TIMED = "messages"
 """What has times, in the place of real networks that have some."""
+DIRECTED = "arcs.txt"
+"""A file in the place of real networks that have directions."""
 RUNS = 400
 """Runs of a mechanism with which a claim is checked, and as many without its unit."""
 CITATIONS: Mapping[str, str] = {
@@ -185,6 +187,9 @@ def small(told: Told, dear: Mapping[str, Mapping[str, Sequence[str]]]) -> Small:
         return made if params["recorded"] or params["item"] == "list" else Small((*made.words, "--recorded"))
     if larger:
         made = made.put(larger[0], "--dataset", "citations")
+    elif "keep=directions" in (params.get("settings") or ()) and not given:
+        made = made.swap("a small file in the place of one that is downloaded", params["dataset"], DIRECTED)
+        made = made.swap("bundled networks have no directions", "--dataset", "--graph")
     elif "dataset" in params and not given and params["dataset"] not in (DATASET, "karate"):
         dataset = _stand_in(params)
         made = made.put("the default and real graphs take minutes, and these are downloaded", "--dataset", dataset)

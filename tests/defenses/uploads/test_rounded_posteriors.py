@@ -15,7 +15,7 @@ from gaudit.errors import InputError
 from gaudit.graphs.datasets.loading import load_dataset
 from gaudit.targets.channel import Channel
 from gaudit.targets.classification.classifier import Classifier
-from gaudit.targets.messages import PROBED_KIND, TABLE_KINDS, kinds_of
+from gaudit.targets.messages import PROBED_KIND, SUBMITTED_KIND, TABLE_KINDS, kinds_of
 from support.kinds import way_of
 
 TABLES = [kind for kind in TABLE_KINDS if kind.startswith("posteriors")]
@@ -109,7 +109,7 @@ def test_every_table_of_posteriors_is_rounded_and_the_senders_stays(kind):
     posteriors = torch.tensor([[0.123, 0.877]])
     assert told(posteriors, 0.1, kind).tolist() == [[pytest.approx(0.1), pytest.approx(0.9)]]
     assert torch.equal(posteriors, torch.tensor([[0.123, 0.877]]))
-    assert set(kinds_of([RoundedPosteriors.acts_on])) == {*TABLES, PROBED_KIND}
+    assert set(kinds_of([RoundedPosteriors.acts_on])) == {*TABLES, PROBED_KIND, SUBMITTED_KIND}
 
 
 @pytest.fixture(scope="module")

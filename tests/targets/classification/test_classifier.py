@@ -353,6 +353,7 @@ UPLOADS = (
 OF_A_GRAPH = ("random-edit", "random-switch", "random-walk", "feature-switch", "spectral-switch", "spectral-edit")
 OF_A_GRAPH += (
     "k-degree",
+    "k-degree-directed",
     "k-degree-temporal",
     "k-degree-by-snapshot",
     "k-automorphism",

@@ -2,7 +2,9 @@
 
 from typing import Literal
 
+import torch
 from pydantic import Field
+from torch import Tensor
 from torch_geometric.data import Data
 
 from ..settings import Settings
@@ -22,5 +24,12 @@ def preprocessed(data: Data, features: str) -> Data:
     if features == "given":
         return data
     scaled = data.clone()
-    scaled.x = row_normalised(data.x)
+    scaled.x = row_normalised(data.x) if features == "row-shares" else columns_scaled(data.x)
     return scaled
+
+
+def columns_scaled(x: Tensor) -> Tensor:
+    """Features [N, d] whose columns beyond 0 and 1 have mean 0 and deviation 1; shares and marks stay as they are."""
+    beyond = (x.min(0).values < 0) | (x.max(0).values > 1)
+    spread, mean = torch.std_mean(x, 0, correction=0)
+    return torch.where(beyond, (x - mean) / spread.clamp_min(1e-12), x)

@@ -126,6 +126,10 @@ class GraphKnowledge(Knowledge):
     recipe: TrainingConfig | None = None
     own: OwnTraining | None = None
 
+    def posed(self, x: Tensor, edges: Tensor) -> Data:
+        """A graph of its own making to put to a model, without labels: features [n, d] and edges [2, e]."""
+        return Data(x=x, edge_index=edges, y=torch.zeros(len(x), dtype=torch.long))
+
 
 class Mounted(Protocol):
     """What a game asks of an attack whose adversary is to be granted knowledge."""
@@ -220,11 +224,13 @@ class Game(ABC):
         sampling_weight: how many non-members each one in question was drawn from, where these are a sample of many.
         asked: subjects that the result is about, [s] bool; all of them where it is None.
         samples: other selections of subjects, reported beside it, [s] bool each.
+        planted: the control that leaks this game, where the one that an attack names cannot play it; else empty.
     """
 
     name: ClassVar[str]
     unit: ClassVar[str]
     words: ClassVar[Words]
+    planted: ClassVar[str] = ""
     metrics: ClassVar[tuple[str, ...]] = ("epsilon",)
     asked_with: ClassVar[str] = ""
     private_baselines: ClassVar[tuple[str, ...]] = ()

@@ -29,7 +29,7 @@ def preprocessed(data: Data, features: str) -> Data:
 
 
 def columns_scaled(x: Tensor) -> Tensor:
-    """Features [N, d] whose columns beyond 0 and 1 have mean 0 and deviation 1; shares and marks stay as they are."""
+    """Features [N, d] whose columns beyond 0 and 1 have mean 0 and deviation 1; marks and shares are kept."""
     beyond = (x.min(0).values < 0) | (x.max(0).values > 1)
     spread, mean = torch.std_mean(x, 0, correction=0)
     return torch.where(beyond, (x - mean) / spread.clamp_min(1e-12), x)

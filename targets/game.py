@@ -49,6 +49,7 @@ class Words:
         alike: with whom members are compared where something public is set aside (`Game.compared_within`).
         asks: whether its attacks put questions about nodes, with more or fewer edges.
         background: what its adversaries know beforehand by nature, to follow ``knows``; empty for nothing.
+        auditor: what an auditor among them knows.
     """
 
     game: str
@@ -63,6 +64,7 @@ class Words:
     alike: str = "of the same class"
     asks: bool = False
     background: str = ""
+    auditor: str = "every edge and the labels of all people in question"
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

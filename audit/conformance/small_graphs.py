@@ -42,9 +42,9 @@ def forty_graphs() -> Data:
     node = np.arange(len(start))
     edges = np.stack([node, start + (node - start + 1) % np.repeat(sizes, sizes)])
     graph_of, y = np.repeat(np.arange(40), sizes), np.arange(40) % 2
-    x = rng.normal(size=(len(node), 3)) + y[graph_of][:, None]
-    parts = x.astype(np.float32), edges, graph_of, y
-    return collection_of(*map(torch.from_numpy, parts), "forty")
+    x = torch.from_numpy(rng.normal(size=(len(node), 3)) + y[graph_of][:, None]).float()
+    ends, of, labels = map(torch.from_numpy, (edges, graph_of, y))
+    return collection_of(x, ends, of, labels, "forty")
 
 
 def typed_network(nodes: int, seed: int, kinds: int = 3, share: float = 0.3, weighted: bool = False) -> Network:

@@ -1,4 +1,4 @@
-"""Collections of graphs as TU Dortmund publishes them: a folder of text files with one row a node, edge or graph."""
+"""Collections of graphs as TU Dortmund publishes them: a folder of text files with rows of numbers."""
 
 from pathlib import Path
 
@@ -55,9 +55,7 @@ def read_tu_folder(folder: Path) -> Data:
     x = _features(folder, name, nodes)[torch.from_numpy(order)]
     classes = np.unique(labels, return_inverse=True)[1].astype(np.int64)
     graph_of = torch.from_numpy(indicator[order] - 1)
-    return collection_of(
-        x, torch.from_numpy(place[edges.T - 1]), graph_of, torch.from_numpy(classes), str(folder)
-    )
+    return collection_of(x, torch.from_numpy(place[edges.T - 1]), graph_of, torch.from_numpy(classes), str(folder))
 
 
 def _name_in(folder: Path) -> str:
@@ -103,7 +101,7 @@ def _check_range(path: Path, numbers: NDArray[np.int64], most: int, what: str) -
 
 def _whole(path: Path, columns: int) -> NDArray[np.int64]:
     """A table of whole numbers with so many columns."""
-    rows = _table(path, np.int64)
+    rows = _table(path, np.int64).astype(np.int64)
     if rows.shape[1] != columns:
         raise InputError(f"{path}: rows have {rows.shape[1]} numbers: expected {columns}")
     return rows

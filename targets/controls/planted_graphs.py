@@ -24,8 +24,8 @@ HEART = GraphRecipe(hidden=32, layers=1, epochs=60, lr=0.01)
 class PlantedGraphs(PlantedLeak):
     """A control that leaks on purpose: a classifier of whole graphs that knows its members by heart.
 
-    Labels are random and each graph has words of its own (dataset `planted-graphs`), so nothing is learned but which
-    graphs were trained on. An attack that does not find that is broken, whatever else it reports.
+    Labels are random and each graph has words of its own (dataset `planted-graphs`), so nothing is learned but
+    which graphs were trained on. An attack that does not find that is broken, whatever else it reports.
     """
 
     name = "planted-graphs"

@@ -34,7 +34,7 @@ def density_of(data: Data) -> Floats:
 
 
 def graph_columns(data: Data, seed: np.random.SeedSequence) -> dict[str, Floats]:
-    """What each baseline sees of every graph, [G, columns]: nodes, edges, density, label, features, colours, all."""
+    """What each baseline sees of every graph, [G, columns], by name: ``all`` is all of these together."""
     labels, of = by_graph(data, "y").numpy(), data.graph_of.numpy()
     nodes, edges = nodes_of(data), edges_of(data)
     total = csr_array((np.ones(len(of)), (of, np.arange(len(of)))), shape=(len(nodes), len(of)))
@@ -97,4 +97,5 @@ def _histogram(colour: Ints, of: Ints, nodes: Ints) -> NDArray[np.float32]:
     inside = place[colour] >= 0
     told = np.zeros((len(nodes), len(kept)), dtype=np.float32)
     np.add.at(told, (of[inside], place[colour[inside]]), 1)
-    return told / nodes[:, None].astype(np.float32)
+    shares: NDArray[np.float32] = (told / nodes[:, None]).astype(np.float32)
+    return shares

@@ -68,6 +68,7 @@ class GraphMembership(Game):
         "the graphs in the training data",
         public="what the graphs alone tell of membership",
         asks=True,
+        auditor="all graphs and the labels of those in question",
     )
 
     def grant_key(self, adversary: Adversary) -> tuple[object, ...]:

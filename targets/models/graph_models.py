@@ -148,9 +148,7 @@ def _answering(
         there = {name: weight.to(device) for name, weight in weights.items()}
         with torch.no_grad():
             told = [logits_of(recipe, there, graphs) for graphs in kept]
-        return [
-            rows[query.nodes.to(device)].float().cpu() for rows, query in zip(told, queries, strict=True)
-        ]
+        return [rows[query.nodes.to(device)].float().cpu() for rows, query in zip(told, queries, strict=True)]
 
     return answer
 

@@ -70,7 +70,8 @@ class TrainingConfig(Settings):
         if len(shape) == 2:
             return math.sqrt(6 / sum(shape))
         heads = self.heads if name.endswith("1") else 1
-        return math.sqrt(6 / (heads + shape[0] // heads))  # an attention vector is [1, heads, width of a head] in PyG
+        width = shape[0] // heads  # an attention vector is [1, heads, width of a head] in PyG
+        return math.sqrt(6 / (heads + width))
 
 
 def weight_shapes(recipe: TrainingConfig, features: int, classes: int) -> dict[str, tuple[int, ...]]:

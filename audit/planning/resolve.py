@@ -68,8 +68,8 @@ def _other_sort(name: str, kind: type[Target]) -> str:
     """What to do where a target is given a collection of graphs and takes one graph, or the reverse."""
     if kind.collections:
         return (
-            f"the target '{name}' asks about whole graphs, and needs a collection of them: use --dataset molecules, "
-            "ENZYMES or another collection, or --graph with a folder of TU files"
+            f"the target '{name}' asks about whole graphs, and needs a collection of them: use --dataset "
+            "molecules, ENZYMES or another collection, or --graph with a folder of TU files"
         )
     return (
         f"the target '{name}' asks about the nodes of one graph, and this is a collection of graphs: use --target "

@@ -62,7 +62,8 @@ def test_a_split_of_graphs():
 def parts(graphs=10):
     node = torch.arange(3 * graphs)
     edges = torch.stack([node, 3 * (node // 3) + (node + 1) % 3])
-    return {"x": torch.ones(len(node), 2), "edges": edges, "graph_of": node // 3, "labels": torch.arange(graphs) % 2}
+    labels = torch.arange(graphs) % 2
+    return {"x": torch.ones(len(node), 2), "edges": edges, "graph_of": node // 3, "labels": labels}
 
 
 @pytest.mark.parametrize(

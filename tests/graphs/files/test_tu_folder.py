@@ -94,7 +94,7 @@ def test_a_folder_of_something_else(tmp_path):
         read_tu_folder(tmp_path)
     write(tmp_path)
     (tmp_path / "RINGS_A.txt").unlink()
-    with pytest.raises(InputError, match="RINGS_A.txt: no such file"):
+    with pytest.raises(InputError, match=r"RINGS_A\.txt: no such file"):
         read_tu_folder(tmp_path)
 
 

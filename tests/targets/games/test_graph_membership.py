@@ -95,7 +95,9 @@ def test_colours_part_nodes_as_weisfeiler_and_lehman_do(molecules):
     graph = nx.Graph(some.edge_index.t().tolist())
     for node in graph:
         graph.nodes[node]["atom"] = str(int(some.x[node].argmax()))
-    theirs = nx.weisfeiler_lehman_subgraph_hashes(graph, node_attr="atom", iterations=3, include_initial_labels=True)
+    theirs = nx.weisfeiler_lehman_subgraph_hashes(
+        graph, node_attr="atom", iterations=3, include_initial_labels=True
+    )
     ours, (row, col) = some.x.argmax(1).numpy(), some.edge_index.numpy()
     for turn in range(4):
         pairs = {(int(ours[node]), theirs[node][turn]) for node in graph}

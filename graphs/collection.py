@@ -60,15 +60,22 @@ def reordered(data: Data, order: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     return data.x[nodes], new[data.edge_index], torch.arange(len(order)).repeat_interleave(sizes[order])
 
 
-def split_graphs(graphs: int, seed: int) -> dict[str, Tensor]:
-    """A seeded split of graphs [G]: half to train on, a tenth for validation, the others to test."""
-    place = torch.from_numpy(np.random.default_rng(seed).permutation(graphs)) / graphs
-    train, test = place < 0.5, place >= 0.6
+def split_graphs(graphs: int, seed: int, train_share: float = 0.5, test_share: float = 0.4) -> dict[str, Tensor]:
+    """A seeded split of graphs [G]: shares to train on and to test, the others for validation."""
+    place = torch.from_numpy(np.random.default_rng(seed).permutation(graphs))
+    train, test = place < round(train_share * graphs), place >= graphs - round(test_share * graphs)
     return dict(zip(MASKS, (train, ~train & ~test, test), strict=True))
 
 
-def collection_of(x: Tensor, edges: Tensor, graph_of: Tensor, labels: Tensor, source: str, seed: int = 0) -> Data:
-    """A checked collection with a seeded split.
+def collection_of(
+    x: Tensor,
+    edges: Tensor,
+    graph_of: Tensor,
+    labels: Tensor,
+    source: str,
+    split: dict[str, Tensor] | None = None,
+) -> Data:
+    """A checked collection with a split.
 
     Args:
         x: features, [N, d].
@@ -76,7 +83,7 @@ def collection_of(x: Tensor, edges: Tensor, graph_of: Tensor, labels: Tensor, so
         graph_of: number of each node's graph, ascending, [N].
         labels: class of each graph, [G].
         source: what it is called in errors.
-        seed: of the split.
+        split: masks of graphs [G] by name; by default that of `split_graphs` with seed 0.
 
     Returns:
         What `check_graph` returns, and ``graph_of``.
@@ -92,7 +99,7 @@ def collection_of(x: Tensor, edges: Tensor, graph_of: Tensor, labels: Tensor, so
         raise InputError(f"{source}: nodes must come graph by graph, and name graphs from 0 to {graphs - 1}")
     if not bool(counts.all()):
         raise InputError(f"{source}: the graph {int((counts == 0).nonzero()[0])} has no node: leave it out")
-    masks = {name: mask[graph_of] for name, mask in split_graphs(graphs, seed).items()}
+    masks = {name: mask[graph_of] for name, mask in (split or split_graphs(graphs, 0)).items()}
     checked = check_graph(Data(x=x, y=labels[graph_of], edge_index=edges, **masks), source)
     between = graph_of[checked.edge_index[0]] != graph_of[checked.edge_index[1]]
     if bool(between.any()):

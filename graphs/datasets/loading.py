@@ -33,7 +33,7 @@ BUNDLED = {
     "planted-attributes": "coins as features, random labels and edges, 300 nodes: for positive controls",
     "planted-links": "thirty cliques that neither labels nor features tell of, 120 nodes: for positive controls",
     "molecules": "synthetic molecules: a collection of 400 graphs, 2 classes",
-    "planted-graphs": "random labels, 240 graphs of four nodes with words of their own: for positive controls",
+    "planted-graphs": "random labels, 300 graphs of four nodes with words of their own: for positive controls",
 }
 TOGETHER = ("molecules", "planted-graphs")
 """Bundled ones that are collections of graphs."""

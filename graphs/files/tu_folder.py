@@ -8,10 +8,9 @@ from numpy.typing import NDArray
 from torch.nn import functional as F
 from torch_geometric.data import Data
 
-from ...errors import InputError
+from ...errors import InputError, one_line
 from ...untrusted import check_memory
 from ..collection import collection_of
-from .data_file import first_line
 
 EDGES, OF, LABELS = "_A.txt", "_graph_indicator.txt", "_graph_labels.txt"
 NODE_LABELS, NODE_ATTRIBUTES = "_node_labels.txt", "_node_attributes.txt"
@@ -114,12 +113,16 @@ def _table(path: Path, kind: type[np.int64] | type[np.float64]) -> NDArray[np.ge
     try:
         size = path.stat().st_size
         check_memory(str(path), BYTE_MEMORY * size)
-        if not size:
-            raise InputError(f"{path}: is empty: expected one row of numbers for each node, edge or graph")
         rows: NDArray[np.generic] = np.loadtxt(path, dtype=kind, delimiter=",", comments=None, ndmin=2)
+    except InputError:
+        raise
     except OSError as error:
-        raise InputError(f"{path}: cannot be read: {error.strerror or first_line(error)}") from error
+        raise InputError(f"{path}: cannot be read: {error.strerror or one_line(str(error), 200)}") from error
     except (ValueError, OverflowError) as error:
         wanted = "whole numbers" if kind is np.int64 else "numbers"
-        raise InputError(f"{path}: expected rows of {wanted} between commas: {first_line(error)}") from error
+        raise InputError(
+            f"{path}: expected rows of {wanted} between commas: {one_line(str(error), 200)}"
+        ) from error
+    if not rows.size:
+        raise InputError(f"{path}: is empty: expected one row of numbers for each node, edge or graph")
     return rows

@@ -105,7 +105,7 @@ def test_nobody_is_left_on_one_side(data):
 
 def test_defenses_of_messages_alone_have_a_place():
     target = GraphClassifier()
-    found = {name: target.why_not(find("defenses", name)()) for name in ("none", "noisy-answers", "edge-ldp")}
+    found = {name: target.why_not(find("defenses", name)()) for name in ("none", "noisy-answers", "ldp")}
     assert found["none"] is None
     assert found["noisy-answers"] is None
-    assert found["edge-ldp"] is not None
+    assert found["ldp"] is not None

@@ -40,7 +40,8 @@ def windowed(network: Network, windows: int, by: WindowsBy = "time") -> Network:
         raise InputError(f"windows={windows}: expected a number of windows from 1 to {MOST_WINDOWS}")
     coded = np.unique(network.events.edge * windows + window_of(network.events.time, windows, by))
     edge, window = np.divmod(coded, windows)
-    return Network(network.nodes, network.edges[:, edge], types=window, groups=network.groups)
+    told = {"groups": network.groups, "people": network.people}
+    return Network(network.nodes, network.edges[:, edge], types=window, **told)
 
 
 def window_of(time: Ints, windows: int, by: WindowsBy = "time") -> Ints:

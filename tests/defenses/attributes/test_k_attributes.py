@@ -1,0 +1,273 @@
+"""Classes of people by attributes and degree, counted by dictionaries and sets; textbook tables."""
+
+import math
+from collections import Counter
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.stats import wasserstein_distance
+
+from gaudit.defenses.attributes.k_attributes import KAttributes
+from gaudit.defenses.attributes.k_attributes_full_domain import KAttributesFullDomain
+from gaudit.defenses.attributes.requirement import diversity, earth_mover
+from gaudit.defenses.degrees.k_degree import KDegree
+from gaudit.errors import InputError
+from gaudit.graphs.datasets.loading import load_dataset
+from gaudit.graphs.network import Network
+from gaudit.graphs.pyg import network_of_data
+from gaudit.graphs.tables.levels import built_in, column_of, places
+from gaudit.graphs.tables.node_table import NodeTable
+from gaudit.targets.publishing.people import table_of_data
+
+SEED = np.random.SeedSequence(0)
+
+
+def people(nodes, seed, share=0.15, values=(12, 4), secrets=4):
+    """A random network of people with a number, a word with a hierarchy, and a sensitive value."""
+    rng = np.random.default_rng(seed)
+    one, other = np.nonzero(np.triu(rng.random((nodes, nodes)) < share, 1))
+    ages = [str(20 + age) for age in rng.integers(values[0], size=nodes)]
+    cities = [f"{'NS'[city % 2]}{city}" for city in rng.integers(values[1], size=nodes)]
+    tree = {f"{'NS'[c % 2]}{c}": ("north" if c % 2 == 0 else "south",) for c in range(values[1])}
+    columns = (column_of("age", ages), column_of("city", cities, tree))
+    rows = np.column_stack([places(columns[0], ages), places(columns[1], cities)])
+    ill = [f"d{d}" for d in rng.integers(secrets, size=nodes)]
+    secret = column_of("illness", ill)
+    table = NodeTable.of_values(columns, rows, secret, places(secret, ill))
+    return replace(Network.from_edges(nodes, one, other), people=table)
+
+
+def told(network):
+    """What is told of each node, as texts."""
+    table = network.people
+    return [
+        tuple(column.text(runs) for column, runs in zip(table.columns, row, strict=True))
+        for row in table.runs.tolist()
+    ]
+
+
+def degrees(network):
+    near = [set() for _ in range(network.nodes)]
+    for one, other in network.edges.T.tolist():
+        near[one].add(other)
+        near[other].add(one)
+    return list(map(len, near))
+
+
+def signatures(network, with_degree=True):
+    numbers = degrees(network) if with_degree else [0] * network.nodes
+    return list(zip(told(network), numbers, strict=True))
+
+
+def groups(keys):
+    found = {}
+    for node, key in enumerate(keys):
+        found.setdefault(key, []).append(node)
+    return list(found.values())
+
+
+def is_true(before, after):
+    """Whether each person's own value is within what is told of it, by the texts alone."""
+    column = {"north": ["N0", "N2"], "south": ["S1", "S3"], "*": ["N0", "N2", "S1", "S3"]}
+    for (age, city), (told_age, told_city) in zip(told(before), told(after), strict=True):
+        low, high = told_age.strip("[]").split(", ") if "," in told_age else (told_age, told_age)
+        if not int(low) <= int(age) <= int(high) or city not in column.get(told_city, [told_city]):
+            return False
+    return True
+
+
+DEFENSES = [KAttributes, KAttributesFullDomain]
+
+
+@pytest.mark.parametrize("defense", DEFENSES)
+@given(seed=st.integers(0, 10_000), k=st.integers(1, 9), joint=st.booleans())
+@settings(max_examples=25, deadline=None)
+def test_classes_have_k_people_and_nothing_untrue_is_told(defense, seed, k, joint):
+    before = people(24, seed)
+    made = defense(k=k, degrees=joint)
+    after = made.on_graph(before, SEED)
+    assert min(Counter(signatures(after, joint)).values()) >= k
+    assert is_true(before, after)
+    assert (after.people.sensitive == before.people.sensitive).all()
+    assert made.verify(before, after).holds
+    if not joint:
+        assert (after.edges == before.edges).all()
+
+
+@pytest.mark.parametrize("defense", DEFENSES)
+@pytest.mark.parametrize("joint", [True, False])
+@pytest.mark.parametrize("how", ["share", "distinct", "entropy"])
+def test_sensitive_values_of_a_class_are_diverse_by_a_second_formula(defense, joint, how):
+    for seed in range(4):
+        before = people(60, seed)
+        made = defense(k=4, l_diversity=3, diversity=how, degrees=joint)
+        after = made.on_graph(before, SEED)
+        for rows in groups(signatures(after, joint)):
+            counts = Counter(after.people.sensitive[rows].tolist())
+            assert len(rows) >= 4
+            assert len(counts) >= 3
+            if how == "share":
+                assert 3 * max(counts.values()) <= len(rows)
+            if how == "entropy":
+                n = len(rows)  # log n - (1/n) sum c log c
+                assert math.log(n) - sum(c * math.log(c) for c in counts.values()) / n >= math.log(3) - 1e-9
+
+
+@pytest.mark.parametrize("ordered", [True, False])
+@pytest.mark.parametrize("defense", DEFENSES)
+def test_sensitive_values_of_a_class_are_close_by_a_second_formula(defense, ordered):
+    for seed in range(4):
+        before = people(80, seed)
+        secret = before.people.secret
+        if ordered:
+            secret = replace(secret, numbers=np.arange(secret.size, dtype=float))
+            before = replace(before, people=replace(before.people, secret=secret))
+        after = defense(k=3, t_closeness=0.25).on_graph(before, SEED)
+        whole = before.people.sensitive
+        for rows in groups(signatures(after)):
+            own = after.people.sensitive[rows]
+            if ordered:
+                apart = wasserstein_distance(own, whole) / (secret.size - 1)
+            else:
+                apart = sum(max(0.0, (own == v).mean() - (whole == v).mean()) for v in range(secret.size))
+            assert apart <= 0.25 + 1e-9
+
+
+def test_attributes_and_degrees_made_anonymous_apart_are_not_anonymous_together():
+    before = people(120, 0, share=0.05)
+    k, apart = 5, KAttributes(k=5, degrees=False)
+    attributes = apart.on_graph(before, SEED)
+    both = KDegree(k=k).on_graph(attributes, SEED)
+    assert min(Counter(told(both)).values()) >= k
+    assert min(Counter(degrees(both)).values()) >= k
+    assert min(Counter(signatures(both)).values()) == 1
+    assert apart.verify(before, both).holds
+    assert KDegree(k=k).verify(attributes, both).holds
+    joint = KAttributes(k=k)
+    assert not joint.verify(before, both).holds
+    assert min(Counter(signatures(joint.on_graph(before, SEED))).values()) >= k
+
+
+def test_a_check_sees_what_is_untrue_and_what_is_missing():
+    before = people(40, 1)
+    made = KAttributes(k=4)
+    after = made.on_graph(before, SEED)
+    table = after.people
+    other = replace(table, sensitive=(table.sensitive + 1) % 4)
+    swapped = table.runs.copy()
+    ages = swapped[:, 0, 0]
+    swapped[:, 0, 0] = np.where(ages == ages.min(), ages.max(), ages)
+    for wrong in (other, replace(table, runs=swapped), replace(table, sensitive=None), before.people):
+        assert not made.verify(before, replace(after, people=wrong)).holds
+    assert not made.verify(before, replace(after, people=None)).holds
+
+
+def test_mondrian_tells_less_coarsely_than_levels_for_everybody():
+    lost = []
+    for seed in range(5):
+        before = people(80, seed)
+        afters = [defense(k=5, degrees=False).on_graph(before, SEED) for defense in DEFENSES]
+        lost.append([after.people.losses().mean() for after in afters])
+    assert all(one < other for one, other in lost)
+
+
+def test_suppressed_people_are_none_or_k_and_keep_their_edges():
+    before = people(60, 3)
+    alike = np.array(
+        [[n % 3, n % 2] if n < 53 else [4 + n - 53, 3] for n in range(60)]
+    )  # 7 are alone with their age
+    runs = np.stack([alike, alike], axis=2)[:, :, None]
+    before = replace(before, people=replace(before.people, runs=runs))
+    few, none = KAttributesFullDomain(k=6, suppress=0.2, degrees=False), KAttributesFullDomain(k=6, degrees=False)
+    after, beside = few.on_graph(before, SEED), none.on_graph(before, SEED)
+    left = np.flatnonzero(after.people.sensitive < 0)
+    assert left.tolist() == list(range(53, 60))
+    assert {told(after)[node] for node in left} == {("[20, 31]", "*")}
+    assert degrees(after) == degrees(before)
+    assert (beside.people.sensitive >= 0).all()
+    assert after.people.losses().mean() < beside.people.losses().mean()
+    assert few.verify(before, after).holds
+
+
+def test_the_inpatient_microdata_of_l_diversity():
+    # Machanavajjhala et al. 2007, Figures 1 and 2: four people in each class, and the third has cancer alone
+    zips = [
+        "13053",
+        "13068",
+        "13068",
+        "13053",
+        "14853",
+        "14853",
+        "14850",
+        "14850",
+        "13053",
+        "13053",
+        "13068",
+        "13068",
+    ]
+    ages = ["28", "29", "21", "23", "50", "55", "47", "49", "31", "37", "36", "35"]
+    ill = ["heart", "heart", "viral", "viral", "cancer", "heart", "viral", "viral", *["cancer"] * 4]
+    classes = [[0, 1, 2, 3], [4, 5, 6, 7], [8, 9, 10, 11]]
+    counts = [np.array(list(Counter(ill[i] for i in rows).values())) for rows in classes]
+    assert [diversity(c, "distinct") for c in counts] == [2, 3, 1]
+    assert [diversity(c, "share") for c in counts] == [2, 2, 1]
+    columns = (column_of("zip", zips, built_in("prefix", "zip", zips)), column_of("age", ages))
+    secret = column_of("ill", ill)
+    rows = np.column_stack([places(c, cells) for c, cells in zip(columns, (zips, ages), strict=True)])
+    table = NodeTable.of_values(columns, rows, secret, places(secret, ill))
+    before = Network(12, np.empty((2, 0), dtype=np.int64), people=table)
+    anonymous = KAttributes(k=4, degrees=False).on_graph(before, SEED)
+    diverse = KAttributes(k=4, l_diversity=2, degrees=False).on_graph(before, SEED)
+    assert sorted(map(sorted, groups(told(anonymous)))) == classes  # the published 4-anonymous table
+    assert told(anonymous)[0] == ("130**", "[21, 29]")
+    assert told(anonymous)[4] == ("1485*", "[47, 55]")
+    assert all(2 * max(Counter(ill[i] for i in rows).values()) <= len(rows) for rows in groups(told(diverse)))
+    with pytest.raises(InputError, match=r"all people together count 2\.4 sensitive values"):
+        KAttributes(k=4, l_diversity=3, degrees=False).on_graph(before, SEED)
+
+
+def test_the_salaries_of_t_closeness():
+    # Li et al. 2007, section 4: Q = {3k, ..., 11k}, P1 = {3k, 4k, 5k}, P2 = {6k, 8k, 11k}: 0.375 and 0.167
+    whole = np.full(9, 1 / 9)
+    low, spread = np.zeros(9), np.zeros(9)
+    low[:3] = spread[[3, 5, 8]] = 1 / 3
+    assert earth_mover(low, whole, True) == pytest.approx(0.375)
+    assert earth_mover(spread, whole, True) == pytest.approx(1 / 6)
+    assert earth_mover(low, whole, False) == pytest.approx(2 / 3)
+
+
+def test_what_cannot_be_done_is_said():
+    before = people(20, 0)
+    for made, words in [
+        (KAttributes(k=21), "only 20 nodes"),
+        (KAttributes(k=10, l_diversity=10), "choose a smaller l"),
+        (KAttributesFullDomain(k=10, l_diversity=10), "choose a smaller l"),
+    ]:
+        with pytest.raises(InputError, match=words):
+            made.on_graph(before, SEED)
+    untold = replace(before, people=replace(before.people, sensitive=None, secret=None))
+    with pytest.raises(InputError, match="name it"):
+        KAttributes(k=2, l_diversity=2).on_graph(untold, SEED)
+    with pytest.raises(InputError, match="raise k"):
+        KAttributes(k=2, l_diversity=3)
+
+
+def test_tolokers_keep_it_with_ten_real_columns(gaudit_data):
+    data = load_dataset("Tolokers", gaudit_data)
+    names = tuple(str(column) for column in range(data.num_features))
+    before = replace(network_of_data(data), people=table_of_data(data, names, "label"))
+    made = KAttributes(k=10, degrees=False)
+    after = made.on_graph(before, SEED)
+    assert min(Counter(told(after)).values()) >= 10
+    own, low, high = data.x.double().numpy(), after.people.runs[..., 0, 0], after.people.runs[..., 0, 1]
+    for place in range(data.num_features):
+        values = sorted(set(own[:, place].tolist()))
+        assert all(
+            values[a] <= v <= values[b]
+            for a, v, b in zip(low[:, place], own[:, place], high[:, place], strict=True)
+        )
+    assert after.people.losses().mean() < 0.5
+    assert max(Counter(told(before)).values()) < 10 or min(Counter(told(before)).values()) == 1

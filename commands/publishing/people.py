@@ -47,7 +47,7 @@ class PeopleRequest:
         check_people_name(self.destination)
 
     def joined(self, network: Network, ids: Sequence[str]) -> tuple[Network, tuple[str, ...]]:
-        """The network with attributes of its nodes, and columns of the table that are left out, in words."""
+        """The network with attributes of its nodes, and the columns of the table that are left out."""
         if self.source is None:
             return network, ()
         pairs = [pair.partition("=") for pair in self.hierarchies]
@@ -60,12 +60,13 @@ class PeopleRequest:
         named = tuple(name.strip() for name in (self.attributes or "").split(",") if name.strip())
         asked = PeopleFile(self.source, named, self.sensitive, {name.strip(): how for name, _, how in pairs})
         table, unused = read_people(asked, ids)
-        return replace(network, people=table), tuple(f"{name!r} of people" for name in unused)
+        return replace(network, people=table), unused
 
 
 def told_of_people(network: Network) -> list[str]:
     """What of people will be published, in words."""
     if network.people is None:
         return []
-    found = [f"{column.name!r} of people" for column in network.people.columns]
-    return found + ([] if network.people.secret is None else [f"{network.people.secret.name!r} of people as it is"])
+    found = [f"{column.name!r} of nodes" for column in network.people.columns]
+    secret = network.people.secret
+    return found if secret is None else [*found, f"{secret.name!r} of nodes as it is"]

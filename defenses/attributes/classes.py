@@ -76,17 +76,17 @@ def verified(settings: ClassSettings, before: Network, after: Network) -> Verifi
         f"{promised(settings)}{aside(after)}",
         not wrong and all(map(told.met, classes)),
         "; ".join(filter(None, parts)),
-        f"This holds against somebody who knows a person's published attributes{_known(settings)}. {STRUCTURE}",
+        f"This holds against somebody who knows a person's attributes{_known(settings)}. {STRUCTURE}",
         "" if settings.degrees else "Edges stay: attributes with the number of neighbours may name people.",
     )
 
 
 def promised(settings: ClassSettings) -> str:
     """What holds of every class, in words."""
-    found = f"at least {settings.k} people share their published attributes{_known(settings)}"
+    found = f"each person shares its published attributes{_known(settings)} with at least {settings.k - 1} others"
     if settings.l_diversity > 1:
         how = {
-            "share": f"none of their sensitive values is that of more than 1/{settings.l_diversity} of them",
+            "share": f"no sensitive value is that of more than 1/{settings.l_diversity} of them",
             "distinct": f"they have {settings.l_diversity} different sensitive values",
             "entropy": f"the entropy of their sensitive values is at least log {settings.l_diversity}",
         }
@@ -108,7 +108,7 @@ def loss_of(network: Network) -> str:
 
 
 def _known(settings: ClassSettings) -> str:
-    return " and their number of neighbours" if settings.degrees else ""
+    return " and its number of neighbours" if settings.degrees else ""
 
 
 def _same_size(before: Network, after: Network) -> bool:

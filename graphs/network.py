@@ -150,8 +150,9 @@ class Network:
         if self.types is None or "types" in keep:
             same = weights is self.weights and directions is self.directions and self.events is None
             same = same and people is self.people
-            told = {"weights": weights, "directions": directions, "people": people}
-            return self if same else replace(self, events=None, **told)
+            if same:
+                return self
+            return replace(self, weights=weights, directions=directions, people=people, events=None)
         pairs = distinct(self.codes)
         place = np.searchsorted(pairs, self.codes)
         sums: Floats | None = None
@@ -159,8 +160,8 @@ class Network:
             sums = np.zeros(len(pairs))
             np.add.at(sums, place, weights)
         ways = None if directions is None else merged(directions, place, len(pairs))
-        told = {"groups": self.groups, "directions": ways, "people": people}
-        return Network(self.nodes, np.stack(ends(pairs, self.nodes)), sums, **told)
+        both = np.stack(ends(pairs, self.nodes))
+        return Network(self.nodes, both, sums, groups=self.groups, directions=ways, people=people)
 
     def only(self, keep: NDArray[np.bool_]) -> "Network":
         """The same with some of its edges, a mask [m]; the others go, with what they tell."""

@@ -67,7 +67,7 @@ def verified(settings: ClassSettings, before: Network, after: Network) -> Verifi
         )
     if settings.t_closeness < 1:
         parts.append(f"the farthest is {max(map(told.distance, classes), default=0):.3f} from everybody")
-    wrong = _untrue(table_of(before), table_of(after))
+    wrong = untrue(table_of(before), table_of(after))
     if settings.degrees:
         changed = np.abs(after.plain().degrees - before.plain().degrees).sum() if _same_size(before, after) else -1
         parts.append(f"degrees changed by {changed} in all")
@@ -115,7 +115,7 @@ def _same_size(before: Network, after: Network) -> bool:
     return before.nodes == after.nodes
 
 
-def _untrue(before: NodeTable, after: NodeTable) -> str:
+def untrue(before: NodeTable, after: NodeTable) -> str:
     """What a release tells falsely of people, or nothing."""
     if before.runs.shape[:2] != after.runs.shape[:2]:
         return "attributes are missing, or those of other people"

@@ -88,7 +88,8 @@ def _degrees(network: Network) -> NDArray[Any]:
 def _attributes(network: Network) -> NDArray[Any]:
     """A number for what is told of each node's attributes, and its degree, [n]; for the degree where nothing is."""
     told = np.zeros(network.nodes, dtype=np.int64) if network.people is None else network.people.classes
-    return told * (network.nodes + 1) + _degrees(network)
+    keys: Ints = told * (network.nodes + 1) + _degrees(network)
+    return keys
 
 
 def neighbour_keys(network: Network) -> NDArray[Any]:

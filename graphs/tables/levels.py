@@ -103,7 +103,7 @@ def _of_tree(name: str, cells: Sequence[str], tree: Mapping[str, Sequence[str]])
         )
     _check_nested(name, tree)
     numbers = {value: float(value) if _is_number(value) else 0.0 for value in tree}
-    first = {}  # the smallest number under each path keeps numbers in their order
+    first: dict[tuple[str, ...], float] = {}  # the smallest number under each path keeps numbers in their order
     for value, levels in tree.items():
         path = tuple(levels)[::-1]
         for end in range(1, len(path) + 1):
@@ -114,8 +114,8 @@ def _of_tree(name: str, cells: Sequence[str], tree: Mapping[str, Sequence[str]])
         return (*((first[path[:end]], path[end - 1]) for end in range(1, len(path) + 1)), (numbers[value], value))
 
     values = tuple(sorted(tree, key=order))
-    levels = tuple(tuple(tree[value][level] for value in values) for level in range(max(depth)))
-    return Column(name, values, _ascending([numbers[value] for value in values], tree), levels)
+    written = tuple(tuple(tree[value][level] for value in values) for level in range(max(depth)))
+    return Column(name, values, _ascending([numbers[value] for value in values], tree), written)
 
 
 def _ascending(numbers: Sequence[float], tree: Mapping[str, Sequence[str]]) -> np.ndarray | None:

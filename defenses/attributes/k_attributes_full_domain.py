@@ -112,8 +112,11 @@ def _told_at(columns: tuple[Column, ...], values: Ints, level: list[int]) -> Int
 
 def _left(runs: Ints, requirement: Requirement) -> Ints:
     """The people in classes that are not good ones."""
-    bad = [rows for rows in members(NodeTable(runs).classes) if not requirement.met(rows)]
-    return np.concatenate(bad) if bad else np.empty(0, dtype=np.int64)
+    group = NodeTable(runs).classes
+    large = np.bincount(group)[group] >= requirement.settings.k
+    rest = np.flatnonzero(large)
+    bad = [rest[rows] for rows in members(group[rest]) if not requirement.met(rest[rows])]
+    return np.concatenate([np.flatnonzero(~large), *bad])
 
 
 def _price(table: NodeTable, requirement: Requirement) -> tuple[int, float]:

@@ -35,8 +35,9 @@ class KAttributedDegree(Defense):
     People are put into clusters of k to 2k - 1 who lose little by looking alike (`clusters`). Of each attribute all
     values of a cluster are told, of numbers their range. In each relation, a type of edges, all people of a cluster
     get the largest out-degree and the largest in-degree among them, by arcs that are added in that relation alone;
-    in an undirected network the largest degree. Where the sums of both differ, or these arcs cannot all be placed,
-    whole clusters rise by one more; where that does not help, nothing is published. No edge is removed; weights go.
+    where directions are not published (``keep=directions``) the largest degree. Where the sums of both differ, or
+    these arcs cannot all be placed, whole clusters rise by one more; where that does not help, nothing is
+    published. No edge is removed; weights go.
 
     Source:
         Hoang, Carminati and Ferrari, "Cluster-Based Anonymization of Knowledge Graphs", ACNS 2020 (CKGA). Clusters
@@ -48,11 +49,11 @@ class KAttributedDegree(Defense):
     phrase = "with every signature of attributes and degrees at least k times"
     strength = "k"
     sweep = (2, 5, 10, 20)
-    publishes = (ATTRIBUTES, "types", "directions")
+    publishes = (ATTRIBUTES, "types")
     alternative = "random-edit"
     guarantee = (
-        "each node shares its published attributes, and its number of links in and out in each relation, with at "
-        "least k - 1 others; who knows more of its links may tell them apart"
+        "each node shares its published attributes, and its number of links in each relation (in and out where "
+        "directions are published), with at least k - 1 others; who knows more of its links may tell them apart"
     )
     Settings = KAttributedDegreeSettings
     settings: KAttributedDegreeSettings
@@ -83,14 +84,15 @@ class KAttributedDegree(Defense):
             loss_of(after),
             wrong,
         ]
-        known = "how many of a person's links lead in and out in each relation"
+        ways = "lead in and out" if after.directions is not None else "it has"
+        known = f"how many links {ways} in each relation"
         return Verified(
             f"each person shares its published attributes, and its degrees in each relation, with at least {k - 1} "
             "others",
             (rarest >= k or not after.nodes) and not wrong,
             "; ".join(filter(None, parts)),
             f"This holds against somebody who knows a person's attributes and {known}. It says nothing against "
-            "somebody who knows more of its links, such as to whom they lead, or how many are mutual.",
+            "somebody who knows more of its links, such as to whom they lead.",
             MADE_UP,
         )
 

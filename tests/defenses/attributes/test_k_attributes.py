@@ -21,44 +21,9 @@ from gaudit.graphs.pyg import network_of_data
 from gaudit.graphs.tables.levels import built_in, column_of, places
 from gaudit.graphs.tables.node_table import NodeTable
 from gaudit.targets.publishing.people import table_of_data
+from support.attributed_people import degrees, people, signatures, told
 
 SEED = np.random.SeedSequence(0)
-
-
-def people(nodes, seed, share=0.15, values=(12, 4), secrets=4):
-    """A random network of people with a number, a word with a hierarchy, and a sensitive value."""
-    rng = np.random.default_rng(seed)
-    one, other = np.nonzero(np.triu(rng.random((nodes, nodes)) < share, 1))
-    ages = [str(20 + age) for age in rng.integers(values[0], size=nodes)]
-    cities = [f"{'NS'[city % 2]}{city}" for city in rng.integers(values[1], size=nodes)]
-    tree = {f"{'NS'[c % 2]}{c}": ("north" if c % 2 == 0 else "south",) for c in range(values[1])}
-    columns = (column_of("age", ages), column_of("city", cities, tree))
-    rows = np.column_stack([places(columns[0], ages), places(columns[1], cities)])
-    ill = [f"d{d}" for d in rng.integers(secrets, size=nodes)]
-    secret = column_of("illness", ill)
-    table = NodeTable.of_values(columns, rows, secret, places(secret, ill))
-    return replace(Network.from_edges(nodes, one, other), people=table)
-
-
-def told(network):
-    """What is told of each node, as texts."""
-    table = network.people
-    return [
-        tuple(column.text(runs) for column, runs in zip(table.columns, row, strict=True))
-        for row in table.runs.tolist()
-    ]
-
-
-def degrees(network):
-    pairs = list(map(tuple, network.edges.T.tolist()))
-    assert len(set(pairs)) == len(pairs)
-    times = Counter(end for pair in pairs for end in pair)
-    return [times[node] for node in range(network.nodes)]
-
-
-def signatures(network, with_degree=True):
-    numbers = degrees(network) if with_degree else [0] * network.nodes
-    return list(zip(told(network), numbers, strict=True))
 
 
 def groups(keys):
@@ -162,33 +127,6 @@ def test_a_check_sees_what_is_untrue_and_what_is_missing():
     for wrong in (other, replace(table, runs=swapped), replace(table, sensitive=None), before.people):
         assert not made.verify(before, replace(after, people=wrong)).holds
     assert not made.verify(before, replace(after, people=None)).holds
-
-
-def test_mondrian_tells_less_coarsely_than_levels_for_everybody():
-    lost = []
-    for seed in range(5):
-        before = people(80, seed)
-        afters = [defense(k=5, degrees=False).on_graph(before, SEED) for defense in DEFENSES]
-        lost.append([after.people.losses().mean() for after in afters])
-    assert all(one < other for one, other in lost)
-
-
-def test_suppressed_people_are_none_or_k_and_keep_their_edges():
-    before = people(60, 3)
-    alike = np.array(
-        [[n % 3, n % 2] if n < 53 else [4 + n - 53, 3] for n in range(60)]
-    )  # 7 are alone with their age
-    runs = np.stack([alike, alike], axis=2)[:, :, None]
-    before = replace(before, people=replace(before.people, runs=runs))
-    few, none = KAttributesFullDomain(k=6, suppress=0.2, degrees=False), KAttributesFullDomain(k=6, degrees=False)
-    after, beside = few.on_graph(before, SEED), none.on_graph(before, SEED)
-    left = np.flatnonzero(after.people.sensitive < 0)
-    assert left.tolist() == list(range(53, 60))
-    assert {told(after)[node] for node in left} == {("[20, 31]", "*")}
-    assert degrees(after) == degrees(before)
-    assert (beside.people.sensitive >= 0).all()
-    assert after.people.losses().mean() < beside.people.losses().mean()
-    assert few.verify(before, after).holds
 
 
 def test_the_inpatient_microdata_of_l_diversity():

@@ -30,7 +30,7 @@ def test_each_attribute_is_told_at_one_level():
 def test_one_rare_person_makes_an_attribute_coarse_for_everybody():
     before = people(40, 0)
     values = np.array([[node % 2, node % 2] for node in range(40)])
-    values[0] = [11, 3]
+    values[0] = [10, 3]
     rare = replace(before, people=replace(before.people, runs=np.stack([values, values], axis=2)[:, :, None]))
     levels, classes = (d(k=5, degrees=False).on_graph(rare, SEED) for d in (KAttributesFullDomain, KAttributes))
     assert (levels.people.losses()[1:] > 0).any(1).all()

@@ -78,7 +78,8 @@ _pipeline = several(
         "--graph",
         type=click.Path(),
         metavar="FILE",
-        help="A graph of your own instead (.npz or .graphml; to publish also edge lists: .txt, .csv, .tsv, .gz).",
+        help="A graph of your own instead (.npz or .graphml; to publish also edge lists: .txt, .csv, .tsv, .gz; "
+        "a folder of TU files for graph-classifier).",
     ),
     click.option(
         "--defense",

@@ -1,19 +1,23 @@
 """Which client owns which node of a federated graph."""
 
+from __future__ import annotations
+
 import math
 import random
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
-from torch_geometric.data import Data
-from torch_geometric.utils import coalesce
 
 from ..errors import InputError, unknown_name
 from ..randomness import integer
+
+if TYPE_CHECKING:
+    from torch_geometric.data import Data
 
 METHODS = ("dirichlet", "louvain", "metis")
 
@@ -41,7 +45,7 @@ class Partition:
     cut_edges: Tensor
 
     @classmethod
-    def undivided(cls, nodes: int) -> "Partition":
+    def undivided(cls, nodes: int) -> Partition:
         """One client that owns all nodes."""
         return cls(torch.zeros(nodes, dtype=torch.long), 1, "one", torch.empty((2, 0), dtype=torch.long))
 
@@ -94,6 +98,8 @@ def _owners(data: Data, method: str, clients: int, seed: np.random.SeedSequence,
 
 
 def _cut_edges(edge_index: Tensor, owner: Tensor) -> Tensor:
+    from torch_geometric.utils import coalesce
+
     row, col = edge_index
     between = edge_index[:, (owner[row] != owner[col]) & (row < col)]
     once: Tensor = coalesce(between, num_nodes=len(owner))

@@ -16,7 +16,6 @@ from weakref import WeakKeyDictionary
 import numpy as np
 import torch
 from torch import Tensor
-from torch_geometric.data import Data
 
 from ...errors import InputError
 from ...randomness import branch
@@ -156,6 +155,8 @@ def shadow_models(knowledge: NodeKnowledge, recipe: TrainingConfig, count: int, 
 
 
 def _trained(knowledge: NodeKnowledge, recipe: TrainingConfig, count: int, offline: bool) -> ShadowModels:
+    from torch_geometric.data import Data
+
     seed = branch(knowledge.seed, "offline shadows" if offline else "shadows")
     rng = np.random.default_rng(branch(seed, "masks"))
     pool, edges = _pool(knowledge, offline)

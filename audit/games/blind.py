@@ -21,15 +21,21 @@ subjects, and the folds do not show it (Bengio and Grandvalet, JMLR 2004). Here,
 The price: a model sees 40 % of the subjects instead of 80 %.
 """
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import StandardScaler
-from torch_geometric.data import Data
 
 from ...randomness import branch
 from ...targets.game import Game
 from ..statistics.scored_subjects import Floats, ScoredSubjects
+
+if TYPE_CHECKING:
+    from torch_geometric.data import Data
 
 FOLDS, FEW_FOLDS = 5, 3  # odd
 ENOUGH = 10  # members and non-members; with fewer there are fewer folds

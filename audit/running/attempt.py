@@ -1,14 +1,15 @@
 """One trial where it runs: in this process, in a worker beside it, or on another machine."""
 
+from __future__ import annotations
+
 import os
 import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from joblib.externals.loky import process_executor
-from torch_geometric.data import Data
 
 from ...errors import InputError
 from ...targets.target import Progress, no_progress
@@ -18,6 +19,9 @@ from .safe_path import usual_path
 from .serialization import dumps
 from .time_limit import TooLongError, time_limit
 from .trial import run_trial, use_one_thread
+
+if TYPE_CHECKING:
+    from torch_geometric.data import Data
 
 Report = Callable[[str, str, int, int], None]
 """Called with a trial's title, the name of a stage, steps done and steps in all."""

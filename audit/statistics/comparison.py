@@ -18,7 +18,6 @@ from itertools import product
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import nct, t
 
 Floats = NDArray[np.float64]
 FEW_SEEDS = 8  # up to so many, all 2^K signs are tried
@@ -58,6 +57,8 @@ class Comparison:
     @property
     def student(self) -> float:
         """One-sided p of a mean above 0 by Student's test alone."""
+        from scipy.stats import t
+
         if self.seeds < 2:
             return 1.0
         if self.error == 0:
@@ -66,6 +67,8 @@ class Comparison:
 
     def reach(self, alpha: float) -> float:
         """How far a one-sided bound at level ``alpha`` lies from the mean."""
+        from scipy.stats import t
+
         return float(t.isf(alpha, self.seeds - 1)) * self.error if self.seeds > 1 else math.inf
 
     def power(self, rise: float, alpha: float, seeds: int | None = None) -> float:
@@ -74,6 +77,8 @@ class Comparison:
         By Student's test alone: as often as, without any rise, the upper bound lies below it, since the two tests
         mirror each other. It is 0 where even the same rise in each of so many seeds would not stand against falls.
         """
+        from scipy.stats import nct, t
+
         seeds = self.seeds if seeds is None else seeds
         if seeds < 2 or self.seeds < 2:
             return 0.0

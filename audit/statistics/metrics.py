@@ -34,7 +34,6 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import expit, logit
-from scipy.stats import beta, norm, t
 
 from .finding import Finding
 from .scored_subjects import (
@@ -244,6 +243,8 @@ def mean_difference(
     exclude a mean of 0. So this one is indicative, however many seeds there are, and its note says what they may
     have missed.
     """
+    from scipy.stats import t
+
     if len(a) != len(b) or not len(a):
         raise ValueError(f"paired by seed: {len(a)} values beside {len(b)}")
     change = np.asarray(a, dtype=float) - np.asarray(b, dtype=float)
@@ -556,6 +557,8 @@ def reach_of(estimates: Floats, covariance: Floats, freedom: float, level: float
     ``covariance`` [seeds, seeds] is that of the per-seed values through their subjects only, ``freedom`` its
     degrees of freedom.
     """
+    from scipy.stats import t
+
     seeds, step = len(estimates), float(t.ppf((1 + level) / 2, freedom))
     alone = step**2 * float(covariance.mean())
     if seeds == 1:
@@ -572,6 +575,8 @@ def share_interval(
 
     There are ``most`` of them at most: seeds that ask the same people agree on who is not there either.
     """
+    from scipy.stats import beta, norm
+
     tail, size = (1 - level) / 2, float(trials)
     if 0 < share < 1 and reach > NOTHING:
         size = min(share * (1 - share) * (norm.isf(tail) / reach) ** 2, most)

@@ -10,7 +10,6 @@ can fail with one seed, and says where it cannot.
 from collections.abc import Sequence
 
 import numpy as np
-from scipy.stats import rankdata
 
 from .finding import Finding
 from .metrics import auc_of_run
@@ -73,6 +72,8 @@ def _of_stratum(run: ScoredSubjects) -> tuple[float, float, float]:
 
     The fewer of members and non-members are those that are drawn.
     """
+    from scipy.stats import rankdata
+
     ranks = np.sort(rankdata(run.score))
     members = int(run.truth.sum())
     others, apart = len(ranks) - members, ranks - ranks.mean()

@@ -11,7 +11,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import rankdata
 
 from .scored_subjects import Floats, ScoredSubjects, checked_runs, rows_of
 
@@ -86,6 +85,8 @@ def _on_one_scale(runs: Sequence[ScoredSubjects]) -> list[ScoredSubjects]:
 
 def _ranked(run: ScoredSubjects) -> ScoredSubjects:
     """Each score's middle rank in its stratum as a share of the stratum, in (0, 1)."""
+    from scipy.stats import rankdata
+
     score = np.empty(len(run.score))
     for rows in rows_of(run.labels):
         score[rows] = (rankdata(run.score[rows]) - 0.5) / len(rows)

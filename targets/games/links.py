@@ -1,13 +1,14 @@
 """Links as secrets: pairs of nodes of one client, and whether there is an edge between them."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 import torch
 from torch import Tensor
-from torch_geometric.data import Data
 
 from ...errors import InputError
 from ...graphs.network import Floats
@@ -20,6 +21,9 @@ from ..party import Client
 from ..published import network_of, tensors_of
 from ..transcript import Message, View
 from .public_columns import PRIVATE, pair_columns
+
+if TYPE_CHECKING:
+    from torch_geometric.data import Data
 
 NON_EDGES = 12_000
 """Non-edges in question where there are more: enough to tell a true-positive rate at 0.1 % false positives."""
@@ -55,7 +59,7 @@ class Links:
     def parties(self) -> int:
         return len(self.counts)
 
-    def to(self, device: str) -> "Links":
+    def to(self, device: str) -> Links:
         """The same on another device."""
         owner, counts, known, known_not = (
             part.to(device) for part in (self.owner, self.counts, self.known, self.known_not)

@@ -1,16 +1,21 @@
 """What the public graph tells of nodes, and of pairs of nodes, without any release: columns for blind baselines."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from scipy.special import entr
-from scipy.stats import rankdata
 from sklearn.utils.extmath import randomized_svd
-from torch_geometric.data import Data
 
 from ...graphs.network import Floats
 from ...graphs.pyg import is_plain
 from ...randomness import branch
+
+if TYPE_CHECKING:
+    from torch_geometric.data import Data
 
 WIDEST = 32  # features are reduced to as many dimensions
 SPARSE = 0.1  # share of non-zero features below which a sparse matrix is the faster
@@ -37,6 +42,8 @@ def node_columns(data: Data, seed: np.random.SeedSequence) -> dict[str, Floats]:
 
 def _degree(degree: Floats) -> Floats:
     """Log and rank, and the rank's distance from the middle: members may be hubs, leaves, or both or neither."""
+    from scipy.stats import rankdata
+
     rank = rankdata(degree) / len(degree) - 0.5
     return np.column_stack([np.log1p(degree), rank, rank**2])
 

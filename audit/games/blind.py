@@ -27,8 +27,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.linear_model import LogisticRegression
-from sklearn.preprocessing import StandardScaler
 
 from ...randomness import branch
 from ...targets.game import Game
@@ -83,6 +81,8 @@ def blind_baselines(data: Data, game: Game, seed: np.random.SeedSequence) -> dic
 
 def _scores(columns: Floats, truth: NDArray[np.bool_], rng: np.random.Generator) -> Floats:
     """Each subject's rank in its fold by a model of the folds behind it on the circle, [s] in (0, 1)."""
+    from sklearn.preprocessing import StandardScaler
+
     columns = StandardScaler().fit_transform(columns)
     folds = FOLDS if min(truth.sum(), (~truth).sum()) >= ENOUGH else FEW_FOLDS
     fold, lots, score = _dealt(truth, folds, rng), rng.permutation(len(truth)), np.empty(len(truth))
@@ -104,6 +104,8 @@ def _dealt(truth: NDArray[np.bool_], folds: int, rng: np.random.Generator) -> ND
 
 def _log_odds(columns: Floats, truth: NDArray[np.bool_], others: Floats) -> Floats:
     """Log-odds of membership of the ``others``; all 0 where the training folds hold one class only."""
+    from sklearn.linear_model import LogisticRegression
+
     if truth.all() or not truth.any():
         return np.zeros(len(others))
     model = LogisticRegression(C=1 / PENALTY, class_weight="balanced", max_iter=1000).fit(columns, truth)

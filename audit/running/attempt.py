@@ -9,8 +9,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from joblib.externals.loky import process_executor
-
 from ...errors import InputError
 from ...targets.target import Progress, no_progress
 from ..games.knowledge_cache import KnowledgeCache
@@ -60,6 +58,8 @@ def attempt(
         limit: seconds that the trial may take; without end by default.
         report: called as it gets on.
     """
+    from joblib.externals.loky import process_executor
+
     _stop_with(owner)
     if os.getpid() != owner:
         usual_path()

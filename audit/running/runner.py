@@ -17,9 +17,6 @@ from pathlib import Path
 from queue import Queue
 from typing import Any, Literal
 
-from joblib import Parallel, delayed, parallel_config
-from joblib.externals.loky import get_reusable_executor, process_executor
-
 from ..planning.grid import Grid, PlannedTrial
 from ..planning.plan import Plan
 from .attempt import LOST, Done, Report, attempt
@@ -68,6 +65,8 @@ def run_audit(
     Raises:
         InputError: the ledger cannot be written, or there is no Ray.
     """
+    from joblib import parallel_config
+
     if only is None:
         ledger.begin(plan, grid)
     skip = ledger.done() | (set() if retry else ledger.failed())
@@ -106,6 +105,8 @@ def _run_all(
     events: Report | None,
 ) -> None:
     """Until nothing is left: what a killed worker had in hand runs again."""
+    from joblib.externals.loky import process_executor
+
     crashes = 0
     while todo:
         before = len(todo)
@@ -125,6 +126,8 @@ def _one_by_one(
     suspects: list[PlannedTrial], grid: Grid, limit: float | None, note: Callable[[Done], None]
 ) -> None:
     """Trials that may have killed their worker, each in a worker of its own: who is to blame is noted as failed."""
+    from joblib.externals.loky import process_executor
+
     for task in suspects:
         try:
             for done in _dispatched([task], grid, 2, limit, None):  # one worker would be this very process
@@ -137,6 +140,8 @@ def _dispatched(
     batch: Sequence[PlannedTrial], grid: Grid, workers: int, limit: float | None, events: Report | None
 ) -> Iterator[Done]:
     """Trials as they end."""
+    from joblib import Parallel, delayed, parallel_config
+
     with parallel_config(backend="sequential") if workers == 1 else nullcontext():
         pool = Parallel(n_jobs=workers, return_as="generator_unordered", pre_dispatch=workers, batch_size=1)
         run = delayed(attempt)
@@ -172,6 +177,8 @@ def _interleaved(tasks: list[PlannedTrial], workers: int) -> list[PlannedTrial]:
 @contextmanager
 def _ended_workers() -> Iterator[None]:
     """Whatever stops the audit stops its workers too, in the midst of their trials: nobody waits for them."""
+    from joblib.externals.loky import get_reusable_executor
+
     try:
         yield
     except BaseException:

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from ...attacks.membership.kept_pools import kept_in
 from ...errors import InputError
 from ...targets.target import Progress, no_progress
 from ..games.knowledge_cache import KnowledgeCache
@@ -47,6 +48,7 @@ def attempt(
     owner: int,
     limit: float | None = None,
     report: Report | None = None,
+    pools: str | None = None,
 ) -> Done:
     """Runs one trial; whatever goes wrong in it is its result.
 
@@ -57,6 +59,7 @@ def attempt(
         owner: the process that waits for the result, or `ELSEWHERE`; when it is gone, this one stops.
         limit: seconds that the trial may take; without end by default.
         report: called as it gets on.
+        pools: a folder in which the processes of a run keep shadow models for each other.
     """
     from joblib.externals.loky import process_executor
 
@@ -67,7 +70,7 @@ def attempt(
     use_one_thread()
     start = time.process_time()
     try:
-        with time_limit(limit):
+        with time_limit(limit), kept_in(pools):
             result = run_trial(task.plan, data, _progress(task, report), cache=_shared(task, data, audit))
         return Done(task.key, dumps(result), None, time.process_time() - start)
     except (InputError, TooLongError) as error:

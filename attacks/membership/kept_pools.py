@@ -44,7 +44,8 @@ def trained_once(task: TrainingTask, seed: np.random.SeedSequence, device: str) 
     with file.with_suffix(".lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)  # the system lets go of it when a process ends, however it does
         if file.exists():
-            return load_file(file)
+            kept: dict[str, Tensor] = load_file(file)
+            return kept
         weights = train_models(task, [], seed, device=device, keep_weights=True).weights
         unfinished = file.with_suffix(".part")
         with suppress(OSError):  # a full disk: each process trains its own then

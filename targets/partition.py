@@ -136,7 +136,7 @@ def _communities(data: Data, seed: np.random.SeedSequence) -> list[list[int]]:
     import igraph
 
     row, col = data.edge_index
-    graph = igraph.Graph(n=int(data.num_nodes or 0), edges=data.edge_index[:, row < col].T.tolist())
+    graph = igraph.Graph(n=int(data.num_nodes or 0), edges=data.edge_index[:, row < col].T.contiguous().numpy())
     igraph.set_random_number_generator(random.Random(integer(seed)))
     try:
         found = graph.community_multilevel(resolution=1.0)
@@ -177,12 +177,11 @@ def _metis(data: Data, clients: int, seed: np.random.SeedSequence) -> Owners:
 
     nodes = int(data.num_nodes or 0)
     row, col = data.edge_index
-    order = torch.argsort(row, stable=True)
-    degrees = torch.bincount(row, minlength=nodes).tolist()
-    adjacency = [near.tolist() for near in col[order].split(degrees)]
+    near = col[torch.argsort(row, stable=True)].numpy()
+    start = np.append(0, np.cumsum(np.bincount(row.numpy(), minlength=nodes)))
     for draw in seed.generate_state(10):
         options = pymetis.Options(seed=int(draw >> 1))
-        _, parts = pymetis.part_graph(clients, adjacency=adjacency, options=options)
+        _, parts = pymetis.part_graph(clients, xadj=start, adjncy=near, options=options)
         owner = np.asarray(parts, dtype=np.int64)
         if len(np.unique(owner)) == clients:
             return owner

@@ -179,9 +179,10 @@ def _metis(data: Data, clients: int, seed: np.random.SeedSequence) -> Owners:
     row, col = data.edge_index
     near = col[torch.argsort(row, stable=True)].numpy()
     start = np.append(0, np.cumsum(np.bincount(row.numpy(), minlength=nodes)))
+    adjacency = pymetis.CSRAdjacency(adj_starts=start, adjacent=near)
     for draw in seed.generate_state(10):
         options = pymetis.Options(seed=int(draw >> 1))
-        _, parts = pymetis.part_graph(clients, xadj=start, adjncy=near, options=options)
+        _, parts = pymetis.part_graph(clients, adjacency=adjacency, options=options)
         owner = np.asarray(parts, dtype=np.int64)
         if len(np.unique(owner)) == clients:
             return owner

@@ -1,12 +1,16 @@
 """What is done to features before anything else; everybody knows it, adversaries too."""
 
-from typing import Literal
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
 
 from pydantic import Field
-from torch_geometric.data import Data
 
 from ..settings import Settings
 from .checks import row_normalised
+
+if TYPE_CHECKING:
+    from torch_geometric.data import Data
 
 
 class FeatureSettings(Settings):

@@ -16,15 +16,15 @@ from weakref import WeakKeyDictionary
 import numpy as np
 import torch
 from torch import Tensor
-from torch_geometric.data import Data
 
 from ...errors import InputError
 from ...randomness import branch
 from ...targets.games.membership import NodeKnowledge
-from ...targets.models.model_ensemble import MEMORY, Trained, ask_models, train_models
+from ...targets.models.model_ensemble import MEMORY, ask_models
 from ...targets.models.own_training import OwnTraining
 from ...targets.models.training_config import TrainingConfig
 from ...targets.models.training_task import Query, TrainingTask
+from .kept_pools import trained_once
 
 MOST_PARTS = 64
 
@@ -156,6 +156,8 @@ def shadow_models(knowledge: NodeKnowledge, recipe: TrainingConfig, count: int, 
 
 
 def _trained(knowledge: NodeKnowledge, recipe: TrainingConfig, count: int, offline: bool) -> ShadowModels:
+    from torch_geometric.data import Data
+
     seed = branch(knowledge.seed, "offline shadows" if offline else "shadows")
     rng = np.random.default_rng(branch(seed, "masks"))
     pool, edges = _pool(knowledge, offline)
@@ -179,8 +181,7 @@ def _trained(knowledge: NodeKnowledge, recipe: TrainingConfig, count: int, offli
         induced=knowledge.game == "node-presence",
     )
     device = str(knowledge.x.device)
-    trained: Trained = train_models(task, [], branch(seed, "models"), device=device, keep_weights=True)
-    return RecipeModels(*who, task, trained.weights, device)
+    return RecipeModels(*who, task, trained_once(task, branch(seed, "models"), device), device)
 
 
 def _pool(knowledge: NodeKnowledge, offline: bool) -> tuple[np.ndarray, Tensor]:

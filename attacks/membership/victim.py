@@ -7,7 +7,6 @@ from typing import Literal
 import torch
 from torch import Tensor
 from torch.nn import functional as F
-from torch_geometric.data import Data
 
 from ...errors import InputError
 from ...targets.condensation.condensed import CondensedGraph
@@ -71,6 +70,8 @@ class _Weights(Victim):
         self.weights = {name: torch.stack([m.tensors[name].float() for m in found]) for name in shapes}
 
     def ask(self, x: Tensor, edges: Tensor, nodes: Tensor) -> Tensor:
+        from torch_geometric.data import Data
+
         everybody = torch.ones((len(self.sources), len(x)), dtype=torch.bool)
         data = Data(x=x.cpu(), edge_index=edges.cpu(), y=torch.zeros(len(x), dtype=torch.long))
         task = TrainingTask(data, everybody, self.recipe, self.classes)

@@ -1,16 +1,21 @@
 """Answers of a model about nodes, from a file."""
 
+from __future__ import annotations
+
 import hashlib
 from collections.abc import Iterable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
 from torch import Tensor
-from torch_geometric.data import Data
 
 from ...errors import InputError
 from ...graphs.files.table import Table, read_table
+
+if TYPE_CHECKING:
+    from torch_geometric.data import Data
 
 FIELD = "field:"
 """Before the name of a field of the graph, in the place of a file."""

@@ -1,13 +1,14 @@
 """A network that somebody published after another tool anonymised it."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from pydantic import Field, model_validator
-from torch_geometric.data import Data
 
 from ...errors import InputError
 from ...graphs.files.network_file import read_network, write_network
@@ -28,6 +29,9 @@ from .answers import digests
 from .held import Held, held_network
 from .who_is_who import Named, by_name, by_table, check_kept, in_order, source_of
 
+if TYPE_CHECKING:
+    from torch_geometric.data import Data
+
 
 class PublishedSettings(NetworkSettings, WindowSettings):
     """Settings of `Published`."""
@@ -44,7 +48,7 @@ class PublishedSettings(NetworkSettings, WindowSettings):
     )
 
     @model_validator(mode="after")
-    def _a_table_of_something(self) -> "PublishedSettings":
+    def _a_table_of_something(self) -> PublishedSettings:
         if self.auxiliary_same is not None and self.auxiliary is None:
             raise ValueError("auxiliary_same says who is who in a second network: give that as auxiliary too")
         return self
@@ -126,7 +130,7 @@ class Published(PublishedNetwork):
         original = Named(name_of(data) or "the original", node_names(data))
         return held_network(s.auxiliary, s.auxiliary_same, network_of_data(data), original)
 
-    def _matched(self, data: Data) -> "_After":
+    def _matched(self, data: Data) -> _After:
         """The published network, and who is who in it."""
         s, network = self.settings, self.original(data).network
         known = _known_types(network, type_names(data) if s.windows is None else window_names(s.windows))

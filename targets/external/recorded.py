@@ -1,14 +1,15 @@
 """Runs that took place elsewhere and were recorded, by gaudit or by a pipeline of the user's own."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import torch
 from pydantic import Field
-from torch_geometric.data import Data
 
 from ...errors import InputError
 from ...graphs.files.data_file import HOLDERS
@@ -40,6 +41,9 @@ from ..recording import (
 from ..target import Offers, Progress, Run, Target, Utility, no_progress
 from .answers import digests
 from .brought import Brought
+
+if TYPE_CHECKING:
+    from torch_geometric.data import Data
 
 
 class RecordedSettings(Settings):

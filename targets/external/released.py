@@ -1,13 +1,14 @@
 """A condensed graph that was released already."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import torch
 from pydantic import Field
-from torch_geometric.data import Data
 
 from ...errors import InputError
 from ...settings import Settings
@@ -20,6 +21,9 @@ from ..target import Offers, Progress, Run, Utility, no_progress
 from .answers import digests
 from .brought import Brought
 from .released_file import read_released
+
+if TYPE_CHECKING:
+    from torch_geometric.data import Data
 
 
 class ReleasedSettings(Settings):

@@ -1,13 +1,14 @@
 """Federated averaging on graphs that each client reduced: by a coreset, by coarsening or by condensation."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import torch
 from pydantic import Field, model_validator
 from torch import Tensor
-from torch_geometric.data import Data
 
 from ...randomness import branch
 from ..channel import Channel
@@ -24,6 +25,9 @@ from ..federated.federated_averaging import Federated, FederatedRun, FederatedSe
 from ..federated.local_training import Aggregated, Forward, LocalTask
 from ..federated.neighbour_exchange import exchange
 from ..party import Client
+
+if TYPE_CHECKING:
+    from torch_geometric.data import Data
 
 Reduction = Literal["labels", "random", "herding", "k-center", "coarsening", "gcond", "doscond", "sfgc", "sgdd"]
 REDUCTIONS: dict[Reduction, type[CentralCondensation]] = {
@@ -54,7 +58,7 @@ class FedAvgReducedSettings(FederatedSettings):
     reducing: dict[str, Any] = Field({}, description="settings of the reduction itself, as its own target has them")
 
     @model_validator(mode="after")
-    def _reduction_fits(self) -> "FedAvgReducedSettings":
+    def _reduction_fits(self) -> FedAvgReducedSettings:
         self.reduced_by()
         return self
 

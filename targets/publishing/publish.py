@@ -1,12 +1,13 @@
 """The oldest way to give a graph away: publish it with the names removed."""
 
+from __future__ import annotations
+
 from dataclasses import replace
-from typing import Annotated, Any, ClassVar, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self
 
 import numpy as np
 import torch
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
-from torch_geometric.data import Data
 
 from ...errors import InputError
 from ...graphs.measures.utility import utility_of
@@ -32,6 +33,9 @@ from ..target import Offers, Progress, Run, Target, Utility, no_progress
 from .people import table_of_data
 from .planted_accounts import plant
 from .windows import LinkingSettings
+
+if TYPE_CHECKING:
+    from torch_geometric.data import Data
 
 OWNER = "client:0"
 

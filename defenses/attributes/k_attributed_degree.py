@@ -79,7 +79,8 @@ class KAttributedDegree(Defense):
         wrong = untrue(table_of(before), table_of(after)) or _gone(before, after)
         added, relations = _links(after) - _links(before), sides[0].shape[1]
         parts = [
-            f"{len(times)} signatures in {relations} relation{'' if relations == 1 else 's'}, the rarest occurs {rarest} times",
+            f"{len(times)} signatures in {relations} relation{'' if relations == 1 else 's'}",
+            f"the rarest occurs {rarest} times",
             f"{added} links added to {_links(before)}",
             loss_of(after),
             wrong,

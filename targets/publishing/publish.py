@@ -101,6 +101,9 @@ class PublishSettings(NetworkSettings, LinkingSettings):
     def _people_of_one_network(self) -> Self:
         if self.people and (self.linking is not None or self.accounts):
             raise ValueError("columns do not go with linking or accounts: leave one of both out")
+        asked = None if self.attribute is None else self.attribute.partition(":")[0]
+        if asked is not None and asked in (*self.columns, self.sensitive_column):
+            raise ValueError(f"attribute={self.attribute} is published: what is hidden cannot be among the columns")
         return self
 
     @property

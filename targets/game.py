@@ -53,6 +53,7 @@ class Words:
         alike: with whom members are compared where something public is set aside (`Game.compared_within`).
         asks: whether its attacks put questions about nodes, with more or fewer edges.
         background: what its adversaries know beforehand by nature, to follow ``knows``; empty for nothing.
+        auditor: what an auditor among them knows.
     """
 
     game: str
@@ -67,6 +68,7 @@ class Words:
     alike: str = "of the same class"
     asks: bool = False
     background: str = ""
+    auditor: str = "every edge and the labels of all people in question"
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -129,6 +131,10 @@ class GraphKnowledge(Knowledge):
     neighbours: Neighbours = "true"
     recipe: TrainingConfig | None = None
     own: OwnTraining | None = None
+
+    def posed(self, x: Tensor, edges: Tensor) -> Data:
+        """A graph of its own making to put to a model, without labels: features [n, d] and edges [2, e]."""
+        return Data(x=x, edge_index=edges, y=torch.zeros(len(x), dtype=torch.long))
 
 
 class Mounted(Protocol):
@@ -224,11 +230,13 @@ class Game(ABC):
         sampling_weight: how many non-members each one in question was drawn from, where these are a sample of many.
         asked: subjects that the result is about, [s] bool; all of them where it is None.
         samples: other selections of subjects, reported beside it, [s] bool each.
+        planted: the control that leaks this game, where the one that an attack names cannot play it; else empty.
     """
 
     name: ClassVar[str]
     unit: ClassVar[str]
     words: ClassVar[Words]
+    planted: ClassVar[str] = ""
     metrics: ClassVar[tuple[str, ...]] = ("epsilon",)
     asked_with: ClassVar[str] = ""
     private_baselines: ClassVar[tuple[str, ...]] = ()

@@ -141,6 +141,8 @@ class Target(Configured, ABC):
     and messages are as they were recorded."""
     plain: ClassVar[bool] = False
     """Whether it runs on graphs without features and labels."""
+    collections: ClassVar[bool] = False
+    """Whether it runs on collections of graphs, one record each, and on nothing else."""
     brings: ClassVar[bool] = False
     """Whether it audits what a user brings, and cannot be made without it."""
     brings_graph: ClassVar[bool] = False

@@ -52,7 +52,7 @@ SIBLINGS = {
     "targets/controls": {
         *("targets", "targets/models", "targets/games"),
         *("targets/federated", "targets/condensation", "targets/federated_condensation"),
-        *("targets/federated_graphs", "targets/publishing"),
+        *("targets/federated_graphs", "targets/publishing", "targets/classification"),
     },
     "attacks/membership": {"attacks"},
     "attacks/links": {"attacks", "attacks/membership", "attacks/ownership"},

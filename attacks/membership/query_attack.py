@@ -7,7 +7,8 @@ from pydantic import Field
 from torch import Tensor
 
 from ...settings import Settings
-from ...targets.games.membership import NodeKnowledge
+from ...targets.games.graph_membership import GraphMembership
+from ...targets.games.membership import NODE_GAMES, NodeKnowledge
 from ...targets.messages import TRANSFORMATION, Carrying
 from ...targets.models.training_config import TrainingConfig
 from ...targets.models.training_task import Query
@@ -32,6 +33,7 @@ class QueryAttackSettings(Settings):
 class QueryAttack(Attack[NodeKnowledge]):
     """Base of attacks that ask whatever answers in a view."""
 
+    games: ClassVar[tuple[str, ...]] = (*NODE_GAMES, GraphMembership.name)
     any_of: ClassVar[tuple[Carrying, ...]] = ARTEFACTS
     uses: ClassVar[tuple[Carrying, ...]] = (TRANSFORMATION,)
     Settings = QueryAttackSettings

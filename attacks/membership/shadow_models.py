@@ -164,7 +164,7 @@ def _trained(knowledge: NodeKnowledge, recipe: TrainingConfig, count: int, offli
     size = min(knowledge.members, len(pool) // 2) if offline else knowledge.members
     masks, rounds = cut_in_rounds(pool, size, count, rng)
     masks.append(np.sort(rng.choice(pool, size=len(masks[0]), replace=False)))
-    inside = np.zeros((len(masks), len(knowledge.x)), dtype=bool)
+    inside = np.zeros((len(masks), len(knowledge.labels)), dtype=bool)
     for row, nodes in zip(inside, masks, strict=True):
         row[nodes] = True
     who = (inside[:-1], np.array(rounds), torch.from_numpy(pool), inside[-1])
@@ -173,8 +173,10 @@ def _trained(knowledge: NodeKnowledge, recipe: TrainingConfig, count: int, offli
         return OwnModels(*who, knowledge.own, knowledge.x.cpu(), models)
     x = knowledge.x.cpu()
     _check_memory(len(masks), recipe, x.shape[1], knowledge.classes)
+    data = knowledge.posed(x, edges)
+    data.y = knowledge.labels.cpu().clamp_min(0)
     task = TrainingTask(
-        Data(x=x, edge_index=edges, y=knowledge.labels.cpu().clamp_min(0)),
+        data,
         torch.from_numpy(inside),
         recipe,
         knowledge.classes,

@@ -62,7 +62,7 @@ class _Weights(Victim):
 
     def __init__(self, messages: Iterable[Message], recipe: TrainingConfig, knowledge: GraphKnowledge) -> None:
         found = tuple(messages)
-        self.recipe, self.classes = recipe, knowledge.classes
+        self.recipe, self.classes, self.posed = recipe, knowledge.classes, knowledge.posed
         self.sources = tuple(m.sender for m in found)
         shapes = weight_shapes(recipe, knowledge.x.shape[1], knowledge.classes)
         for message in found:
@@ -70,10 +70,8 @@ class _Weights(Victim):
         self.weights = {name: torch.stack([m.tensors[name].float() for m in found]) for name in shapes}
 
     def ask(self, x: Tensor, edges: Tensor, nodes: Tensor) -> Tensor:
-        from torch_geometric.data import Data
-
-        everybody = torch.ones((len(self.sources), len(x)), dtype=torch.bool)
-        data = Data(x=x.cpu(), edge_index=edges.cpu(), y=torch.zeros(len(x), dtype=torch.long))
+        data = self.posed(x.cpu(), edges.cpu())
+        everybody = torch.ones((len(self.sources), len(data.y)), dtype=torch.bool)
         task = TrainingTask(data, everybody, self.recipe, self.classes)
         weights = {name: w.cpu() for name, w in self.weights.items()}
         (logits,) = ask_models(task, [Query(nodes.cpu(), edges.cpu())], weights, device=str(x.device))
@@ -196,7 +194,7 @@ def check_weights(message: Message, shapes: Mapping[str, tuple[int, ...]]) -> No
 
 
 def _table(message: Message, knowledge: GraphKnowledge) -> _Table:
-    tensors, total, classes = message.tensors, len(knowledge.x), knowledge.classes
+    tensors, total, classes = message.tensors, len(knowledge.labels), knowledge.classes
     nodes = tensors.get("nodes")
     if nodes is None:
         raise InputError(f"the table '{message.kind}' lacks 'nodes': say whom each row is about")

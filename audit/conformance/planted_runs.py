@@ -108,11 +108,15 @@ def planted_runs(attack: str) -> Iterator[PlantedRun]:
     """
     kind = find("attacks", attack)
     planted: type[Target] = find("targets", kind.planted)
-    plays = [{"game": game} for game in kind.games] if "game" in planted.Settings.model_fields else [{}]
+    own = {game: find("games", game).planted for game in kind.games}
+    usual = [game for game in kind.games if not own[game]]
+    plays = [{"game": game} for game in usual] if "game" in planted.Settings.model_fields else [{}]
     imitated = [planted.imitating(find("targets", target)) for target in ours("targets")]
     others = [one for k, one in enumerate(imitated) if one and one not in imitated[:k]]
     for asked in [*plays, *({**plays[0], **other} for other in others)]:
         yield _planted(kind.planted, tuple(asked.items()))
+    for control in filter(None, own.values()):
+        yield _planted(control, ())
 
 
 def attack_plan(attack: str, planted: PlantedRun) -> AttackPlan:

@@ -10,6 +10,7 @@ import torch
 from torch.nn import functional as F
 
 from ...graphs.checks import check_graph
+from ...graphs.collection import collection_of
 from ...graphs.directions import BOTH, FORWARD
 from ...graphs.network import Network
 from ...targets.party import Client
@@ -38,6 +39,19 @@ def sixty_nodes() -> Data:
         x = torch.randn(60, 5) + 2 * F.one_hot(y, 5)
         masks = {"train_mask": train, "val_mask": val, "test_mask": test}
         return check_graph(Data(x=x, y=y, edge_index=edges, **masks), "sixty")
+
+
+def forty_graphs() -> Data:
+    """A collection of 40 rings of 4 to 8 nodes in two classes, three features each."""
+    rng = np.random.default_rng(0)
+    sizes = rng.integers(4, 9, 40)
+    start = np.repeat(sizes.cumsum() - sizes, sizes)
+    node = np.arange(len(start))
+    edges = np.stack([node, start + (node - start + 1) % np.repeat(sizes, sizes)])
+    graph_of, y = np.repeat(np.arange(40), sizes), np.arange(40) % 2
+    x = torch.from_numpy(rng.normal(size=(len(node), 3)) + y[graph_of][:, None]).float()
+    ends, of, labels = map(torch.from_numpy, (edges, graph_of, y))
+    return collection_of(x, ends, of, labels, "forty")
 
 
 def typed_network(nodes: int, seed: int, kinds: int = 3, share: float = 0.3, weighted: bool = False) -> Network:

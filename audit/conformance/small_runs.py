@@ -25,7 +25,7 @@ from .coins import other_coins
 from .fingerprint import fingerprint
 from .named import ours, theirs
 from .rule import BrokenRuleError
-from .small_graphs import sixty_nodes, sparse_network
+from .small_graphs import forty_graphs, sixty_nodes, sparse_network
 
 if TYPE_CHECKING:
     from torch_geometric.data import Data
@@ -123,6 +123,8 @@ def content(run: Run) -> str:
 
 
 def _small_graph(kind: type[Target]) -> Data:
+    if kind.collections:
+        return forty_graphs()
     return data_of(sparse_network(SEED)) if kind.plain else sixty_nodes()
 
 

@@ -6,7 +6,7 @@ import hashlib
 import inspect
 import json
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from importlib import import_module
@@ -215,11 +215,19 @@ def _planted(plan: Plan, mounted: list[tuple[Target, tuple[AttackPlan, ...]]]) -
     """For each planted leak the attacks that must find it, once; an attack that reads nothing finds nothing."""
     for target, attacks in mounted:
         reading = [a for a in attacks if a.make().kinds()]
-        for name in dict.fromkeys(find("attacks", a.name).planted for a in reading):
+        leaks = [leak_for(find("attacks", a.name), target.plays) for a in reading]
+        for name in dict.fromkeys(leaks):
             kind: type[Target] = find("targets", name)
-            own = tuple(a for a in reading if find("attacks", a.name).planted == name)
+            own = tuple(a for a, leak in zip(reading, leaks, strict=True) if leak == name)
             settings = kind(**{**_alike(kind, target), **kind.imitating(target.like)}).settings.model_dump()
             yield TrialPlan(name, settings, "none", {}, own, plan.seed, 0), str(kind.dataset)
+
+
+def leak_for(attack: type[Attack[Any]], plays: Collection[str]) -> str:
+    """The control that an attack must find a leak in, beside a target that plays some games."""
+    played = next((game for game in attack.games if game in plays), None)
+    own: str = "" if played is None else find("games", played).planted
+    return own or attack.planted
 
 
 def _alike(control: type[Target], target: Target) -> dict[str, Any]:

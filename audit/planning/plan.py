@@ -174,5 +174,5 @@ EXAMPLES = {"target": '[[target]] name = "fedgc"', "datasets": '["citations"]'}
 
 
 def is_file(dataset: str) -> bool:
-    """Whether a dataset is a graph file and not a name."""
-    return is_readable(dataset)
+    """Whether a dataset is a graph file, or a folder with a slash at its end, and not a name."""
+    return is_readable(dataset) or dataset.endswith("/")

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ...errors import InputError
+from ...graphs.collection import is_collection
 from ...graphs.datasets.loading import load_dataset
 from ...graphs.files.data_file import read_graph
 from ...graphs.files.network_file import read_network
@@ -58,10 +59,25 @@ def target_of(name: str, preset: str, data: Data, *settings: dict[str, Any]) -> 
             f"the target '{name}' trains on features and labels, and the graph has none: use --target publish, or "
             "another graph"
         )
+    if is_collection(data) != kind.collections:
+        raise InputError(_other_sort(name, kind))
     asked = kind.preset(preset, data)
     for over in settings:
         asked = merged(asked, over)
     return kind(**asked)
+
+
+def _other_sort(name: str, kind: type[Target]) -> str:
+    """What to do where a target is given a collection of graphs and takes one graph, or the reverse."""
+    if kind.collections:
+        return (
+            f"the target '{name}' asks about whole graphs, and needs a collection of them: use --dataset "
+            "molecules, ENZYMES or another collection, or --graph with a folder of TU files"
+        )
+    return (
+        f"the target '{name}' asks about the nodes of one graph, and this is a collection of graphs: use --target "
+        "graph-classifier, or another graph"
+    )
 
 
 def merged(base: dict[str, Any], over: dict[str, Any]) -> dict[str, Any]:

@@ -16,6 +16,7 @@ from ...targets.channel import StoppedError
 from ...targets.games.links import EdgePresence
 from ...targets.games.membership import NODE_GAMES
 from ...targets.games.named import game_of
+from ...targets.models.graph_recipe import GraphRecipe
 from ...targets.recorder import checked_about, members_of, save_recording
 from ...targets.recording import About
 from ...targets.target import Progress, Run, Target, Utility, no_progress
@@ -121,10 +122,11 @@ def _known(plan: TrialPlan, target: Target, run: Run | None) -> About:
     game = next((secrets[name] for name in NODE_GAMES if name in secrets), None)
     links = secrets.get(EdgePresence.name)
     by_client = isinstance(links, EdgePresence) and links.image is None
+    recipe = None if run is None or isinstance(run.recipe, GraphRecipe) else run.recipe  # no record is of graphs
     return checked_about(
         {
             "game": None if game is None else game.name,
-            "recipe": None if run is None or run.recipe is None else run.recipe.model_dump(),
+            "recipe": None if recipe is None else recipe.model_dump(),
             "defense": {"name": plan.defense, "settings": defense.settings.model_dump(mode="json")},
             "members": None if game is None else members_of(game.subjects, game.truth),
             "holders": links.holders.tolist() if isinstance(links, EdgePresence) and by_client else None,

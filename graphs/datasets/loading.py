@@ -32,7 +32,11 @@ BUNDLED = {
     "planted-network": "an uneven random network of 120 nodes without features: for positive controls",
     "planted-attributes": "coins as features, random labels and edges, 300 nodes: for positive controls",
     "planted-links": "thirty cliques that neither labels nor features tell of, 120 nodes: for positive controls",
+    "molecules": "synthetic molecules: a collection of 400 graphs, 2 classes",
+    "planted-graphs": "random labels, 300 graphs of four nodes with words of their own: for positive controls",
 }
+TOGETHER = ("molecules", "planted-graphs")
+"""Bundled ones that are collections of graphs."""
 
 PLANETOID = ("x", "tx", "allx", "y", "ty", "ally", "graph", "test.index")
 
@@ -146,9 +150,17 @@ NETWORKS = {
 """Networks of SNAP's collection, read from edge lists in ``snap`` of the folder with raw files."""
 
 
+COLLECTIONS = {
+    "MUTAG": "molecules: a collection of 188 graphs, 2 classes",
+    "ENZYMES": "proteins: a collection of 600 graphs, 6 classes, all attributes of nodes",
+    "Mutagenicity": "molecules: a collection of 4,337 graphs, 2 classes",
+}
+"""Collections of TU Dortmund, read from ``tu`` of the folder with raw files."""
+
+
 def dataset_names() -> dict[str, str]:
     """Every name that ``load_dataset`` knows, bundled ones first, with a description in one line."""
-    return BUNDLED | {name: source.summary for name, source in DOWNLOADED.items()} | NETWORKS
+    return BUNDLED | {name: source.summary for name, source in DOWNLOADED.items()} | NETWORKS | COLLECTIONS
 
 
 def load_dataset(name: str, root: str | os.PathLike[str] | None = None) -> "Data":
@@ -164,7 +176,8 @@ def load_dataset(name: str, root: str | os.PathLike[str] | None = None) -> "Data
             in the cache (``GAUDIT_CACHE``, or ``gaudit`` in ``XDG_CACHE_HOME`` or ``~/.cache``).
 
     Returns:
-        A graph as returned by ``check_graph``; a network without features as by ``network_data.data_of``.
+        A graph as returned by ``check_graph``; a network without features as by ``network_data.data_of``, a
+        collection of graphs as by ``collection.collection_of``.
 
     Raises:
         InputError: an unknown name, unreadable raw files, or neither raw files nor a download.
@@ -173,13 +186,16 @@ def load_dataset(name: str, root: str | os.PathLike[str] | None = None) -> "Data
     if found is None:
         raise unknown_name("dataset", name, dataset_names())
     if found in BUNDLED:
-        from . import bundled
+        from . import bundled, bundled_collections
 
-        graph: Data = getattr(bundled, found.replace("-", "_"))()
+        called = found.replace("-", "_")
+        graph: Data = getattr(bundled_collections if found in TOGETHER else bundled, called)()
         return graph
     root = root or os.environ.get("GAUDIT_DATA") or None
     if found in NETWORKS:
         return _network(found, Path(root) if root else None)
+    if found in COLLECTIONS:
+        return _collection(found, Path(root) if root else None)
     return _finished(_through_pyg(found, Path(root) if root else None), found)
 
 
@@ -192,6 +208,16 @@ def _network(name: str, root: Path | None) -> "Data":
     if root is None or not (root / file).is_file():
         raise InputError(f"dataset '{name}' is not here: set GAUDIT_DATA to a folder that holds {file}")
     return data_of(read_network(root / file, directed="told", timed=True).network)
+
+
+def _collection(name: str, root: Path | None) -> "Data":
+    """A collection of graphs, from its raw files."""
+    from ..files.tu_folder import read_tu_folder
+
+    folder = Path("tu") / name / "raw"
+    if root is None or not (root / folder).is_dir():
+        raise InputError(f"dataset '{name}' is not here: set GAUDIT_DATA to a folder that holds {folder}")
+    return read_tu_folder(root / folder)
 
 
 def _finished(data: "Data", name: str) -> "Data":

@@ -53,6 +53,7 @@ def read_graph(path: str | os.PathLike[str], draw_split: bool = True) -> "Data":
       order), features as numbers ``x0`` .. ``x{d-1}`` or as one string ``x`` of numbers between blanks, and
       optionally ``split`` (``train``, ``val`` or ``test``; other nodes are in none).
       Nodes keep the file's order.
+    - a folder with files of TU Dortmund's kind: a collection of graphs, see `read_tu_folder`.
     - any other ending that an installed package has a reader for (``gaudit.readers``).
 
     Without any mask or split a split in the manner of Planetoid is drawn with seed 0, unless ``draw_split``
@@ -68,6 +69,8 @@ def read_graph(path: str | os.PathLike[str], draw_split: bool = True) -> "Data":
     from ..checks import check_graph, spread_masks
 
     path = Path(path)
+    if path.is_dir():
+        return _read_folder(path)
     readers = {".npz": _read_npz, ".graphml": _read_graphml}
     other = None if path.suffix.lower() in readers else other_reader(path)
     read = readers.get(path.suffix.lower()) if other is None else partial(_read_by_others, name=other)
@@ -75,7 +78,7 @@ def read_graph(path: str | os.PathLike[str], draw_split: bool = True) -> "Data":
         known = " or ".join([*readers, *other_endings()])
         raise InputError(f"{path}: unknown kind of graph file: expected {known}")
     if not path.is_file():
-        raise InputError(f"{path}: {'this is a folder: name a file' if path.is_dir() else 'no such file'}")
+        raise InputError(f"{path}: no such file")
     try:
         data, directed = read(path)
     except OSError as error:
@@ -97,6 +100,18 @@ def read_graph(path: str | os.PathLike[str], draw_split: bool = True) -> "Data":
         checked[HOLDERS] = _holders(data[HOLDERS], len(checked.y), str(path))
     checked.remarks = _edge_remarks(data, directed, str(path))
     return checked
+
+
+def _read_folder(path: Path) -> "Data":
+    """A collection of graphs."""
+    from .tu_folder import is_tu_folder, read_tu_folder
+
+    if not is_tu_folder(path):
+        raise InputError(
+            f"{path}: this is a folder: name a file, or a folder with a collection of graphs (NAME_A.txt, "
+            "NAME_graph_indicator.txt, NAME_graph_labels.txt)"
+        )
+    return read_tu_folder(path)
 
 
 def _holders(found: "torch.Tensor", nodes: int, source: str) -> "torch.Tensor":

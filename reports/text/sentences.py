@@ -70,7 +70,7 @@ def beforehand(attack: AttackOutcome) -> str:
     background = words(attack.game).background
     granted = [background] if background else []
     if facts.auditor:
-        granted.append("every edge and the labels of all people in question")
+        granted.append(words(attack.game).auditor)
     if facts.knows_links:
         granted.append(f"{100 * facts.knows_links:g} % of the links")
     if attack.plan.neighbours == "apart" and words(attack.game).asks:

@@ -120,11 +120,7 @@ class NodeGame(Game):
         ours = rng.permutation(nodes)
         theirs = np.empty(nodes, dtype=np.int64)
         theirs[ours] = np.arange(nodes)
-        left = np.setdiff1d(np.arange(nodes), self.subjects)
-        drawn = rng.permutation(left)
-        shadow = np.sort(theirs[drawn[: len(self.subjects)]])
-        rest = theirs[drawn[len(self.subjects) :][:POPULATION]]
-        population = np.sort(rest if len(rest) >= FEW else rng.choice(shadow, len(shadow) // 4, replace=False))
+        shadow, population = drawn_apart(self.subjects, theirs, rng)
         edges = torch.from_numpy(theirs)[data.edge_index.cpu()]
         known = torch.from_numpy(shadow)
         labels = torch.full((nodes,), -1, dtype=torch.long)
@@ -266,6 +262,23 @@ def _pairs(data: Data) -> np.ndarray:
     """Codes of the linked pairs of a graph, each once."""
     source, target = data.edge_index.cpu().numpy()
     return distinct(codes(source, target, data.num_nodes)[source != target])
+
+
+def drawn_apart(
+    subjects: np.ndarray, theirs: np.ndarray, rng: np.random.Generator
+) -> tuple[np.ndarray, np.ndarray]:
+    """Whom an adversary has for itself beside the subjects: shadow and population, ascending, in its own ids.
+
+    Args:
+        subjects: our ids of those in question.
+        theirs: its id of each of ours, [n].
+        rng: of the draw.
+    """
+    drawn = rng.permutation(np.setdiff1d(np.arange(len(theirs)), subjects))
+    shadow = np.sort(theirs[drawn[: len(subjects)]])
+    rest = theirs[drawn[len(subjects) :][:POPULATION]]
+    population = np.sort(rest if len(rest) >= FEW else rng.choice(shadow, len(shadow) // 4, replace=False))
+    return shadow, population
 
 
 def asked_with(edges: Tensor, neighbours: Neighbours, rng: np.random.Generator) -> Tensor:

@@ -2,7 +2,8 @@
 
 On the CPU each model is trained by compiled kernels, one thread a model, models side by side on threads; features
 stay sparse, and nothing is kept of a model but its answers (and its weights, if asked for). On other devices, and
-for GAT, models are trained in batches as one network with stacked weights.
+for GAT, models are trained in batches as one network with stacked weights. Classifiers of whole graphs are trained
+one by one (`graph_models`).
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -13,6 +14,7 @@ import torch
 from joblib import Parallel, delayed
 from torch import Tensor
 
+from ...graphs.collection import is_collection
 from ...randomness import branch
 from .training_config import initial_weights
 from .training_task import One, Query, TrainingTask
@@ -80,10 +82,8 @@ def train_models(
         initial_weights(task.recipe, features, task.classes, branch(seed, "weights", k)) for k in range(count)
     ]
     coins = [branch(seed, "dropout", k) for k in range(count)]
-    if _has_kernels(task, device):
-        from .compiled_models import trainer
-
-        train = trainer(task, queries)
+    if is_collection(task.data) or _has_kernels(task, device):
+        train = _trainer(task, queries, device)
         jobs = (delayed(train)(k, begin[k], coins[k]) for k in range(count))
         found = Parallel(n_jobs=workers, prefer="threads", return_as="generator")(jobs)
         return _stacked(_counted(found, progress), len(queries), keep_weights)
@@ -108,10 +108,8 @@ def ask_models(
     """
     count = len(next(iter(weights.values())))
     models = [{name: weight[k] for name, weight in weights.items()} for k in range(count)]
-    if _has_kernels(task, device):
-        from .compiled_models import asker
-
-        ask = asker(task, queries)
+    if is_collection(task.data) or _has_kernels(task, device):
+        ask = _asker(task, queries, device)
         jobs = (delayed(ask)(k, model) for k, model in enumerate(models))
         found = Parallel(n_jobs=workers, prefer="threads", return_as="generator")(jobs)
     else:
@@ -119,6 +117,32 @@ def ask_models(
 
         found = asked_in_batches(task, queries, models, device, memory or batch_memory(device))
     return tuple(torch.stack(answers) for answers in zip(*found, strict=True))
+
+
+def _trainer(
+    task: TrainingTask, queries: Sequence[Query], device: str
+) -> Callable[[int, dict[str, Tensor], np.random.SeedSequence], One]:
+    """What trains one model at a time, and asks it."""
+    if is_collection(task.data):
+        from . import graph_models
+
+        return graph_models.trainer(task, queries, device)
+    from .compiled_models import trainer
+
+    return trainer(task, queries)
+
+
+def _asker(
+    task: TrainingTask, queries: Sequence[Query], device: str
+) -> Callable[[int, dict[str, Tensor]], list[Tensor]]:
+    """What asks one model at a time."""
+    if is_collection(task.data):
+        from . import graph_models
+
+        return graph_models.asker(task, queries, device)
+    from .compiled_models import asker
+
+    return asker(task, queries)
 
 
 def _has_kernels(task: TrainingTask, device: str) -> bool:

@@ -46,18 +46,37 @@ class TrainingConfig(Settings):
             raise ValueError(f"dropout {self.dropout} leaves nothing: at most 0.998")
         return self
 
+    def shapes(self, features: int, classes: int) -> dict[str, tuple[int, ...]]:
+        """Names and shapes of one model's weights, see `weight_shapes`."""
+        h = self.hidden
+        if self.architecture == "sgc":
+            return {"w": (features, classes), "b": (classes,)}
+        shapes: dict[str, tuple[int, ...]] = {"w1": (features, h), "b1": (h,), "w2": (h, classes), "b2": (classes,)}
+        if self.architecture == "sage":
+            return {**shapes, "r1": (features, h), "r2": (h, classes)}
+        if self.architecture == "gat":
+            return {**shapes, "from1": (h,), "to1": (h,), "from2": (classes,), "to2": (classes,)}
+        return shapes
+
+    def bound(self, name: str, shape: tuple[int, ...], features: int) -> float:
+        """Within which the first values of a weight are drawn, see `initial_weights`."""
+        if self.init == "pygcn":
+            return 1 / math.sqrt(shape[-1])
+        if self.architecture in ("sage", "mlp"):
+            fan_in = features if name.endswith("1") else self.hidden
+            return 1 / math.sqrt(fan_in)
+        if name.startswith("b"):
+            return 0.0
+        if len(shape) == 2:
+            return math.sqrt(6 / sum(shape))
+        heads = self.heads if name.endswith("1") else 1
+        width = shape[0] // heads  # an attention vector is [1, heads, width of a head] in PyG
+        return math.sqrt(6 / (heads + width))
+
 
 def weight_shapes(recipe: TrainingConfig, features: int, classes: int) -> dict[str, tuple[int, ...]]:
     """Names and shapes ([in, out]) of one model's weights. SAGE's ``r1``, ``r2`` act on the node itself."""
-    h = recipe.hidden
-    if recipe.architecture == "sgc":
-        return {"w": (features, classes), "b": (classes,)}
-    shapes: dict[str, tuple[int, ...]] = {"w1": (features, h), "b1": (h,), "w2": (h, classes), "b2": (classes,)}
-    if recipe.architecture == "sage":
-        return {**shapes, "r1": (features, h), "r2": (h, classes)}
-    if recipe.architecture == "gat":
-        return {**shapes, "from1": (h,), "to1": (h,), "from2": (classes,), "to2": (classes,)}
-    return shapes
+    return recipe.shapes(features, classes)
 
 
 def initial_weights(
@@ -71,20 +90,6 @@ def initial_weights(
     generator = torch.Generator().manual_seed(integer(seed))
     made = {}
     for name, shape in weight_shapes(recipe, features, classes).items():
-        bound = _bound(recipe, name, shape, features)
+        bound = recipe.bound(name, shape, features)
         made[name] = (2 * torch.rand(shape, generator=generator) - 1) * bound
     return made
-
-
-def _bound(recipe: TrainingConfig, name: str, shape: tuple[int, ...], features: int) -> float:
-    if recipe.init == "pygcn":
-        return 1 / math.sqrt(shape[-1])
-    if recipe.architecture in ("sage", "mlp"):
-        fan_in = features if name.endswith("1") else recipe.hidden
-        return 1 / math.sqrt(fan_in)
-    if name.startswith("b"):
-        return 0.0
-    if len(shape) == 2:
-        return math.sqrt(6 / sum(shape))
-    heads = recipe.heads if name.endswith("1") else 1
-    return math.sqrt(6 / (heads + shape[0] // heads))  # an attention vector is [1, heads, width of a head] in PyG

@@ -40,7 +40,8 @@ class TrainingTask:
     """What K models are trained for.
 
     Attributes:
-        data: features, edges and labels of all nodes.
+        data: features, edges and labels of all nodes; of a collection, where graphs take the place of nodes in all
+            that follows, features and edges of all nodes and labels of all graphs.
         members: whose label each model trains on, [K, n] bool.
         recipe: how.
         classes: C.
@@ -56,7 +57,8 @@ class TrainingTask:
     validation: Tensor | None = None
 
     def __post_init__(self) -> None:
-        if self.members.dim() != 2 or self.members.shape[1] != self.data.num_nodes or not len(self.members):
-            raise ValueError(f"members must be [K, {self.data.num_nodes}], not {tuple(self.members.shape)}")
+        count = len(self.data.y)
+        if self.members.dim() != 2 or self.members.shape[1] != count or not len(self.members):
+            raise ValueError(f"members must be [K, {count}], not {tuple(self.members.shape)}")
         if not bool(self.members.any(1).all()):
             raise InputError("a shadow model has no member to train on: use more subjects or fewer models")

@@ -14,6 +14,7 @@ from typing import Any
 import click
 
 from gaudit.commands.main import main
+from gaudit.registry import find
 
 from .places import ROOT
 
@@ -47,6 +48,8 @@ NETWORK = "karate"
 """34 people, where a network is published: nothing that a command prints needs more of them."""
 TIMED = "messages"
 """What has times, in the place of real networks that have some."""
+TOGETHER = "molecules"
+"""Graphs that need no download, where whole graphs are in question."""
 DIRECTED = "arcs.txt"
 """A file in the place of real networks that have directions."""
 RUNS = 400
@@ -168,6 +171,8 @@ def _stand_in(params: Mapping[str, Any]) -> str:
     """The bundled graph in the place of one that takes long."""
     if any(setting.startswith("windows=") for setting in params.get("settings") or ()):
         return TIMED
+    if params.get("target") and find("targets", str(params["target"])).collections:
+        return TOGETHER
     return NETWORK if params.get("target") == "publish" else DATASET
 
 

@@ -12,6 +12,7 @@ from torch_geometric.data import Data
 
 from ...errors import InputError
 from ...graphs.files.data_file import HOLDERS
+from ...graphs.files.digests import digests
 from ...randomness import branch
 from ...registry import find, is_installed
 from ...settings import Settings
@@ -38,7 +39,6 @@ from ..recording import (
     read_recording,
 )
 from ..target import Offers, Progress, Run, Target, Utility, no_progress
-from .answers import digests
 from .brought import Brought
 
 

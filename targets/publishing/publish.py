@@ -1,5 +1,6 @@
 """The oldest way to give a graph away: publish it with the names removed."""
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Annotated, Any, ClassVar, Literal, Self
 
@@ -9,6 +10,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 from torch_geometric.data import Data
 
 from ...errors import InputError
+from ...graphs.files.digests import digests
 from ...graphs.measures.utility import utility_of
 from ...graphs.network import MARKS, Network, Original, changes
 from ...graphs.pyg import is_plain, network_of_data
@@ -29,6 +31,7 @@ from ..models.training_task import Query, TrainingTask
 from ..party import Client
 from ..published import tensors_of
 from ..target import Offers, Progress, Run, Target, Utility, no_progress
+from .held import Held, HeldSettings
 from .planted_accounts import plant
 from .windows import LinkingSettings
 
@@ -60,7 +63,7 @@ class NetworkSettings(AttributeSettings):
     device: Device = Field("cpu", description="where the GNN of the utility is trained")
 
 
-class PublishSettings(NetworkSettings, LinkingSettings):
+class PublishSettings(NetworkSettings, LinkingSettings, HeldSettings):
     """Settings of `Publish`."""
 
     keep: Annotated[tuple[Literal["weights", "types", "directions"], ...], BeforeValidator(_listed)] = Field(
@@ -82,6 +85,12 @@ class PublishSettings(NetworkSettings, LinkingSettings):
     def _windows_tell_no_weights(self) -> Self:
         if self.windows is not None and ("weights" in self.keep or self.weights is not None):
             raise ValueError("weights do not go with windows: one says nothing of the windows that its edge is in")
+        return self
+
+    @model_validator(mode="after")
+    def _one_network_is_held(self) -> Self:
+        if self.linking is not None and self.auxiliary is not None:
+            raise ValueError("auxiliary and linking are two networks that the adversary holds: give one")
         return self
 
 
@@ -196,6 +205,8 @@ class Publish(PublishedNetwork):
     under ids of its own, to an adversary who holds the window before with names: attacks that match networks
     (`seedless-matching`) then tell how much ids that are drawn anew protect.
 
+    With ``auxiliary`` attacks that match networks hold a second real network in place of a part of the original.
+
     With ``accounts`` there is a second message: what would have been published had an active adversary opened
     accounts in the network before. Attacks that open accounts read that one, and all others the first, so that
     nothing that they find depends on it.
@@ -219,6 +230,13 @@ class Publish(PublishedNetwork):
     def _kind(self) -> str:
         return WINDOWS_KIND if self.settings.together else PUBLISHED_KIND
 
+    @property
+    def reads(self) -> Mapping[str, str]:
+        return digests(self.settings.held_files)
+
+    def check(self, data: Data) -> None:
+        self.settings.held(data)
+
     def why_not(self, defense: Defense) -> str | None:
         if type(defense) is Defense or "on_graph" in defense.hooks():
             return None
@@ -232,7 +250,8 @@ class Publish(PublishedNetwork):
         retain: Retention,
         progress: Progress = no_progress,
     ) -> Run:
-        s, original, channel = self.settings, self.original(data), Channel(retain=retain)
+        s, held, channel = self.settings, self.settings.held(data), Channel(retain=retain)
+        original = _holding(self.original(data), held)
         changed, who, notes = self._released(channel, self._kind, original, defense, seed)
         progress("publishing", 1, 3)
         if s.accounts:
@@ -242,6 +261,7 @@ class Publish(PublishedNetwork):
             )
             first = f"an adversary's {s.accounts} accounts are in a release of their own, and in no other"
             who, notes = replace(who, with_accounts=apart), (*notes, "; ".join([first, *about]))
+        notes = notes if held is None else (*notes, held.note)
         return self.published(data, (changed, who, notes), channel, seed, progress)
 
     def _released(
@@ -280,6 +300,11 @@ class Publish(PublishedNetwork):
         s = self.settings
         targets = min(s.account_targets, network.nodes)
         return Original(plant(network, s.accounts, targets, np.random.default_rng(seed)), s.accounts)
+
+
+def _holding(original: Original, held: Held | None) -> Original:
+    """The same, where the adversary holds a network that was brought."""
+    return original if held is None else replace(original, auxiliary=held.network)
 
 
 def sensitive_links(data: Data, network: Network, kind: int | None) -> Client | None:

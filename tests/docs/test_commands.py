@@ -46,6 +46,7 @@ NO_MEANING = 4
 """Exit code of results that mean nothing: with few steps a control may fail, and the command has to say so."""
 SHELF = {
     ("anonymize", "source"): "network{end}",
+    ("attack", "auxiliary"): "network{end}",
     ("attack", "transcript"): "recording0",
     ("baseline update", "baseline"): "baseline.json",
     ("baseline update", "ledger"): "audit.db",

@@ -161,7 +161,8 @@ class Network:
         nodes = int(keep.sum())
         new = np.empty(self.nodes, dtype=np.int64)
         new[keep], new[~keep] = np.arange(nodes), np.arange(nodes, self.nodes)
-        left = self.only(keep[self.edges].all(0)).renamed(new)
+        low, high = self.edges
+        left = self.only(keep[low] & keep[high]).renamed(new)
         return replace(left, nodes=nodes, groups=None if left.groups is None else left.groups[:nodes])
 
     def igraph(self) -> Any:

@@ -13,9 +13,9 @@ class ExistenceMatching(ExistenceAttack):
     """Graph matching without seeds, whose own confidence says who is there at all.
 
     The adversary has another network, with names, of which only some people are in the published one. It matches
-    the two as `seedless-matching` does. A person's score is the share of its neighbours that are matched to neighbours
-    of its match, over the geometric mean of both degrees; 0 for whoever is matched to nobody. Where a person is not
-    there, nodes that are left over may be matched to it, and their neighbours do not agree.
+    the two as `seedless-matching` does. A person's score is the number of its neighbours that are matched to
+    neighbours of its match, over the geometric mean of both degrees; 0 for whoever is matched to nobody. Where a
+    person is not there, nodes that are left over may be matched to it, and their neighbours do not agree.
     """
 
     name = "existence-matching"

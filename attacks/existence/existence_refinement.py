@@ -32,5 +32,5 @@ class ExistenceRefinement(ExistenceAttack):
     def found(self, published: Network, facts: Facts) -> Floats:
         from scipy.spatial import cKDTree
 
-        distances: Floats = cKDTree(degree_profiles(published.plain())).query(facts["profiles"], p=1)[0]
-        return -distances
+        seen = degree_profiles(published.plain())
+        return -np.asarray(cKDTree(seen).query(facts["profiles"], p=1)[0], dtype=np.float64)

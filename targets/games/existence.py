@@ -106,7 +106,7 @@ class Existence(Game):
         return Grant(knowledge, ours), as_it_is
 
     def public_columns(self, data: Data, seed: np.random.SeedSequence) -> dict[str, NDArray[np.float64]]:
-        """The ``degree`` in the network that the adversary knows, where who has many links may be likelier a member."""
+        """The ``degree`` in the network that the adversary knows: members may have more links there."""
         return {"degree": np.log1p(self.network.degrees[np.sort(self.subjects)].astype(np.float64))[:, None]}
 
     def attributes(self, data: Data) -> dict[str, np.ndarray]:

@@ -151,6 +151,18 @@ def test_a_network_that_is_published_here_is_matched_to_the_held_one(world, tmp_
     assert any("the adversary holds second.txt" in note for note in run.notes)
 
 
+def test_who_is_in_the_second_network_alone_is_not_in_the_release(world, tmp_path):
+    before, second, person = world
+    write_network(before, tmp_path / "before.txt", original_of(before).names)
+    data = graph_of(str(tmp_path / "before.txt"), file=True, plain=True)
+    files = {"auxiliary": str(tmp_path / "second.txt"), "auxiliary_same": str(tmp_path / "who.csv")}
+    target = Publish(absent=0, measures=("degree-distribution",), **files)
+    game = target.run(data, Defense(), np.random.SeedSequence(0), lambda message: True).secrets["existence"]
+    linked = {node for edge in second.edges.T.tolist() for node in edge}
+    assert len(game.subjects) == len(linked)
+    assert int((~game.truth).sum()) == sum(person[node] < 0 for node in linked)
+
+
 def test_a_second_network_that_does_not_fit_is_refused_before_anything_runs(world, tmp_path):
     write_network(world[0], tmp_path / "before.txt", original_of(world[0]).names)
     data = graph_of(str(tmp_path / "before.txt"), file=True, plain=True)

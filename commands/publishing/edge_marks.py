@@ -42,8 +42,8 @@ def marks_lines(
     if after.weights is not None and before.weights is not None and not np.isin(after.codes, before.codes).all():
         rounded = "rounded" if way is None else "then rounded"
         lines.append(
-            f"Weights are {rounded} to {len(np.unique(after.weights)):,} values, each on many edges: otherwise they "
-            "would tell which edges were added."
+            f"Weights are {rounded} to {len(np.unique(after.weights)):,} values, each on many edges: otherwise "
+            "they would tell which edges were added."
         )
     lines += _published(after, before.nodes)
     return tuple(line.replace("types", "windows") if windows else line for line in lines)

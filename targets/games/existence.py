@@ -15,7 +15,7 @@ from ...randomness import branch
 from ..game import Adversary, Game, Grant, Knowledge, Words, as_it_is, in_thirds, without_ancestry
 from .identities import Background
 
-LEAST = 10
+LEAST = 5
 """People of each sort who must be in question."""
 
 
@@ -124,7 +124,7 @@ def existence(network: Network, present: NDArray[np.bool_], published: int, brou
         brought: whether the adversary holds the network as it is.
 
     Raises:
-        InputError: fewer than ten in question are in the release, or fewer than ten are not.
+        InputError: fewer than five in question are in the release, or fewer than five are not.
     """
     asked = np.flatnonzero(network.degrees > 0)
     truth = present[asked]

@@ -141,7 +141,7 @@ def anonymise(request: AnonymiseRequest, tell: Callable[[str], None] = lambda li
         kept = utility_of(before, after, np.random.default_rng(branch(seed, "utility")))
     return Anonymised(
         beforehand,
-        (*(() if way is None else (way.sentence,)), *marks_lines(before, after, whole is not None)),
+        (*(() if way is None else (way.sentence,)), *marks_lines(before, after, whole is not None, way)),
         changes(before, after),
         made.guarantee,
         made.promise(),

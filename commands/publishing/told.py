@@ -14,6 +14,10 @@ from .people import told_of_people
 MOST_LISTED = 20
 """Names that are printed of types, or of attributes."""
 GROUPS = "the group of each node"
+WINDOWS = (
+    "The file has times of edges, and all edges are taken for one window: --windows 8 publishes eight windows of "
+    "time, which the defense then protects together."
+)
 
 
 @dataclass(frozen=True)
@@ -76,11 +80,17 @@ def telling(
         read.dropped.sentence,
         _not_written(read),
         _types_by_number(types) if whole is None else "",
+        WINDOWS if whole is None and source.events is not None and kept_apart(defense, source) else "",
         _told_by_nodes(defense.promise(), read.unlisted),
         *dropped_marks(read.network, before),
     )
     size = f"{source.nodes:,} nodes and {source.size:,} edges"
     return Telling(size, tuple(told), tuple(untold), tuple(filter(None, remarks)))
+
+
+def kept_apart(defense: Defense, source: Network) -> bool:
+    """Whether a defense publishes edges by windows of time, or by type, and there are no types."""
+    return "types" in defense.publishes and source.types is None
 
 
 def listed(names: Sequence[str]) -> str:

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Iterable
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -45,22 +42,6 @@ def read_answers(path: str, nodes: int, classes: int) -> tuple[Tensor, Tensor]:
         row = int(np.setdiff1d(np.arange(len(ids)), first)[0])
         raise InputError(f"{path}: row {row + 1} is about node {ids[row]:g} again")
     return torch.from_numpy(ids.astype(np.int64)), torch.from_numpy(told).float()
-
-
-def digests(files: Iterable[str]) -> dict[str, str]:
-    """The SHA-256 of each file, by path.
-
-    Raises:
-        InputError: one cannot be read.
-    """
-    found = {}
-    for file in files:
-        try:
-            with Path(file).open("rb") as stream:
-                found[file] = hashlib.file_digest(stream, "sha256").hexdigest()
-        except OSError as error:
-            raise InputError(f"cannot read {file}: {error.strerror or error}") from error
-    return found
 
 
 def all_answers(data: Data, field: str, nodes: int, classes: int) -> tuple[Tensor, Tensor]:

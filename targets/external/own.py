@@ -13,6 +13,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from ...errors import InputError
+from ...graphs.files.digests import digests
 from ...graphs.masks import SPLIT_DRAWN
 from ...randomness import branch
 from ...settings import Settings
@@ -25,7 +26,7 @@ from ..models.training_config import TrainingConfig
 from ..models.training_task import Query
 from ..recording import UNKNOWN
 from ..target import Offers, Progress, Run, Utility, no_progress
-from .answers import FIELD, all_answers, digests, read_answers
+from .answers import FIELD, all_answers, read_answers
 from .brought import Brought
 from .own_functions import named
 

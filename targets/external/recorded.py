@@ -13,6 +13,7 @@ from pydantic import Field
 
 from ...errors import InputError
 from ...graphs.files.data_file import HOLDERS
+from ...graphs.files.digests import digests
 from ...randomness import branch
 from ...registry import find, is_installed
 from ...settings import Settings
@@ -39,7 +40,6 @@ from ..recording import (
     read_recording,
 )
 from ..target import Offers, Progress, Run, Target, Utility, no_progress
-from .answers import digests
 from .brought import Brought
 
 if TYPE_CHECKING:

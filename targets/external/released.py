@@ -11,6 +11,7 @@ import torch
 from pydantic import Field
 
 from ...errors import InputError
+from ...graphs.files.digests import digests
 from ...settings import Settings
 from ..channel import Channel, Retention
 from ..defense import Defense
@@ -18,7 +19,6 @@ from ..games.membership import NODE_GAMES, by_masks
 from ..messages import CONDENSED_KIND
 from ..recording import UNKNOWN
 from ..target import Offers, Progress, Run, Utility, no_progress
-from .answers import digests
 from .brought import Brought
 from .released_file import read_released
 

@@ -13,6 +13,7 @@ import torch
 from pydantic import Field
 
 from ...errors import InputError, quoted
+from ...graphs.files.digests import digests
 from ...graphs.files.table import Table, read_table
 from ...graphs.pair_codes import codes
 from ...settings import Settings
@@ -24,7 +25,7 @@ from ..games.membership import LabelMembership
 from ..messages import SCORES_KIND
 from ..recording import UNKNOWN
 from ..target import Progress, Run, Utility, no_progress
-from .answers import digests, posteriors_of
+from .answers import posteriors_of
 from .brought import Brought
 
 if TYPE_CHECKING:

@@ -43,6 +43,16 @@ def test_what_is_written_are_windows_and_they_are_anonymous(gaudit, tmp_path, so
     assert "every vector of degrees over the windows occurs at least 4 times" in result.output
 
 
+@pytest.mark.parametrize(("defense", "hinted"), [("k-degree-temporal", True), ("k-degree", False)])
+def test_a_defense_of_windows_without_windows_says_how_to_ask_for_them(gaudit, tmp_path, source, defense, hinted):
+    out = tmp_path / "out.csv"
+    result = gaudit("anonymize", source, "--defense", f"{defense}:k=2", "--no-utility", "-o", out)
+    assert result.exit_code == 0, result.output
+    assert ("--windows 8 publishes eight windows" in result.output) == hinted
+    windows = gaudit("anonymize", source, "--windows", 3, "--defense", f"{defense}:k=2", "--no-utility", "-o", out)
+    assert "--windows 8" not in windows.output
+
+
 def test_published_reads_windows_again_and_finds_who_is_alone(gaudit, tmp_path, source):
     out, same = tmp_path / "out.txt", tmp_path / "same.csv"
     told = ("--windows", 12, "--rename", "--write-map", same, "-o", out)

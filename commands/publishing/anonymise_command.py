@@ -21,6 +21,7 @@ from ...mechanisms.guarantee import Guarantee
 from ...randomness import branch
 from ...registry import find, registered
 from ...targets.defense import Defense
+from ...targets.publishing.windows import windows_follow
 from .edge_marks import marks_lines
 from .renaming import named_types, renamed
 from .told import Telling, listed, telling
@@ -110,7 +111,7 @@ def anonymise(request: AnonymiseRequest, tell: Callable[[str], None] = lambda li
     kind = graph_defense(request.defense)
     way = _checked(request, kind)
     read, whole = _read(request, kind)
-    made = kind(**{**kind.for_owners, **_by_number(request.settings, read.type_names)})
+    made = _made(request, kind, read)
     seed = np.random.SeedSequence(request.seed)
     before = _told(request, kind, read, way, seed)
     beforehand = telling(read, before, made, way, whole)
@@ -143,6 +144,19 @@ def anonymise(request: AnonymiseRequest, tell: Callable[[str], None] = lambda li
         risk,
         before.nodes,
     )
+
+
+def _made(request: AnonymiseRequest, kind: type[Defense], read: ReadNetwork) -> Defense:
+    """The defense with its settings.
+
+    Raises:
+        InputError: it takes other settings, or the windows of time that are asked for break its promise.
+    """
+    made = kind(**{**kind.for_owners, **_by_number(request.settings, read.type_names)})
+    unknown = windows_follow(request.windows_by or "time", made.promise()) if request.windows else None
+    if unknown is not None:
+        raise InputError(f"--defense {request.defense}: {unknown} (--windows-by time)")
+    return made
 
 
 def _read(request: AnonymiseRequest, kind: type[Defense]) -> tuple[ReadNetwork, Network | None]:

@@ -367,6 +367,7 @@ OF_A_GRAPH += (
     "ldpgen",
     "tmf",
     "privgraph",
+    "private-windows",
 )
 REASONS = {
     "ib": "it needs a model that clients trained together before",

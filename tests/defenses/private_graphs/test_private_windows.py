@@ -7,8 +7,6 @@ from math import exp, prod
 import numpy as np
 import pytest
 
-from gaudit.audit.claims.claim_check import check_claim
-from gaudit.audit.claims.graph_claims import PrivateWindowsClaim
 from gaudit.defenses.private_graphs.private_windows import METHODS, PrivateWindows
 from gaudit.errors import InputError
 from gaudit.graphs.events import Events
@@ -104,26 +102,6 @@ def test_a_plain_network_is_one_window_and_seeds_repeat():
     one, again = (made.on_graph(before, np.random.SeedSequence(3)) for _ in range(2))
     assert one.types is None
     assert one.digest == again.digest
-
-
-class SpendsAllInEachWindow(PrivateWindowsClaim):
-    """What an owner would do who forgets that windows add up."""
-
-    name = "spends-all-in-each-window"
-
-    def made(self):
-        return PrivateWindows(epsilon=self.settings.epsilon, graph=self.settings.graph, unit="event")
-
-    @property
-    def guarantee(self):
-        return PrivateWindows(epsilon=self.settings.epsilon, graph=self.settings.graph).promise()
-
-
-def test_the_check_of_its_claim_finds_windows_that_do_not_add_up():
-    """At 99.9 %: a false alarm of the sound one has a probability of 0.001."""
-    settings = {"epsilon": 3.0, "windows": 4}
-    assert not check_claim(PrivateWindowsClaim(**settings), 250, 0, level=0.999).refuted
-    assert check_claim(SpendsAllInEachWindow(**settings), 250, 0, level=0.999).refuted
 
 
 def test_windows_that_follow_from_the_messages_are_turned_down():

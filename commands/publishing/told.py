@@ -61,7 +61,10 @@ def telling(
         weights: how weights are told, where not as they are.
         whole: the source as the file tells it, where windows of its times are published.
     """
-    source, given = whole or read.network, before if defense.promise() is None else before.telling(defense.publishes)
+    source, given = (
+        whole or read.network,
+        before if defense.promise() is None else before.telling(defense.publishes),
+    )
     types = () if given.types is None else read.type_names
     marks = [name for name in MARKS if getattr(source, name) is not None]
     told = [_edges(defense), *(_mark(name, weights) for name in marks if getattr(given, name) is not None)]

@@ -56,7 +56,8 @@ def telling(
 
     Args:
         read: the source, by windows of time where these are published.
-        before: what the defense is given of it; one with differential privacy tells edges, and what it publishes by design.
+        before: what the defense is given of it; one with differential privacy tells edges, and
+            what it publishes by design.
         defense: that will change it.
         weights: how weights are told, where not as they are.
         whole: the source as the file tells it, where windows of its times are published.

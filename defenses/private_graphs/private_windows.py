@@ -43,7 +43,7 @@ class PrivateWindows(PrivateGraph):
     slides. Windows here lie side by side: a message in w windows that overlap would cost w times as much.
 
     When windows begin and end is public: the same for both inputs of the promise. Windows with equally many events
-    follow from the events themselves, so `publish` turns ``by=count`` down. A network without windows is one window.
+    follow from the events themselves, so `publish` turns ``by=count`` down. A network without windows is one.
     """
 
     name = "private-windows"
@@ -51,9 +51,9 @@ class PrivateWindows(PrivateGraph):
     alternative = "random-switch"
     publishes = ("types",)
     guarantee = (
-        "epsilon-differential privacy, central, of all windows together: all messages of one pair of people, or one "
-        "message, change no publication's probability by a factor over e^epsilon, for those who know neither noise "
-        "nor seed; nodes and the bounds of windows are public"
+        "epsilon-differential privacy, central, of all windows together: all messages of one pair of people, or "
+        "one message, change no publication's probability by a factor over e^epsilon, for those who know neither "
+        "noise nor seed; nodes and the bounds of windows are public"
     )
     Settings = PrivateWindowsSettings
     settings: PrivateWindowsSettings

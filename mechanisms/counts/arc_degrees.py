@@ -65,5 +65,5 @@ def sorted_arc_degrees(network: Network) -> Ints:
 
 
 def sorted_arc_degrees_sensitivity() -> int:
-    """L1 change of `sorted_arc_degrees` by one arc: one out-degree and one in-degree change by 1; sorting adds none."""
+    """L1 change of `sorted_arc_degrees` by one arc: one out-degree and one in-degree change by 1."""
     return 2

@@ -107,7 +107,7 @@ class DirectedDegrees(Statistic):
 
 
 class EdgeDensity(Statistic):
-    """The share of pairs that are linked, by a degree bound that is private itself; a node with its edges is hidden."""
+    """The share of pairs that are linked, by a bound that is private itself; a node with its edges is hidden."""
 
     name = "edge-density"
     differ_in: ClassVar[Unit] = "node"

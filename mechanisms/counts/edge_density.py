@@ -1,7 +1,7 @@
 """The density of a network, private in nodes: the edge probability of a random graph, and safe for any graph.
 
-Of a random graph with edge probability p all degrees are near n p. So a degree bound D a little above n p leaves out
-almost nothing, and then one node changes the number of edges by D and not by n - 1. Where D comes from must be
+In a random graph with edge probability p all degrees are near n p. So a degree bound D a little above n p leaves
+out almost nothing, and then one node changes the number of edges by D and not by n - 1. Where D comes from must be
 private too: a noisy count of all edges pays for it. Borgs, Chayes and Smith (2015) and Sealfon and Ullman (2019) do
 better on random graphs in theory. Nothing here rests on their constants: both steps are private for every graph.
 """
@@ -29,10 +29,10 @@ def edge_density(network: Network, epsilon: Fraction | float, rng: np.random.Gen
     """The share of pairs that are linked, epsilon-private in nodes, by two steps.
 
     A quarter of epsilon is spent on the number of edges m, which one node changes by n - 1 at most. From that comes
-    a degree bound D (`bound_for`). The rest is spent on the largest flow under that bound (`bounded_flow`), which is
-    twice m where no degree exceeds D. Adding a node with all its edges changes it by 0 to 2 D, and a node without
-    edges adds nothing: so a node that becomes blank changes it by 2 D at most. The second step reads the first one's
-    outcome, and both add up (adaptive basic composition; Dwork and Roth 2014, section 3.5).
+    a degree bound D (`bound_for`). The rest is spent on the largest flow under that bound (`bounded_flow`), which
+    is twice m where no degree exceeds D. Adding a node with all its edges changes it by 0 to 2 D, and a node
+    without edges adds nothing: so a node that becomes blank changes it by 2 D at most. The second step reads the
+    first one's outcome, and both add up (adaptive basic composition; Dwork and Roth 2014, section 3.5).
 
     Args:
         network: two or more nodes, whose number is public here.
@@ -57,8 +57,8 @@ def edge_density(network: Network, epsilon: Fraction | float, rng: np.random.Gen
         "zero-out",
         "central",
         first + second,
-        accountant="discrete Laplace noise on the number of edges and on a flow under a bound that follows from it, "
-        "drawn exactly; pure",
+        accountant="discrete Laplace noise on the number of edges and on a flow under a bound that follows from "
+        "it, drawn exactly; pure",
         public=(NODES,),
     )
     notes = ("edges of nodes with degrees far above the mean count in part", "limited to 0 to 1")
@@ -66,7 +66,7 @@ def edge_density(network: Network, epsilon: Fraction | float, rng: np.random.Gen
 
 
 def bound_for(edges: int, nodes: int, epsilon: Fraction) -> int:
-    """The degree bound D, 1 to n - 1, that a noisy number of edges gives: no degree of a random graph should exceed it.
+    """The degree bound D, 1 to n - 1, that a noisy number of edges gives: what no degree of a random graph exceeds.
 
     The mean degree d, with what noise may have taken from it, and then by Bernstein's bound for a binomial number
     and a union over the nodes: d + sqrt(2 d ln n^2) + ln n^2 / 3.

@@ -20,10 +20,10 @@ def degree_sequences(
     Each step's sequence gets discrete Laplace noise of scale 2 T / epsilon. Then the nearest one that rises from
     node to node is taken, and of each rank the nearest one that rises from step to step.
 
-    Song et al. (2018) publish numbers of nodes of each degree instead, by differences from step to step. A pair that
-    had contact earlier lifts every later contact of its two people by one degree. So under a degree bound D it moves
-    up to D numbers for either of them, each from one step to another. In the binary tree of `running_sums` that is
-    up to 4 D (log2 T + 1), against 2 T here, and the sorted sequence needs no bound.
+    Song et al. (2018) publish numbers of nodes of each degree instead, by differences from step to step. A pair
+    that had contact earlier lifts every later contact of its two people by one degree. So under a degree bound D it
+    moves up to D numbers for either of them, each from one step to another. In the binary tree of `running_sums`
+    that is up to 4 D (log2 T + 1), against 2 T here, and the sorted sequence needs no bound.
 
     Args:
         messages: two or more nodes, whose number is public. Those at step T or later are not counted.
@@ -70,5 +70,5 @@ def sorted_contacts(messages: Messages, steps: int) -> Ints:
 
 
 def sorted_contacts_sensitivity(steps: int) -> int:
-    """L1 change of `sorted_contacts` by all messages of a pair: two degrees by 1 at each step from their first on."""
+    """L1 change of `sorted_contacts` by all messages of a pair: two degrees by 1 from their first step on."""
     return 2 * steps

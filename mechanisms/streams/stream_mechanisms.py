@@ -62,7 +62,7 @@ class ContinualEdgeCount(ContinualEventCount):
 
 
 class ContinualDegreeSequence(ContinualEdgeCount):
-    """The sorted numbers of people whom each one had contact with, at each step; all messages of a pair are hidden."""
+    """The sorted numbers of contacts of all people, at each step; all messages of a pair are hidden."""
 
     name = "continual-degree-sequence"
 

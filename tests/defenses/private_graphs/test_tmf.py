@@ -3,7 +3,7 @@
 import math
 from collections import Counter
 from fractions import Fraction
-from itertools import chain, combinations
+from itertools import combinations
 
 import numpy as np
 import pytest
@@ -17,7 +17,6 @@ from gaudit.defenses.private_graphs.passing_pairs import LEAST, linked_bounds, p
 from gaudit.defenses.private_graphs.tmf import TmF, adjusted
 from gaudit.defenses.randomisation.random_edit import RandomEdit
 from gaudit.errors import InputError
-from gaudit.mechanisms.exact_noise import discrete_laplace_pmf
 from support import every_network as every
 from support.small_networks import karate, networks
 from support.tmf_law import chances, law, subsets

@@ -1,4 +1,4 @@
-"""Degrees at every step: what all messages of a pair change, by brute force; noise for all steps; what comes out."""
+"""Degrees at every step: what all messages of a pair change, by brute force; noise; what comes out."""
 
 from fractions import Fraction
 from itertools import product

@@ -14,7 +14,7 @@ from ...defenses.private_graphs.privgraph import PrivGraph
 from ...defenses.private_graphs.tmf import TmF
 from ...graphs.network import Network
 from ...graphs.snapshots import of_snapshots, snapshot
-from ...mechanisms.guarantee import Guarantee
+from ...mechanisms.guarantee import Guarantee, Unit
 from ...mechanisms.mechanism import Mechanism, MechanismSettings
 from ...randomness import drawn_seed
 
@@ -27,7 +27,7 @@ class PublishedGraph(Mechanism):
     `joint-degrees` and `group-report`.
     """
 
-    differ_in = "edge"
+    differ_in: ClassVar[Unit] = "edge"
     defense: ClassVar[type[PrivateGraph]]
 
     def made(self) -> PrivateGraph:

@@ -18,6 +18,8 @@ WINDOWS = (
     "The file has times of edges, and all edges are taken for one window: --windows 8 publishes eight windows of "
     "time, which the defense then protects together."
 )
+LINKS = ("edge", "event", "edge-history")
+"""Units of a promise by which a node has an edge or none."""
 
 
 @dataclass(frozen=True)
@@ -59,12 +61,16 @@ def telling(
 
     Args:
         read: the source, by windows of time where these are published.
-        before: what the defense is given of it; one with differential privacy tells edges alone.
+        before: what the defense is given of it; one with differential privacy tells edges, and
+            what it publishes by design.
         defense: that will change it.
         weights: how weights are told, where not as they are.
         whole: the source as the file tells it, where windows of its times are published.
     """
-    source, given = whole or read.network, before if defense.promise() is None else before.plain()
+    source, given = (
+        whole or read.network,
+        before if defense.promise() is None else before.telling(defense.publishes),
+    )
     types = () if given.types is None else read.type_names
     marks = [name for name in MARKS if getattr(source, name) is not None]
     told = [_edges(defense), *(_mark(name, weights) for name in marks if getattr(given, name) is not None)]
@@ -129,7 +135,7 @@ def _types_by_number(names: Sequence[str]) -> str:
 
 def _told_by_nodes(promise: Guarantee | None, unlisted: int) -> str:
     """What a promise about edges does not cover, where nodes follow from them."""
-    if promise is None or promise.unit != "edge" or not unlisted:
+    if promise is None or promise.unit not in LINKS or not unlisted:
         return ""
     return (
         f"nodes that only edges name: {unlisted:,}. Whoever sees such a node in the result knows that it has an "

@@ -291,7 +291,7 @@ class Publish(PublishedNetwork):
 
     def why_not(self, defense: Defense) -> str | None:
         if type(defense) is Defense or "on_graph" in defense.hooks():
-            return None
+            return self.settings.unknown_windows(defense.promise())
         return "it changes what models are trained on or send, and here a graph is published as it is"
 
     def run(

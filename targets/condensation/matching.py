@@ -68,12 +68,12 @@ class _Cell:
     """The labelled nodes of one class and client, with what the model reads for them."""
 
     rows: Factor
-    second: Tensor
+    second: Factor
 
     @classmethod
     def of(cls, near: Neighbourhood, nodes: Tensor) -> "_Cell":
         part = near.of(nodes)
-        return cls(Factor.of(sparse_features(part.rows)), part.second)
+        return cls(Factor.of(sparse_features(part.rows)), Factor.of(part.second))
 
 
 class ClassCells:

@@ -29,7 +29,7 @@ class WholeCell(ClassCells):
         super().__init__(client, near, change)
         nodes = client.train.nonzero().flatten()
         part = near.of(nodes)
-        self.rows, self.second = Factor.of(sparse_features(part.rows)), part.second
+        self.rows, self.second = Factor.of(sparse_features(part.rows)), Factor.of(part.second)
         self.labels = client.y_train[nodes]
 
     def _factors(self, theta: Weights, backbone: type[Backbone], term: LossTerm | None) -> dict[int, Factors]:

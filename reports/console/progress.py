@@ -118,10 +118,12 @@ def _stage_lines() -> Iterator[StageReport]:
         running[trial] = f"{trial}: {stage}, {steps}"
 
     def line(seconds: float) -> str:
-        now = "; ".join(list(running.values())[-SHOWN:]) or "starting"
+        now = "; ".join(list(running.values())[-SHOWN:])
         if ended is not None:
             done, total, then = ended
+            now = now or ("putting the results together" if done == total else "starting the next")
             now = f"{_done(done, total, 'trials', then, seconds - then)}; now {now}"
+        now = now or "starting"
         return f"after {duration(seconds)}: {now}"
 
     with _lines(line):

@@ -13,7 +13,7 @@ from ...errors import InputError
 from ...randomness import branch
 from ..defense import LossTerm
 from ..models.batched_models import Course, recorded
-from ..models.model_ensemble import MEMORY
+from ..models.model_ensemble import batch_memory
 from ..models.propagation import sparse_features
 from ..models.training_config import TrainingConfig, initial_weights, weight_shapes
 from ..models.training_task import TrainingTask
@@ -88,7 +88,7 @@ def expert_trajectories(
     first = [initial_weights(task.recipe, features, task.classes, branch(seed, "weights", k)) for k in range(count)]
     coins = [branch(seed, "dropout", k) for k in range(count)]
     course, done = Course(kept, plain, added), 0
-    memory = memory or (BATCH if device == "cpu" else MEMORY)
+    memory = memory or (BATCH if device == "cpu" else batch_memory(device))
     for batch in recorded(task, first, coins, device, memory, course):
         size = len(next(iter(batch.values())))
         for name, stacked in batch.items():

@@ -1,7 +1,8 @@
 """Many models as one network with stacked weights: for other devices than the CPU, and for GAT.
 
-The models' graphs lie side by side as one block-diagonal graph: a step of all models is one sparse product. Plain
-torch with autograd: on a GPU the batch is what makes it fast.
+A step of all models is one sparse product. Models that read the same graph share its operator, with their rows side
+by side; where each has a graph of its own (its members' subgraph) and for GAT the graphs make one block-diagonal
+graph. Plain torch with autograd: on a GPU the batch is what makes it fast.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -13,7 +14,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from ...randomness import integer
-from .propagation import gcn_operator, mean_operator
+from .propagation import Factor, gcn_operator, mean_operator
 from .training_task import One, Query, TrainingTask
 
 Weights = dict[str, Tensor]
@@ -35,7 +36,10 @@ def batches(
 
 
 def batch_size(task: TrainingTask, memory: int) -> int:
-    """Models that fit into ``memory`` bytes together; at least one."""
+    """Models that fit into ``memory`` bytes together; at least one.
+
+    Edges count for each model: those of a shared graph are few beside its rows, and answers may need copies.
+    """
     n, edges = task.data.num_nodes, task.data.edge_index.shape[1] + task.data.num_nodes
     per_edge = task.recipe.hidden if task.recipe.architecture == "gat" else 1
     floats = FLOATS_PER_UNIT * n * task.recipe.hidden + 8 * edges * per_edge
@@ -98,11 +102,28 @@ def _made(
 
 @dataclass(frozen=True)
 class Blocks:
-    """g graphs on n nodes each, side by side: edges [2, e] with self-loops where the layer wants them."""
+    """The graphs of g models on n nodes each.
+
+    Attributes:
+        edges: of all graphs side by side, or of the one that all share, [2, e], with self-loops for GAT.
+        operator: how a layer propagates rows, [g n, g n] or [n, n] where it is shared; none for an MLP.
+        nodes: g n, or n.
+        shared: whether all models read the same graph.
+    """
 
     edges: Tensor
-    operator: Tensor | None
+    operator: Factor | None
     nodes: int
+    shared: bool = False
+
+    def propagated(self, rows: Tensor) -> Tensor:
+        """Each model's rows [g, n, h] after one step, [g, n, h]."""
+        assert self.operator is not None
+        if not self.shared:
+            return (self.operator @ rows.flatten(0, 1)).view(rows.shape)
+        models, nodes, width = rows.shape
+        moved = self.operator @ rows.transpose(0, 1).reshape(nodes, models * width)
+        return moved.view(nodes, models, width).transpose(0, 1)
 
 
 class _Batch:
@@ -151,7 +172,7 @@ class _Batch:
         models = len(self.members)
         best, since = torch.full((models,), -1.0, device=self.device), torch.zeros(models, device=self.device)
         kept = {name: w.detach().clone() for name, w in self.weights.items()}
-        epochs = torch.full((models,), recipe.epochs)
+        epochs = torch.full((models,), recipe.epochs, device=self.device)
         self._keep(0)
         for epoch in range(1, recipe.epochs + 1):
             optimiser.zero_grad(set_to_none=True)
@@ -170,12 +191,12 @@ class _Batch:
                     kept[name][better] = weight.detach()[better]
                 if recipe.patience:
                     stopped = running & (since >= recipe.patience)
-                    epochs[stopped.cpu()] = epoch
+                    epochs.masked_fill_(stopped, epoch)
                     if bool((since >= recipe.patience).all()):
                         break
         if validation is not None:
             self.weights = kept
-        return epochs
+        return epochs.cpu()
 
     def _optimiser(self, lr: float) -> torch.optim.Optimizer:
         if self.course.plain:
@@ -206,6 +227,8 @@ class _Batch:
     def _blocks(self, edges: Tensor, within: bool = False, apart: bool = False, nodes: int | None = None) -> Blocks:
         """Each model's graph: all edges, those within its members, or those that do not cross to non-members."""
         nodes, parts = nodes or len(self.x), []
+        if not (within or apart) and self.recipe.architecture != "gat":
+            return self._blocks_of(edges, nodes, shared=True)
         for k, members in enumerate(self.members):
             kept = edges
             if within:
@@ -217,10 +240,13 @@ class _Batch:
         if self.recipe.architecture == "gat":
             loops = torch.arange(total, device=beside.device).repeat(2, 1)
             return Blocks(torch.cat([beside, loops], 1), None, total)
-        if self.recipe.architecture == "sage":
-            return Blocks(beside, mean_operator(beside, total), total)
-        operator = None if self.recipe.architecture == "mlp" else gcn_operator(beside, total)
-        return Blocks(beside, operator, total)
+        return self._blocks_of(beside, total, shared=False)
+
+    def _blocks_of(self, edges: Tensor, nodes: int, shared: bool) -> Blocks:
+        if self.recipe.architecture == "mlp":
+            return Blocks(edges, None, nodes, shared)
+        operator = mean_operator if self.recipe.architecture == "sage" else gcn_operator
+        return Blocks(edges, Factor.of(operator(edges, nodes)), nodes, shared)
 
     def _logits(self, blocks: Blocks, training: bool = False, x: Tensor | None = None) -> Tensor:
         """[g, n, C]."""
@@ -228,7 +254,7 @@ class _Batch:
         if self.recipe.architecture == "sgc":
             out = self._projected(x, w["w"])
             for _ in range(self.recipe.hops):
-                out = self._propagated(blocks, out)
+                out = blocks.propagated(out)
             return out + w["b"][:, None]
         hidden = self._layer(blocks, x, "1")
         hidden = F.elu(hidden) if self.recipe.architecture == "gat" else torch.relu(hidden)
@@ -242,7 +268,7 @@ class _Batch:
         if kind == "gat":
             out = self._attended(blocks, out, w["from" + number], w["to" + number], number)
         elif kind != "mlp":
-            out = self._propagated(blocks, out)
+            out = blocks.propagated(out)
         if kind == "sage":
             out = out + self._projected(rows, w["r" + number])
         return out + w["b" + number][:, None]
@@ -254,12 +280,6 @@ class _Batch:
             return torch.bmm(rows, weight)
         models, _, width = weight.shape
         return (rows @ weight.permute(1, 0, 2).flatten(1)).view(-1, models, width).transpose(0, 1)
-
-    @staticmethod
-    def _propagated(blocks: Blocks, rows: Tensor) -> Tensor:
-        assert blocks.operator is not None
-        moved: Tensor = torch.sparse.mm(blocks.operator, rows.flatten(0, 1)).view(rows.shape)
-        return moved
 
     def _attended(self, blocks: Blocks, rows: Tensor, sender: Tensor, receiver: Tensor, number: str) -> Tensor:
         """Attention over neighbours and the node itself (Velickovic et al. 2018), heads side by side."""

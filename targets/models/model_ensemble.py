@@ -18,7 +18,15 @@ from .training_config import initial_weights
 from .training_task import One, Query, TrainingTask
 
 MEMORY = 2 * 2**30
-"""Bytes that a batch of models may take, by default."""
+"""Bytes that a batch of models may take on a device that does not say how much is free."""
+
+
+def batch_memory(device: str) -> int:
+    """Bytes that a batch of models may take: half of what is free on a card."""
+    if torch.device(device).type != "cuda":
+        return MEMORY
+    free, _ = torch.cuda.mem_get_info(torch.device(device))
+    return free // 2
 
 
 @dataclass(frozen=True)
@@ -46,7 +54,7 @@ def train_models(
     *,
     device: str = "cpu",
     workers: int | None = None,
-    memory: int = MEMORY,
+    memory: int | None = None,
     first: Sequence[dict[str, Tensor]] | None = None,
     keep_weights: bool = False,
     progress: Step | None = None,
@@ -61,7 +69,7 @@ def train_models(
         seed: root of the models' randomness.
         device: cpu, or where to train batches.
         workers: threads, one model each at a time (CPU kernels); by default as joblib's context says, else one.
-        memory: bytes that a batch may take where models are trained in batches.
+        memory: bytes that a batch may take where models are trained in batches, by default `batch_memory`.
         first: each model's first weights, by default drawn.
         keep_weights: return the trained weights too.
         progress: called with the number of models done.
@@ -81,7 +89,7 @@ def train_models(
         return _stacked(_counted(found, progress), len(queries), keep_weights)
     from .batched_models import batches
 
-    found = batches(task, queries, begin, coins, device, memory)
+    found = batches(task, queries, begin, coins, device, memory or batch_memory(device))
     return _stacked(_counted(found, progress), len(queries), keep_weights)
 
 
@@ -92,7 +100,7 @@ def ask_models(
     *,
     device: str = "cpu",
     workers: int | None = None,
-    memory: int = MEMORY,
+    memory: int | None = None,
 ) -> tuple[Tensor, ...]:
     """Logits [K, s, C] of trained models, given by their stacked weights [K, ...], for each query.
 
@@ -109,7 +117,7 @@ def ask_models(
     else:
         from .batched_models import asked_in_batches
 
-        found = asked_in_batches(task, queries, models, device, memory)
+        found = asked_in_batches(task, queries, models, device, memory or batch_memory(device))
     return tuple(torch.stack(answers) for answers in zip(*found, strict=True))
 
 

@@ -143,7 +143,7 @@ def side_by_side(parts: list[Neighbourhood]) -> Neighbourhood:
 def taken_rows(matrix: Tensor, rows: Tensor) -> Tensor:
     """Some rows (positions [j]) of a dense or CSR matrix, in its layout."""
     if matrix.layout == torch.strided:
-        return matrix[rows]
+        return matrix.index_select(0, rows)
     begin = matrix.crow_indices()
     start = _starts(begin.diff()[rows])
     place = torch.arange(int(start[-1]), device=rows.device)

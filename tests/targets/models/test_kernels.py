@@ -25,7 +25,8 @@ for architecture in ("gcn", "sgc", "sage", "mlp"):
         edges = torch.from_numpy(rng.integers(0, nodes, (2, 5 * nodes)))
         data = Data(x=x, edge_index=edges, y=torch.from_numpy(rng.integers(0, classes, nodes)))
         members = torch.from_numpy(rng.random((1, nodes)) < 0.5)
-        task = TrainingTask(data, members, TrainingConfig(architecture=architecture, hidden=hidden, epochs=2), classes)
+        recipe = TrainingConfig(architecture=architecture, hidden=hidden, epochs=2)
+        task = TrainingTask(data, members, recipe, classes)
         train_models(task, [Query(torch.arange(nodes), edges)], np.random.SeedSequence(0))
 """
 
@@ -41,7 +42,8 @@ def test_a_derivative_may_lie_in_a_longer_buffer() -> None:
 def test_training_stays_within_its_arrays() -> None:
     """Each array in pages of its own, as large ones are always: reading behind one of them ends the process."""
     alone = {"MALLOC_MMAP_THRESHOLD_": "2048", "MALLOC_MMAP_MAX_": "100000", "MALLOC_TOP_PAD_": "0"}
-    done = subprocess.run([sys.executable, "-c", TRAINING], env=os.environ | alone, capture_output=True, check=False)
+    command = [sys.executable, "-c", TRAINING]
+    done = subprocess.run(command, env=os.environ | alone, capture_output=True, check=False)
     assert done.returncode == 0, done.stderr.decode()
 
 

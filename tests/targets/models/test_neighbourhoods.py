@@ -7,7 +7,7 @@ from torch_geometric.utils import erdos_renyi_graph
 
 from gaudit.targets.federated.self_training import mean_error
 from gaudit.targets.models import propagation
-from gaudit.targets.models.backbone import BACKBONES
+from gaudit.targets.models.backbone import BACKBONES, Backbone
 from gaudit.targets.models.propagation import Factor, Neighbourhood, gcn_operator, side_by_side, whole_graph
 
 NODES, FEATURES = 60, 12
@@ -37,7 +37,7 @@ def test_a_part_reads_what_the_whole_reads_there(bag_of_words: bool) -> None:
     part = near.of(nodes)
     assert torch.equal(read(part), read(near)[nodes])
     reached = (near.second.to_dense()[nodes] != 0).any(0)
-    assert part.second.shape == (4, int(reached.sum())) and len(part.rows) == int(reached.sum())
+    assert part.second.shape == (4, len(part.rows)) == (4, int(reached.sum()))
     assert near.of(nodes[:0]).second.shape == (0, 0)
 
 
@@ -52,7 +52,7 @@ def test_side_by_side_each_reads_its_own(bag_of_words: bool) -> None:
 
 @pytest.mark.parametrize("backbone", BACKBONES.values())
 def test_gradients_of_sparse_parts_are_those_of_dense_ones(
-    backbone: type, monkeypatch: pytest.MonkeyPatch
+    backbone: type[Backbone], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     near, nodes, found = graph(1, False), torch.arange(0, 50, 3), []
     weights = backbone(FEATURES, 8, 3).weights()

@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from ..errors import InputError
 from .directions import FORWARD, merged, turned
 from .edge_cells import like_in_cell, medians, shared_cells
 from .events import Events
 from .pair_codes import codes, distinct, ends, listed
+from .tables.node_table import NodeTable
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -22,6 +24,8 @@ Floats = NDArray[np.float64]
 
 MARKS = ("weights", "types", "directions")
 """What a network may tell of edges besides their ends."""
+ATTRIBUTES = "attributes"
+"""How settings call what a network may tell of people."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,6 +42,7 @@ class Network:
             class, a class that is no smaller, a type, and the number, [c, 4]; or None.
         directions: which way each edge leads [m], codes of `directions`, or None; an undirected network has none.
         events: the times of each edge, or None. No release has them: `snapshots.windowed` makes types of them.
+        people: what is told of the attributes of nodes, or None.
     """
 
     nodes: int
@@ -48,6 +53,7 @@ class Network:
     counts: Ints | None = None
     directions: Ints | None = None
     events: Events | None = None
+    people: NodeTable | None = None
 
     @classmethod
     def from_edges(
@@ -107,6 +113,8 @@ class Network:
             told.update(b" directions " + self.directions.tobytes())
         if self.events is not None:
             told.update(b" events " + self.events.edge.tobytes() + self.events.time.tobytes())
+        if self.people is not None:
+            told.update(b" people " + self.people.content)
         return told.hexdigest()
 
     @cached_property
@@ -127,20 +135,24 @@ class Network:
         return matrix
 
     def plain(self) -> "Network":
-        """The same without weights, types, directions and times: one edge wherever there is any."""
+        """The same without weights, types, directions, times and attributes: one edge wherever there is any."""
         return self.telling(())
 
     def telling(self, keep: Collection[str]) -> "Network":
-        """The same without times, and with what else edges tell (`MARKS`) only where ``keep`` names it.
+        """The same without times, and with what else it tells (`MARKS`, `ATTRIBUTES`) only where ``keep`` names it.
 
         Where types go, several edges of a pair become one: weights that stay are their sums, and it leads each way
         that one of them led.
         """
         weights = self.weights if "weights" in keep else None
         directions = self.directions if "directions" in keep else None
+        people = self.people if ATTRIBUTES in keep else None
         if self.types is None or "types" in keep:
             same = weights is self.weights and directions is self.directions and self.events is None
-            return self if same else replace(self, weights=weights, directions=directions, events=None)
+            same = same and people is self.people
+            if same:
+                return self
+            return replace(self, weights=weights, directions=directions, people=people, events=None)
         pairs = distinct(self.codes)
         place = np.searchsorted(pairs, self.codes)
         sums: Floats | None = None
@@ -148,7 +160,8 @@ class Network:
             sums = np.zeros(len(pairs))
             np.add.at(sums, place, weights)
         ways = None if directions is None else merged(directions, place, len(pairs))
-        return Network(self.nodes, np.stack(ends(pairs, self.nodes)), sums, groups=self.groups, directions=ways)
+        both = np.stack(ends(pairs, self.nodes))
+        return Network(self.nodes, both, sums, groups=self.groups, directions=ways, people=people)
 
     def only(self, keep: NDArray[np.bool_]) -> "Network":
         """The same with some of its edges, a mask [m]; the others go, with what they tell."""
@@ -176,7 +189,7 @@ class Network:
             directions=self.directions,
             events=self.events,
         )
-        return replace(moved, counts=self.counts)
+        return replace(moved, counts=self.counts, people=None if self.people is None else self.people.renamed(new))
 
     def with_edges(
         self, pairs: Ints, rng: np.random.Generator, nodes: int | None = None, hidden: bool = True
@@ -196,11 +209,16 @@ class Network:
 
         Returns:
             A network with exactly these pairs linked. A pair that was linked by several types stays so. Times go.
+
+        Raises:
+            InputError: nodes are added to people with attributes.
         """
         count = self.nodes if nodes is None else nodes
+        if self.people is not None and count > self.nodes:
+            raise InputError("this defense adds nodes, which have no attributes: publish without attributes")
         wanted, old = distinct(pairs), codes(self.edges[0], self.edges[1], count)
         if all(getattr(self, mark) is None for mark in MARKS):
-            return Network(count, np.stack(ends(wanted, count)))
+            return Network(count, np.stack(ends(wanted, count)), people=self.people)
         stays, new = listed(old, wanted), wanted[~listed(wanted, old)]
         kept, weights = self.edges[:, stays], None if self.weights is None else self.weights[stays]
         if weights is not None and hidden and len(weights) and len(new):
@@ -216,7 +234,8 @@ class Network:
             copied = self.directions[like] if self.size else np.full(len(new), FORWARD)
             ways = np.concatenate([self.directions[stays], turned(copied, rng.random(len(new)) < 0.5)])
         one, other = np.concatenate([kept, ends(new, count)], axis=1)
-        return Network.from_edges(count, one, other, weights, types, directions=ways)
+        made = Network.from_edges(count, one, other, weights, types, directions=ways)
+        return replace(made, people=self.people)
 
 
 @dataclass(frozen=True, eq=False)
@@ -278,6 +297,8 @@ def against(known: str, network: Network) -> str:
         if told
         else ""
     )
+    if network.people is not None and network.people.attributes:
+        more += " Attributes of people are published too: somebody who knows those of a person is not covered."
     return f"This holds against somebody who knows {known}.{more}"
 
 

@@ -1,6 +1,7 @@
 """Windows of time: a network whose edges have times, cut into snapshots that are published one beside the other."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Literal
 
 import numpy as np
@@ -40,7 +41,8 @@ def windowed(network: Network, windows: int, by: WindowsBy = "time") -> Network:
         raise InputError(f"windows={windows}: expected a number of windows from 1 to {MOST_WINDOWS}")
     coded = np.unique(network.events.edge * windows + window_of(network.events.time, windows, by))
     edge, window = np.divmod(coded, windows)
-    return Network(network.nodes, network.edges[:, edge], types=window, groups=network.groups)
+    made = Network(network.nodes, network.edges[:, edge], types=window, groups=network.groups)
+    return replace(made, people=network.people)
 
 
 def window_of(time: Ints, windows: int, by: WindowsBy = "time") -> Ints:

@@ -7,16 +7,23 @@ import torch
 from torch import Tensor
 
 from ..errors import InputError
-from ..graphs.network import MARKS, Network
+from ..graphs.network import ATTRIBUTES, MARKS, Network
+from ..graphs.tables.node_table import NodeTable
 from .transcript import Message
 
 ARRAYS = (*MARKS, "groups", "counts")
 
 
 def tensors_of(network: Network) -> dict[str, Tensor]:
-    """The content of a message: ``size`` (n), ``edges`` [2, m], and what else the network tells."""
+    """The content of a message: ``size`` (n), ``edges`` [2, m], and what else the network tells.
+
+    Of people these are ``attributes`` (`NodeTable.runs`) and ``sensitive`` values, as places in the columns.
+    """
     told = {"size": np.array([network.nodes]), "edges": network.edges}
     told |= {name: getattr(network, name) for name in ARRAYS if getattr(network, name) is not None}
+    if network.people is not None:
+        told[ATTRIBUTES] = network.people.runs
+        told |= {} if network.people.sensitive is None else {"sensitive": network.people.sensitive}
     return {name: torch.from_numpy(np.ascontiguousarray(array)) for name, array in told.items()}
 
 
@@ -35,4 +42,11 @@ def network_of(message: Message) -> Network:
         read = Network.from_edges(nodes, edges[0], edges[1], *told, directions=arrays.get("directions"))
     except (KeyError, ValueError, IndexError) as error:
         raise InputError(f"the message '{message.kind}' holds no usable network: {error}") from error
-    return replace(read, counts=arrays.get("counts"))
+    people = None
+    if ATTRIBUTES in arrays:
+        people = NodeTable(arrays[ATTRIBUTES], arrays.get("sensitive"))
+        if people.runs.ndim != 4 or people.runs.shape[3] != 2 or people.nodes != nodes:
+            raise InputError(
+                f"the message '{message.kind}': {ATTRIBUTES} of shape {people.runs.shape} for {nodes} nodes"
+            )
+    return replace(read, counts=arrays.get("counts"), people=people)

@@ -27,8 +27,10 @@ MAY_IMPORT = {
 }
 """Rooms, and the other rooms that each may import from; modules at the root (errors, settings, ...) all may."""
 SIBLINGS = {
-    "graphs/files": {"graphs"},
-    "graphs/measures": {"graphs"},
+    "graphs": {"graphs/tables"},
+    "graphs/tables": set(),
+    "graphs/files": {"graphs", "graphs/tables"},
+    "graphs/measures": {"graphs", "graphs/tables"},
     "graphs/datasets": {"graphs", "graphs/files"},
     "mechanisms/counts": {"mechanisms"},
     "mechanisms/streams": {"mechanisms"},
@@ -60,11 +62,13 @@ SIBLINGS = {
     "attacks/given": {"attacks"},
     "attacks/identity": {"attacks"},
     "attacks/identity_over_time": {"attacks", "attacks/identity"},
+    "attacks/identity_by_attributes": {"attacks", "attacks/identity"},
     "defenses/uploads": set(),
     "defenses/local_privacy": set(),
     "defenses/answers": {"defenses/local_privacy"},
     "defenses/anonymity": set(),
     "defenses/degrees": set(),
+    "defenses/attributes": {"defenses/degrees"},
     "defenses/training": {"defenses/uploads", "defenses/local_privacy"},
     "defenses/randomisation": set(),
     "defenses/private_graphs": {"defenses/degrees", "defenses/randomisation"},

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from .anonymise_command import Anonymised, AnonymiseRequest
+    from .people import PeopleRequest
 
 PLACE = click.Path(path_type=Path)
 _told_options = several(
@@ -30,6 +31,21 @@ _told_options = several(
     ),
     windows_options,
     click.option("--merge-directions", "merge", is_flag=True, help="Take a directed graph as an undirected one."),
+)
+_people_options = several(
+    click.option(
+        "--people", type=PLACE, metavar="FILE", help="A table of people (CSV): ids of nodes, then their attributes."
+    ),
+    click.option("--attributes", metavar="NAMES", help="Its columns by which people are known, as in age,city."),
+    click.option("--sensitive", metavar="NAME", help="Its column that is published as it is, such as a diagnosis."),
+    click.option(
+        "--hierarchy",
+        "hierarchies",
+        multiple=True,
+        metavar="NAME=HOW",
+        help="How a column is told coarsely: interval:10, date, prefix, or a file (rows value;level1;level2).",
+    ),
+    click.option("--write-people", type=PLACE, metavar="FILE", help="Write what is published of people (CSV)."),
 )
 _owner_options = several(
     click.option(
@@ -58,6 +74,7 @@ _owner_options = several(
 @click.option("-o", "--output", "destination", type=PLACE, required=True, metavar="FILE")
 @click.option("--rename", is_flag=True, help="Write random numbers instead of the file's ids, in their order.")
 @_told_options
+@_people_options
 @_owner_options
 @click.option("--no-utility", is_flag=True, help="Do not measure what is kept (faster).")
 @click.option("--seed", type=click.IntRange(0), help="Repeats a result; who knows it can undo what was random.")
@@ -86,7 +103,10 @@ def anonymise_command(
 
     name, own = read_defense(defense)
     asked = _said_once(own, read_pairs(settings), {} if k is None else {"k": k})
-    check_outputs([options["destination"], options["write_map"], options["at_risk"], report], [source])
+    people = _people_of(options)
+    outputs = [options["destination"], options["write_map"], options["at_risk"], people.destination, report]
+    check_outputs(outputs, [source, people.source])
+    options["people"] = people
     request = AnonymiseRequest(
         source, defense=name, settings=asked, measure=not no_utility, count_risk=report is not None, **options
     )
@@ -143,11 +163,21 @@ def _print_files(request: "AnonymiseRequest", report: Path | None) -> None:
         renamed = "it undoes the renaming"
         told = renamed if request.rename else "nodes kept their ids, so that it tells which were added"
         click.echo(f"Who is who is in {request.write_map}: {told}. Keep it as safe as the graph.", err=True)
+    if request.people.destination is not None:
+        click.echo(f"People's attributes written to {request.people.destination}", err=True)
     if request.at_risk is not None:
         click.echo(f"Who is alone is in {request.at_risk}: keep it as safe as the graph.", err=True)
     if report is not None:
         click.echo(f"Report written to {report}", err=True)
     click.echo(f"Written to {request.destination}", err=True)
+
+
+def _people_of(options: dict[str, Any]) -> "PeopleRequest":
+    """What is asked for of people, taken out of the options."""
+    from .people import PeopleRequest
+
+    names = ("people", "write_people", "attributes", "sensitive", "hierarchies")
+    return PeopleRequest(*(options.pop(name) for name in names))
 
 
 def _said_once(*parts: dict[str, Any]) -> dict[str, Any]:

@@ -1,7 +1,7 @@
 """What `gaudit anonymize` does, without the terminal."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import zip_longest
 from pathlib import Path
 from typing import Any
@@ -11,10 +11,11 @@ import numpy as np
 from ...errors import InputError
 from ...graphs.files.name_map import check_map_name, write_map
 from ...graphs.files.network_file import ReadNetwork, check_destination, ids_with_added, read_network, write_network
+from ...graphs.files.people_file import write_people
 from ...graphs.files.rows import Directed
 from ...graphs.measures.at_risk import AtRisk, at_risk, check_at_risk_name, write_at_risk
 from ...graphs.measures.utility import Kept, utility_of
-from ...graphs.network import Network, Verified, changes
+from ...graphs.network import ATTRIBUTES, Network, Verified, changes
 from ...graphs.snapshots import WindowsBy, window_names, windowed
 from ...graphs.told_weights import ToldWeights
 from ...mechanisms.guarantee import Guarantee
@@ -22,6 +23,7 @@ from ...randomness import branch
 from ...registry import find, registered
 from ...targets.defense import Defense
 from .edge_marks import marks_lines
+from .people import PeopleRequest
 from .renaming import named_types, renamed
 from .told import Telling, listed, telling
 
@@ -48,6 +50,7 @@ class AnonymiseRequest:
         count_risk: count these people also where they are written nowhere.
         windows: publish as many windows of the times of edges, as types.
         windows_by: windows of equal length (time, the default), or with equally many events (count).
+        people: attributes of people that are published with the network.
     """
 
     source: Path
@@ -65,6 +68,7 @@ class AnonymiseRequest:
     count_risk: bool = False
     windows: int | None = None
     windows_by: WindowsBy | None = None
+    people: PeopleRequest = field(default_factory=PeopleRequest)
 
 
 @dataclass(frozen=True)
@@ -110,6 +114,8 @@ def anonymise(request: AnonymiseRequest, tell: Callable[[str], None] = lambda li
     kind = graph_defense(request.defense)
     way = _checked(request, kind)
     read, whole = _read(request, kind)
+    network, unused = request.people.joined(read.network, read.ids)
+    read = replace(read, network=network, attributes=(*read.attributes, *unused))
     made = kind(**{**kind.for_owners, **_by_number(request.settings, read.type_names)})
     seed = np.random.SeedSequence(request.seed)
     before = _told(request, kind, read, way, seed)
@@ -117,6 +123,8 @@ def anonymise(request: AnonymiseRequest, tell: Callable[[str], None] = lambda li
     for line in beforehand.lines:
         tell(line)
     after = made.on_graph(before, branch(seed, "defense"))
+    if before.people is not None and after.people is None:
+        raise InputError(f"'{request.defense}' publishes no attributes of people: leave --people out")
     verified = made.verify(before, after)
     if verified is not None and not verified.holds:
         raise InputError(
@@ -168,6 +176,7 @@ def _checked(request: AnonymiseRequest, kind: type[Defense]) -> ToldWeights | No
         check_map_name(request.write_map)
     if request.at_risk is not None:
         check_at_risk_name(request.at_risk)
+    request.people.check(kind)
     return None if request.weights is None else ToldWeights.read(request.weights)
 
 
@@ -195,7 +204,7 @@ def _told(
                 f"{option}: {request.source} tells no {name} of edges: leave the option out, or call a column "
                 f"'{name.rstrip('s')}'{columns}"
             )
-    told = network.telling({*asked, *kind.publishes, *(() if request.windows is None else ("types",))})
+    told = network.telling({*asked, ATTRIBUTES, *kind.publishes, *(() if request.windows is None else ("types",))})
     return told if way is None else way.of(told, np.random.default_rng(branch(seed, "weights")))
 
 
@@ -214,6 +223,9 @@ def _write(
         called = tuple(map(str, new.tolist()))
     else:
         called = ids_with_added(read.ids, after.nodes)
+    if request.people.destination is not None and written.people is not None:
+        ids = tuple(map(str, range(written.nodes))) if request.rename else called
+        write_people(request.people.destination, ids, written.people)
     write_network(written, request.destination, None if request.rename else read.ids, told)
     if request.write_map is not None:
         write_map(request.write_map, list(zip_longest(read.ids, called, fillvalue="")))

@@ -9,6 +9,7 @@ from ...graphs.told_weights import ToldWeights
 from ...mechanisms.guarantee import Guarantee
 from ...targets.defense import Defense
 from .edge_marks import dropped_marks
+from .people import told_of_people
 
 MOST_LISTED = 20
 """Names that are printed of types, or of attributes."""
@@ -65,6 +66,7 @@ def telling(
     told = [_edges(defense), *(_mark(name, weights) for name in marks if getattr(given, name) is not None)]
     told += [f"which of {len(types):,} windows of time each edge is in"] if whole is not None and types else []
     told += [GROUPS] if "groups" in defense.publishes else []
+    told += told_of_people(given)
     untold = [f"{name} of edges" for name in marks if getattr(given, name) is None]
     untold += ["times of edges"] if source.events is not None else []
     untold += ["directions of edges"] if read.dropped.merged else []

@@ -19,6 +19,7 @@ COLUMNS: Mapping[str, str] = {
     "degree": "how many neighbours they have",
     "edges": "the weights, types or windows of time of their edges",
     "directions": "how many edges lead to them and away from them",
+    "attributes": "their attributes and how many neighbours they have",
     "neighbours": "how many neighbours each of their neighbours has",
 }
 """What somebody may know of a person, in words, by the beginning of a column's name."""
@@ -53,6 +54,7 @@ def at_risk(before: Network, after: Network) -> AtRisk:
 
     By ``degree``; by ``edges`` (the weight and type of each of its edges, as far as either network tells them; only
     where one does); by ``directions`` (how many edges lead to it and away from it, where either is directed); by
+    ``attributes`` (what is told of them, together with the degree, where either tells any); by
     ``neighbours`` (the degrees of its neighbours, the query H_2 of Hay et al. 2008, section 2.2). Where the release
     tells groups and numbers of edges between them, those of a group are alike.
 
@@ -69,16 +71,25 @@ def _sizes(network: Network, other: Network, people: int) -> dict[str, Ints]:
     told = {
         "edges": any(n.weights is not None or n.types is not None for n in both),
         "directions": any(n.directions is not None for n in both),
+        "attributes": any(n.people is not None for n in both),
     }
     names = [name for name in COLUMNS if told.get(name, True)]
     if network.counts is not None and network.groups is not None:
         return dict.fromkeys(names, like_them(network.groups)[:people])
-    keys = {"degree": _degrees, "edges": mark_keys, "directions": way_keys, "neighbours": neighbour_keys}
+    keys = {"degree": _degrees, "edges": mark_keys, "directions": way_keys, "attributes": _attributes}
+    keys |= {"neighbours": neighbour_keys}
     return {name: like_them(keys[name](network))[:people] for name in names}
 
 
 def _degrees(network: Network) -> NDArray[Any]:
     return network.plain().degrees
+
+
+def _attributes(network: Network) -> NDArray[Any]:
+    """A number for what is told of each node's attributes, and its degree, [n]; for the degree where nothing is."""
+    told = np.zeros(network.nodes, dtype=np.int64) if network.people is None else network.people.classes
+    keys: Ints = told * (network.nodes + 1) + _degrees(network)
+    return keys
 
 
 def neighbour_keys(network: Network) -> NDArray[Any]:

@@ -8,6 +8,8 @@ from torch_geometric.data import Data
 
 from ...graphs.network import Original
 from ...graphs.pyg import network_of_data
+from ...graphs.tables.column import Column
+from ...graphs.tables.node_table import NodeTable
 from ...randomness import branch
 from ...settings import Settings
 from ..channel import Channel, Retention
@@ -24,6 +26,8 @@ from .control import PlantedParties
 ACCOUNTS = 10
 TARGETS = 20
 LINKS = (5, 8)
+VALUES = 20
+"""Of each of two attributes of people."""
 
 
 class PlantedNetworkSettings(Settings):
@@ -35,9 +39,10 @@ class PlantedNetworkSettings(Settings):
 class PlantedNetwork(PlantedParties):
     """A control that leaks on purpose: a random network, published as it is (dataset `planted-network`).
 
-    Almost every node is the only one with its neighbours' degrees, an adversary has ten accounts in it that are
-    linked to some of the persons, and the edges that are secret are the published ones. An attack on identity or on
-    published links that does not find that is broken, whatever else it reports.
+    Almost every node is the only one with its neighbours' degrees, or with its two attributes and its own degree.
+    An adversary has ten accounts in it that are linked to some of the persons, and the edges that are secret are
+    the published ones. An attack on identity or on published links that does not find that is broken, whatever
+    else it reports.
     """
 
     name = "planted-network"
@@ -61,6 +66,7 @@ class PlantedNetwork(PlantedParties):
         network, rng = network_of_data(data), np.random.default_rng(seed)
         joined = plant(network, ACCOUNTS, TARGETS, rng, LINKS)
         new = rng.permutation(joined.nodes)
+        joined = replace(joined, people=_attributes(joined.nodes, rng))
         published = replace(joined, types=np.ones(joined.size, dtype=np.int64))
         channel = Channel(retain=retain)
         for kind in self.sends:
@@ -73,3 +79,10 @@ class PlantedNetwork(PlantedParties):
         secrets = (replace(who, original=original), replace(links, image=new[: network.nodes]))
         nothing = Utility.of_test(1, 1.0)
         return Run(channel.transcript, {s.name: s for s in secrets}, (nothing,), 0, tested=0)
+
+
+def _attributes(nodes: int, rng: np.random.Generator) -> NodeTable:
+    """Two attributes drawn at random, told as they are."""
+    values = tuple(map(str, range(VALUES)))
+    columns = tuple(Column(name, values, np.arange(VALUES, dtype=np.float64)) for name in ("first", "second"))
+    return NodeTable.of_values(columns, rng.integers(VALUES, size=(nodes, len(columns))))

@@ -1,6 +1,7 @@
 """Federated averaging on graphs that each client reduced: by a coreset, by coarsening or by condensation."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, Literal
 
 import torch
@@ -24,8 +25,9 @@ from ..federated.local_training import Aggregated, Forward, LocalTask
 from ..federated.neighbour_exchange import exchange
 from ..party import Client
 
-Reduction = Literal["random", "herding", "k-center", "coarsening", "gcond", "doscond", "sfgc", "sgdd"]
+Reduction = Literal["labels", "random", "herding", "k-center", "coarsening", "gcond", "doscond", "sfgc", "sgdd"]
 REDUCTIONS: dict[Reduction, type[CentralCondensation]] = {
+    "labels": RandomCoreset,
     "random": RandomCoreset,
     "herding": Herding,
     "k-center": KCenter,
@@ -43,7 +45,10 @@ class FedAvgReducedSettings(FederatedSettings):
 
     architecture: Literal["gcn"] = "gcn"
     upload: Literal["weights"] = "weights"
-    reduction: Reduction = Field("random", description="what each client makes of its graph")
+    reduction: Reduction = Field(
+        "random",
+        description="what each client makes of its graph; labels: it keeps its graph, and the labels of so many",
+    )
     ratio: float = Field(0.04, gt=0, le=1, description="size of what it makes, as a share of ...")
     ratio_of: RatioOf = Field("nodes", description="... its nodes, or its labelled ones")
     reducing: dict[str, Any] = Field({}, description="settings of the reduction itself, as its own target has them")
@@ -59,18 +64,20 @@ class FedAvgReducedSettings(FederatedSettings):
 
 
 class _ReducedRun(FederatedRun):
-    """Attributes: what each client made of its graph."""
+    """Attributes: what each client made of its graph, and the nodes that a coreset took (local ids)."""
 
     settings: FedAvgReducedSettings
     reduced: list[CondensedGraph]
+    taken: list[Tensor | None]
 
     def forwards(self, clients: list[Client], channel: Channel) -> list[Forward]:
         found = super().forwards(clients, channel)
-        self.reduced = [self._reduced(client) for client in clients]
+        self.reduced, self.taken = map(list, zip(*(self._reduced(client) for client in clients), strict=True))
         sizes = [len(part.y) for part in self.reduced]
         nodes = sum(len(client.nodes) for client in clients)
+        what = "the labels of " if self.settings.reduction == "labels" else ""
         self.notes.append(
-            f"clients train on {sum(sizes)} nodes in the place of {nodes}, {min(sizes)} to {max(sizes)} each"
+            f"clients train on {what}{sum(sizes)} nodes in the place of {nodes}, {min(sizes)} to {max(sizes)} each"
         )
         return found
 
@@ -80,11 +87,14 @@ class _ReducedRun(FederatedRun):
 
     def tasks_of(self, tasks: list[LocalTask], received: Mapping[str, Tensor], round_: int) -> list[LocalTask]:
         """Training on the reduced graphs, all of whose nodes have labels."""
-        if round_ == 0:
+        if round_ == 0 and self.settings.reduction == "labels":
+            each = zip(tasks, self.reduced, self.taken, strict=True)
+            self.small = [replace(task, labelled=taken, labels=part.y) for task, part, taken in each]
+        elif round_ == 0:
             self.small = [_task(part) for part in self.reduced]
         return self.small
 
-    def _reduced(self, client: Client) -> CondensedGraph:
+    def _reduced(self, client: Client) -> tuple[CondensedGraph, Tensor | None]:
         s, number = self.settings, client.number
         (near,) = exchange([client], 0, int(self.data.num_nodes or 0), self.channel, False)
         size = condensed_size(s.ratio, s.ratio_of, len(client.nodes), client.labelled)
@@ -93,7 +103,7 @@ class _ReducedRun(FederatedRun):
         change = self.defense.on_gradients(client, branch(self.seed, "gradients", number))
         graph = OwnGraph(client, near, client, near, term, change, size, self.progress)
         *_, (_, last) = s.reduced_by().releases(graph, branch(self.seed, "reduced", number))
-        return last
+        return last, graph.copied
 
 
 def _task(part: CondensedGraph) -> LocalTask:
@@ -107,7 +117,8 @@ class FedAvgReduced(Federated):
     The small graph is a coreset, a coarsened or a condensed graph, made once before the first round by one of the
     targets of that name (columns "FL + Graph Reduction" and "FL + GC" of table 1 of FedC4, Chen et al. 2025). It
     stays with the client; training and messages are those of `fedavg`. The trained model answers on the clients'
-    own graphs. Of a condensation the last release is taken: nothing chooses among them.
+    own graphs. Of a condensation the last release is taken: nothing chooses among them. With ``labels`` a client
+    keeps its graph and trains on the labels of as many random nodes: what a reduction is worth beside that.
     """
 
     name = "fedavg-reduced"

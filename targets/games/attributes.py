@@ -25,7 +25,7 @@ FEWEST = 10
 """People with the value, and without it, of whom an adversary must know, and about whom it must be asked."""
 
 
-def _written(value: object) -> object:
+def as_written(value: object) -> object:
     """A column as a command line reads it, which is a number, as it is written."""
     return str(value) if isinstance(value, int) and not isinstance(value, bool) else value
 
@@ -33,7 +33,7 @@ def _written(value: object) -> object:
 class AttributeSettings(Settings):
     """Settings of targets that may ask for an attribute."""
 
-    attribute: Annotated[str | None, BeforeValidator(_written)] = Field(
+    attribute: Annotated[str | None, BeforeValidator(as_written)] = Field(
         None, description="the attribute that is hidden: the number of a column of the features, or label:K"
     )
     known: float = Field(

@@ -10,7 +10,7 @@ from torch_geometric.data import Data
 
 from ...errors import InputError
 from ...graphs.measures.utility import utility_of
-from ...graphs.network import MARKS, Network, Original, changes
+from ...graphs.network import ATTRIBUTES, MARKS, Network, Original, changes
 from ...graphs.pyg import is_plain, network_of_data
 from ...graphs.told_weights import ToldWeights
 from ...randomness import branch
@@ -18,7 +18,7 @@ from ..channel import Channel, Retention
 from ..defense import Defense
 from ..device import Device
 from ..game import Game
-from ..games.attributes import Attribute, AttributeSettings, hidden_attribute
+from ..games.attributes import Attribute, AttributeSettings, as_written, hidden_attribute
 from ..games.identities import OTHERS, Identity, identities
 from ..games.link_marks import GAMES, link_mark
 from ..games.links import NON_EDGES, EdgePresence, edge_presence
@@ -29,6 +29,7 @@ from ..models.training_task import Query, TrainingTask
 from ..party import Client
 from ..published import tensors_of
 from ..target import Offers, Progress, Run, Target, Utility, no_progress
+from .people import table_of_data
 from .planted_accounts import plant
 from .windows import LinkingSettings
 
@@ -37,6 +38,8 @@ OWNER = "client:0"
 
 def _listed(value: object) -> object:
     """Names apart by commas, as a command line has them."""
+    if isinstance(value, int) and not isinstance(value, bool):
+        return (str(value),)
     return tuple(part.strip() for part in value.split(",") if part.strip()) if isinstance(value, str) else value
 
 
@@ -73,6 +76,12 @@ class PublishSettings(NetworkSettings, LinkingSettings):
         description="what is told of weights, which are published then: rounded:10 (to multiples of 10), binned:3 "
         "(3 classes of equally many edges), noised:5 (noise of scale 5)",
     )
+    columns: Annotated[tuple[str, ...], BeforeValidator(_listed)] = Field(
+        (), description="attributes of people that are published too: columns of the features, or label (1,4,label)"
+    )
+    sensitive_column: Annotated[str | None, BeforeValidator(as_written)] = Field(
+        None, description="an attribute that is published as it is, and that a defense may keep diverse"
+    )
     accounts: int = Field(
         0, ge=0, description="accounts that an active adversary opens before a release of its own, beside the other"
     )
@@ -83,6 +92,17 @@ class PublishSettings(NetworkSettings, LinkingSettings):
         if self.windows is not None and ("weights" in self.keep or self.weights is not None):
             raise ValueError("weights do not go with windows: one says nothing of the windows that its edge is in")
         return self
+
+    @model_validator(mode="after")
+    def _people_of_one_network(self) -> Self:
+        if self.people and (self.linking is not None or self.accounts):
+            raise ValueError("columns do not go with linking or accounts: leave one of both out")
+        return self
+
+    @property
+    def people(self) -> bool:
+        """Whether attributes of people are published."""
+        return bool(self.columns) or self.sensitive_column is not None
 
 
 class PublishedNetwork(Target):
@@ -187,7 +207,8 @@ class Publish(PublishedNetwork):
     One message to everybody: the edges under random ids, and groups and counts where a defense tells these.
     Weights, types and directions of edges are dropped before the defense, unless ``keep`` names them or the defense
     publishes them by design (`Defense.publishes`): the sum of its weights alone tells most nodes of a weighted
-    network from all others. Features and labels are not published. Secret are the identities (which published node
+    network from all others. Features and labels are published where ``columns`` names them, and one of them
+    (``sensitive_column``) as it is whatever the defense. Secret are the identities (which published node
     is this person?) and the links, or those of one type (``sensitive``), of whom an adversary knows who is who;
     with ``attribute`` also an attribute of people, of whom it knows the others.
 
@@ -213,7 +234,10 @@ class Publish(PublishedNetwork):
         return {self._kind, ACCOUNTS_KIND}
 
     def original(self, data: Data) -> Original:
-        return self.settings.original(network_of_data(data))
+        network, s = network_of_data(data), self.settings
+        if s.people:
+            network = replace(network, people=table_of_data(data, s.columns, s.sensitive_column))
+        return s.original(network)
 
     @property
     def _kind(self) -> str:
@@ -266,6 +290,7 @@ class Publish(PublishedNetwork):
         s = self.settings
         weights = None if s.weights is None else ToldWeights.read(s.weights)
         named = {"types": s.together, "weights": weights is not None}
+        named[ATTRIBUTES] = s.people
         told = network.telling({*s.keep, *defense.publishes, *(name for name, asked in named.items() if asked)})
         return told if weights is None else weights.of(told, np.random.default_rng(seed))
 

@@ -45,6 +45,7 @@ VERDICTS = {
 NO_MEANING = 4
 """Exit code of results that mean nothing: with few steps a control may fail, and the command has to say so."""
 SHELF = {
+    ("anonymize", "people"): "people.csv",
     ("anonymize", "source"): "network{end}",
     ("attack", "transcript"): "recording0",
     ("baseline update", "baseline"): "baseline.json",
@@ -119,6 +120,8 @@ def lay_out(words, folder: Path, shelf: Path, dear) -> None:
         if params["graph"] == DIRECTED:
             file = folder / DIRECTED
             file.write_text("# directed: from the first column to the second\n" + file.read_text())
+    if name == "anonymize" and params["people"]:
+        _copy(shelf / "city.csv", folder / "city.csv")
     if name == "release":
         file = Path(params["file"])
         _copy(shelf / ("feat.pt" if file.suffix == ".pt" else f"released{file.suffix}"), folder / file)

@@ -75,6 +75,9 @@ def graphs(folder: Path) -> None:
         gaudit.write_graph(gaudit.load_dataset(name), folder / f"{name}.npz")
     karate = nx.karate_club_graph()
     nx.write_edgelist(karate, folder / "network.txt", data=False)
+    people = "".join(f"{node},{20 + node},{'york' if node % 2 else 'bath'},{node % 3}\n" for node in karate)
+    (folder / "people.csv").write_text(f"id,age,city,diagnosis\n{people}")
+    (folder / "city.csv").write_text("york,north\nbath,south\n")
     bare = nx.Graph(karate.edges)
     (folder / "timed.csv").write_text(
         "source,target,time\n" + "".join(f"{a},{b},{a + b}\n" for a, b in karate.edges)

@@ -224,6 +224,8 @@ def small(told: Told, dear: Mapping[str, Mapping[str, Sequence[str]]]) -> Small:
 def _with_attributes(made: Small, given: Sequence[str]) -> Small:
     """On the small graph that has attributes, and about one that it has, where a command asks for one."""
     asked = next((item for item in given if item.startswith("attribute=")), None)
+    if any(item.startswith("columns=") for item in given):
+        return made.put("the other small graph has no attributes", "--dataset", DATASET)
     if asked is None:
         return made
     other = "attribute=label:1" if "label" in asked else "attribute=3"

@@ -81,6 +81,20 @@ def test_a_coreset_is_the_client_s_own_labelled_rows(monkeypatch):
     assert sizes[:2] == [round(0.3 * n) for n in nodes]
 
 
+def test_labels_of_all_labelled_nodes_are_federated_averaging():
+    """Nothing is made smaller then: the models are those of `fedavg`, and with fewer labels others."""
+
+    def released(target):
+        return ran(target).transcript.seen_by("public").last("model").tensors
+
+    whole = released(FedAvg(**SMALL))
+    every = released(FedAvgReduced(**SMALL, reduction="labels", ratio=1.0, ratio_of="labelled"))
+    some = released(FedAvgReduced(**SMALL, reduction="labels", ratio=0.3))
+    for name, weight in whole.items():
+        torch.testing.assert_close(every[name], weight)
+    assert not torch.allclose(some["w1"], whole["w1"])
+
+
 def test_wrong_settings_are_refused():
     with pytest.raises(InputError, match="rounds"):
         FedAvgReduced(reduction="gcond", reducing={"rounds": 0})

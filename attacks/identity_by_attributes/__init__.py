@@ -1,0 +1,1 @@
+"""Who is who by published attributes, and by numbers of neighbours with them."""

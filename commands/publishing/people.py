@@ -1,0 +1,72 @@
+"""Attributes of people beside a network that `gaudit anonymize` writes."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from ...errors import InputError
+from ...graphs.files.people_file import PeopleFile, check_people_name, read_people
+from ...graphs.network import ATTRIBUTES, Network
+from ...targets.defense import Defense
+
+
+@dataclass(frozen=True)
+class PeopleRequest:
+    """What the user asked for of people.
+
+    Attributes:
+        source: a table of people, or None: then nothing is told of them.
+        destination: a table for what is told.
+        attributes: columns by which people are known, apart by commas.
+        sensitive: the column that is told as it is.
+        hierarchies: ``COLUMN=HOW``, each a rule or a file.
+    """
+
+    source: Path | None = None
+    destination: Path | None = None
+    attributes: str | None = None
+    sensitive: str | None = None
+    hierarchies: tuple[str, ...] = ()
+
+    def check(self, kind: type[Defense]) -> None:
+        """Refuses options that do not go together.
+
+        Raises:
+            InputError: one is missing, or there is no table.
+        """
+        if self.source is None:
+            if any((self.destination, self.attributes, self.sensitive, self.hierarchies)):
+                raise InputError("attributes of people come from a table: name it with --people FILE.csv")
+            if ATTRIBUTES in kind.publishes:
+                raise InputError(f"'{kind.name}' makes people alike by attributes: name their table with --people")
+            return
+        if self.attributes is None and self.sensitive is None:
+            raise InputError("--people: say which of its columns are published, with --attributes or --sensitive")
+        if self.destination is None:
+            raise InputError("--people: say where the published table goes, with --write-people FILE.csv")
+        check_people_name(self.destination)
+
+    def joined(self, network: Network, ids: Sequence[str]) -> tuple[Network, tuple[str, ...]]:
+        """The network with attributes of its nodes, and the columns of the table that are left out."""
+        if self.source is None:
+            return network, ()
+        pairs = [pair.partition("=") for pair in self.hierarchies]
+        bad = next(
+            (pair for pair, (_, sign, how) in zip(self.hierarchies, pairs, strict=True) if not sign or not how),
+            None,
+        )
+        if bad is not None:
+            raise InputError(f"--hierarchy {bad}: expected COLUMN=HOW, as in age=interval:10 or city=city.csv")
+        named = tuple(name.strip() for name in (self.attributes or "").split(",") if name.strip())
+        asked = PeopleFile(self.source, named, self.sensitive, {name.strip(): how for name, _, how in pairs})
+        table, unused = read_people(asked, ids)
+        return replace(network, people=table), unused
+
+
+def told_of_people(network: Network) -> list[str]:
+    """What of people will be published, in words."""
+    if network.people is None:
+        return []
+    found = [f"{column.name!r} of nodes" for column in network.people.columns]
+    secret = network.people.secret
+    return found if secret is None else [*found, f"{secret.name!r} of nodes as it is"]

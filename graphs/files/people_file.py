@@ -1,0 +1,217 @@
+"""Tables of people: a row for each node, with an id and attributes."""
+
+import csv
+import io
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from ...errors import InputError, quoted
+from ...output_files import write
+from ..tables.column import ANY, Column, Ints
+from ..tables.levels import built_in, column_of, places
+from ..tables.node_table import NodeTable
+
+SUFFIX = ".csv"
+MOST_BYTES = 1 << 30
+MOST_COLUMNS = 1000
+LONGEST_CELL = 1000
+SEPARATORS = ",;\t"
+
+
+@dataclass(frozen=True)
+class PeopleFile:
+    """Where attributes of people are, and which of them are published.
+
+    Attributes:
+        path: of a table whose first row names the columns and whose first column has the ids of nodes.
+        attributes: columns by which people are known.
+        sensitive: the column that is told as it is, or None.
+        hierarchies: how columns are told more coarsely, by name: a rule (`levels.built_in`) or a file.
+    """
+
+    path: Path
+    attributes: tuple[str, ...]
+    sensitive: str | None = None
+    hierarchies: Mapping[str, str] | None = None
+
+
+def read_people(asked: PeopleFile, ids: Sequence[str]) -> tuple[NodeTable, tuple[str, ...]]:
+    """The attributes of nodes with some ids, and the names of columns that are not used.
+
+    Raises:
+        InputError: the file cannot be read, lacks a column or a person or has one that is no node, or a hierarchy
+            does not fit; one line that names the file.
+    """
+    path, (header, rows) = asked.path, read_rows(asked.path)
+    _check_columns(asked, header)
+    own = _by_id(rows, ids, path)
+    hierarchies = asked.hierarchies or {}
+    try:
+        columns = [_column(name, header, own, hierarchies.get(name)) for name in asked.attributes]
+        secret = None if asked.sensitive is None else _column(asked.sensitive, header, own, None)
+    except InputError as error:
+        raise InputError(f"{path}: {error}") from error
+    values = (
+        np.column_stack([place for _, place in columns]) if columns else np.empty((len(ids), 0), dtype=np.int64)
+    )
+    told = tuple(column for column, _ in columns)
+    sensitive = (None, None) if secret is None else secret
+    used = {header[0], *asked.attributes, asked.sensitive}
+    return NodeTable.of_values(told, values, *sensitive), tuple(name for name in header if name not in used)
+
+
+def write_people(path: Path, ids: Sequence[str], table: NodeTable) -> None:
+    """Writes what is told of people, a row for each, in the order of the ids.
+
+    Raises:
+        InputError: it cannot be written, or its name does not end in ``.csv``.
+    """
+    check_people_name(path)
+    text = io.StringIO()
+    lines = csv.writer(text, lineterminator="\n", quoting=csv.QUOTE_MINIMAL)
+    secret = () if table.secret is None else (table.secret.name,)
+    lines.writerow(["id", *(column.name for column in table.columns), *secret])
+    for node, name in enumerate(ids):
+        cells = [column.text(runs) for column, runs in zip(table.columns, table.runs[node].tolist(), strict=True)]
+        if table.secret is not None and table.sensitive is not None:
+            place = int(table.sensitive[node])
+            cells.append(table.secret.values[place] if place >= 0 else ANY)
+        lines.writerow([name, *cells])
+    write(path, text.getvalue())
+
+
+def check_people_name(path: Path) -> None:
+    """Refuses a name that is none of a table.
+
+    Raises:
+        InputError: it does not end in ``.csv``.
+    """
+    if path.suffix.lower() != SUFFIX:
+        raise InputError(f"{path}: attributes are written as a table: choose a name that ends in {SUFFIX}")
+
+
+def read_rows(path: Path, header: bool = True) -> tuple[list[str], list[list[str]]]:
+    """The first row of a table and the others, all of the same length; blanks around cells go.
+
+    Cells are apart by commas, semicolons or tabs, whichever the first row has most of.
+
+    Raises:
+        InputError: it cannot be read, is empty or too large, or its rows differ in length.
+    """
+    try:
+        if path.stat().st_size > MOST_BYTES:
+            raise InputError(f"{path}: larger than {MOST_BYTES >> 20} MiB: expected a table of people")
+        text = path.read_text(encoding="utf-8-sig")
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read: {error.strerror or error}") from error
+    except UnicodeDecodeError as error:
+        raise InputError(f"{path}: is no text in UTF-8: save it as CSV in UTF-8") from error
+    first = text.split("\n", 1)[0]
+    separator = max(SEPARATORS, key=first.count)
+    try:
+        rows = [
+            [cell.strip() for cell in row] for row in csv.reader(io.StringIO(text, newline=""), delimiter=separator)
+        ]
+    except csv.Error as error:
+        raise InputError(f"{path}: is no table: {error}") from error
+    rows = [row for row in rows if any(row)]
+    if len(rows) < 1 + header:
+        raise InputError(f"{path}: expected {'a row of names and a row for each person' if header else 'rows'}")
+    _check_cells(rows, path)
+    return (rows[0], rows[1:]) if header else ([], rows)
+
+
+def _check_cells(rows: Sequence[Sequence[str]], path: Path) -> None:
+    width = len(rows[0])
+    if not 2 <= width <= MOST_COLUMNS:
+        raise InputError(
+            f"{path}: {width} columns, expected 2 to {MOST_COLUMNS}, apart by commas, semicolons or tabs"
+        )
+    for number, row in enumerate(rows, start=1):
+        if len(row) != width:
+            raise InputError(f"{path}: row {number} has {len(row)} cells, the first row has {width}")
+        bad = next((cell for cell in row if len(cell) > LONGEST_CELL or not cell.isprintable()), None)
+        if bad is not None:
+            raise InputError(
+                f"{path}: row {number}: {quoted(bad)} is longer than {LONGEST_CELL} characters, or has some "
+                "that are not seen"
+            )
+
+
+def _check_columns(asked: PeopleFile, header: Sequence[str]) -> None:
+    """Refuses columns that are not there, there twice, or named for two uses."""
+    path, named = asked.path, [*asked.attributes, *([] if asked.sensitive is None else [asked.sensitive])]
+    twice = next((name for name in header if header.count(name) > 1), None)
+    if twice is not None:
+        raise InputError(f"{path}: two columns are called {quoted(twice)}: rename one")
+    for name in [*named, *(asked.hierarchies or {})]:
+        if name not in header:
+            raise InputError(f"{path}: no column is called {quoted(name)}: it has {', '.join(map(quoted, header))}")
+        if name == header[0]:
+            raise InputError(f"{path}: the first column, {quoted(name)}, has the ids of nodes: name another column")
+    if asked.sensitive in asked.attributes:
+        raise InputError(
+            f"{quoted(asked.sensitive)} is named as an attribute and as the sensitive one: what people are known "
+            "by cannot be what is protected, leave it out of one of them"
+        )
+    again = next((name for name in named if named.count(name) > 1), None)
+    if again is not None:
+        raise InputError(f"the attribute {quoted(again)} is named twice: name it once")
+    spare = next((name for name in asked.hierarchies or {} if name not in asked.attributes), None)
+    if spare is not None:
+        raise InputError(
+            f"there is a hierarchy of {quoted(spare)}, which is no published attribute: name it as one"
+        )
+
+
+def _by_id(rows: Sequence[Sequence[str]], ids: Sequence[str], path: Path) -> list[Sequence[str]]:
+    """The row of each node."""
+    found: dict[str, Sequence[str]] = {}
+    for row in rows:
+        if found.setdefault(row[0], row) is not row:
+            raise InputError(f"{path}: two rows have the id {quoted(row[0])}: leave one out")
+    missing = [name for name in ids if name not in found]
+    if missing:
+        raise InputError(
+            f"{path}: no row for {len(missing):,} of {len(ids):,} nodes, such as {quoted(missing[0])}: add one each"
+        )
+    if len(found) > len(ids):
+        known = set(ids)
+        other = next(name for name in found if name not in known)
+        raise InputError(
+            f"{path}: {len(found) - len(ids):,} people are no nodes of the network, such as {quoted(other)}: leave "
+            "them out, or list them in the network's file, '#@node ID' in an edge list"
+        )
+    return [found[name] for name in ids]
+
+
+def _column(
+    name: str, header: Sequence[str], rows: Sequence[Sequence[str]], how: str | None
+) -> tuple[Column, Ints]:
+    """A column, and the place of each person's value in it."""
+    cells = [row[header.index(name)] for row in rows]
+    tree: Mapping[str, Sequence[str]] | None = None
+    if how is not None:
+        path = Path(how)
+        tree = read_hierarchy(path) if path.suffix.lower() == SUFFIX else built_in(how, name, cells)
+    column = column_of(name, cells, tree)
+    return column, places(column, cells)
+
+
+def read_hierarchy(path: Path) -> dict[str, tuple[str, ...]]:
+    """What is told of each value at each level: rows of a value and what is told of it, from fine to coarse.
+
+    There is no row of names, as ARX writes hierarchies.
+
+    Raises:
+        InputError: it cannot be read, or has a value twice.
+    """
+    found: dict[str, tuple[str, ...]] = {}
+    for row in read_rows(path, header=False)[1]:
+        if row[0] in found:
+            raise InputError(f"{path}: two rows have the value {quoted(row[0])}: leave one out")
+        found[row[0]] = tuple(row[1:])
+    return found

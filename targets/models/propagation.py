@@ -179,7 +179,8 @@ def _on_diagonal(parts: list[Tensor]) -> Tensor:
         return parts[0]
     columns = [p.shape[1] for p in parts]
     if sum(map(len, parts)) * sum(columns) <= SMALL:
-        return torch.block_diag(*[p.to_dense() for p in parts])
+        blocks: Tensor = torch.block_diag(*[p.to_dense() for p in parts])
+        return blocks
     before = [sum(columns[:k]) for k in range(len(parts))]
     return _joined([p if p.layout != torch.strided else p.to_sparse_csr() for p in parts], before, sum(columns))
 

@@ -156,7 +156,6 @@ def shadow_models(knowledge: NodeKnowledge, recipe: TrainingConfig, count: int, 
 
 
 def _trained(knowledge: NodeKnowledge, recipe: TrainingConfig, count: int, offline: bool) -> ShadowModels:
-    from torch_geometric.data import Data
 
     seed = branch(knowledge.seed, "offline shadows" if offline else "shadows")
     rng = np.random.default_rng(branch(seed, "masks"))

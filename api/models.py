@@ -1,12 +1,13 @@
 """Audits of a node classifier: by the user's own training, by its answers, or by asking a service."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
-from torch_geometric.data import Data
 
 from ..errors import InputError
 from ..registry import find
@@ -17,6 +18,8 @@ from .result import Result
 from .running import attack_names, plain_recipe, run_target
 
 if TYPE_CHECKING:
+    from torch_geometric.data import Data
+
     from ..targets.models.own_training import Fit, Predict
 
 BOTH = ("full", "0-hop")
@@ -30,8 +33,8 @@ def audit(
     *,
     members: Any = None,
     non_members: Any = None,
-    fit: "Fit | None" = None,
-    predict: "Predict | None" = None,
+    fit: Fit | None = None,
+    predict: Predict | None = None,
     answers: Any = None,
     url: str | None = None,
     budget: int | None = None,
@@ -105,8 +108,8 @@ def audit(
 
 def _settings(
     graph: Data,
-    fit: "Fit | None",
-    predict: "Predict | None",
+    fit: Fit | None,
+    predict: Predict | None,
     answers: Any,
     url: str | None,
     budget: int | None,
@@ -140,7 +143,7 @@ def _checked(queries: Sequence[str] | None) -> Sequence[str] | None:
 
 
 def _by_training(
-    fit: "Fit", predict: "Predict", recipe: Mapping[str, Any] | None, queries: Sequence[str] | None
+    fit: Fit, predict: Predict, recipe: Mapping[str, Any] | None, queries: Sequence[str] | None
 ) -> dict[str, Any]:
     if recipe is not None:
         raise InputError("recipe and fit: fit says how the model is trained: leave the recipe out")

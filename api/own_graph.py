@@ -1,15 +1,19 @@
 """The private graph that a user gives, whose masks say who is a member."""
 
+from __future__ import annotations
+
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
-from torch_geometric.data import Data
 
 from ..audit.planning.resolve import graph_of
 from ..errors import InputError
 from ..graphs.checks import check_content
+
+if TYPE_CHECKING:
+    from torch_geometric.data import Data
 
 OWN_GRAPH = "own graph"
 
@@ -33,6 +37,8 @@ def own_graph(data: Data, members: Any, non_members: Any) -> Data:
     Raises:
         InputError: features, labels, edges or masks are not usable, or nobody is a non-member.
     """
+    from torch_geometric.data import Data
+
     if not isinstance(data, Data):
         raise InputError(f"the graph must be a torch_geometric.data.Data, not {type(data).__name__}")
     copy = data.clone().cpu()

@@ -1,16 +1,20 @@
 """Audits of runs that were recorded."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from torch_geometric.data import Data
 
 from ..audit.planning.recorded_plan import recorded_plan
 from .own_graph import graph_given
 from .result import Result
 from .running import attack_names, folder_for_what_is_at_hand, plain_recipe, run_plan
+
+if TYPE_CHECKING:
+    from torch_geometric.data import Data
 
 
 def recorded(

@@ -1,13 +1,14 @@
 """Audits of what was released or published already."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
 from torch import Tensor
-from torch_geometric.data import Data
 
 from ..audit.planning.plan import is_file
 from ..audit.planning.resolve import graph_of
@@ -17,6 +18,9 @@ from ..graphs.files.network_file import write_network
 from .own_graph import graph_given
 from .result import Result
 from .running import attack_names, folder_for_what_is_at_hand, run_target
+
+if TYPE_CHECKING:
+    from torch_geometric.data import Data
 
 ON_RELEASES = ("nearest", "mia")
 ON_WINDOWS = "temporal-refinement"

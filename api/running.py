@@ -1,13 +1,13 @@
 """Plans of one target, run at once in this process."""
 
+from __future__ import annotations
+
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
-
-from torch_geometric.data import Data
+from typing import TYPE_CHECKING, Any
 
 from ..audit.planning.grid import laid_out
 from ..audit.planning.plan import Plan
@@ -18,6 +18,9 @@ from ..errors import InputError
 from ..registry import registered
 from ..reports.console.progress import staged
 from .result import Result
+
+if TYPE_CHECKING:
+    from torch_geometric.data import Data
 
 
 @contextmanager

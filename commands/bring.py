@@ -10,7 +10,7 @@ import click
 
 from ..errors import InputError
 from ..output_files import check_apart, check_outputs
-from .terminal import clear_errors, console, verbose_option, windows_options
+from .terminal import auxiliary_options, clear_errors, console, verbose_option, windows_options
 
 if TYPE_CHECKING:
     from ..api.result import Result
@@ -122,18 +122,7 @@ def release_command(file: str, **options: Any) -> None:
     metavar="FILE",
     help="Who is who: a table with the columns original and published. Without it nodes kept their names.",
 )
-@click.option(
-    "--auxiliary",
-    type=click.Path(),
-    metavar="FILE",
-    help="A second network of some of the same people, held with names by attacks that match.",
-)
-@click.option(
-    "--auxiliary-same",
-    type=click.Path(),
-    metavar="FILE",
-    help="Who is who there: a table with the columns original and auxiliary. Without it names are the same.",
-)
+@auxiliary_options
 @click.option("--sensitive", type=click.IntRange(0), help="Type of edge that is secret. Default: all edges.")
 @windows_options
 @click.option(

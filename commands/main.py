@@ -9,7 +9,7 @@ import click
 from .. import __version__
 from ..errors import InputError
 from ..output_files import check_apart, check_outputs, write
-from ..registry import FUNCTIONS, GROUPS, OURS, origin, registered, summaries
+from ..registry import FUNCTIONS, GROUPS, OURS, find, origin, registered, summaries
 from ..reports.console.progress import staged
 from .audit import audit_command
 from .bring import published_command, release_command, score_command
@@ -22,7 +22,7 @@ from .publishing.anonymise import anonymise_command
 from .record import record_command
 from .report import report_command
 from .reproduce import reproduce_command
-from .terminal import GuardedGroup, clear_errors, console, several, verbose_option
+from .terminal import GuardedGroup, auxiliary_options, clear_errors, console, several, verbose_option
 from .written_settings import read_defense, read_pairs
 
 DATASET = "citations"
@@ -69,6 +69,23 @@ def _asked_of_service(options: dict[str, Any], settings: dict[str, Any]) -> dict
         raise InputError(f"--neighbours {options['neighbours']}: a service is asked with {', '.join(ASKED)}")
     options["target"] = SERVICE
     return {"queries": ASKED[options["neighbours"]], **settings, "url": url, "budget": budget}
+
+
+def _with_auxiliary(options: dict[str, Any], settings: dict[str, Any]) -> dict[str, Any]:
+    """The settings, and among them the second network where one is held."""
+    given = {name: options.pop(name) for name in ("auxiliary", "auxiliary_same")}
+    asked = {name: file for name, file in given.items() if file is not None}
+    known = find("targets", options["target"]).Settings.model_fields
+    for name in asked:
+        option = f"--{name.replace('_', '-')}"
+        if name not in known:
+            raise InputError(
+                f"{option} goes with targets that publish a network, and '{options['target']}' does not: "
+                "use --target publish"
+            )
+        if name in settings:
+            raise InputError(f"{option} and --set {name}={settings[name]} are one setting: give it once")
+    return {**settings, **asked}
 
 
 _TARGET = "Pipeline to run (gaudit list targets)."
@@ -140,6 +157,7 @@ _pipeline = several(
 @click.option(
     "--budget", type=click.IntRange(2), metavar="N", help="Answers that --url may be asked for, one node each."
 )
+@auxiliary_options
 @click.option("--save-transcripts", type=click.Path(), metavar="FOLDER", help="Record what was sent.")
 @click.option("--workers", type=click.IntRange(1), help="Trials at a time. Default: one per core.")
 @click.option(
@@ -163,7 +181,8 @@ def attack(**options: Any) -> None:
     from ..audit.planning.request import AttackRequest
     from ..audit.results.attack_audit import run_attack
 
-    options["settings"] = _asked_of_service(options, read_pairs(options["settings"]))
+    settings = _asked_of_service(options, read_pairs(options["settings"]))
+    options["settings"] = _with_auxiliary(options, settings)
     _one_graph(options)
     options["beside"] = not options.pop("only")
     json_file, per_node, verbose = options.pop("json_file"), options.pop("per_node"), options.pop("verbose")

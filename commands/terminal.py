@@ -70,6 +70,21 @@ windows_options = several(
     ),
 )
 """Of networks that are published by windows of time: ``windows`` and ``windows_by``."""
+auxiliary_options = several(
+    click.option(
+        "--auxiliary",
+        type=click.Path(),
+        metavar="FILE",
+        help="A second network of some of the same people, held with names by attacks that match.",
+    ),
+    click.option(
+        "--auxiliary-same",
+        type=click.Path(),
+        metavar="FILE",
+        help="Who is who there: a table with the columns original and auxiliary. Without it names are the same.",
+    ),
+)
+"""Of networks that are published: ``auxiliary`` and ``auxiliary_same``."""
 running_options = several(
     click.option("--workers", type=click.IntRange(1), help="Trials at a time. Default: one per core."),
     click.option(

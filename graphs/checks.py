@@ -1,13 +1,18 @@
 """Checks and small transformations of a graph before anything is trained on it."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import numpy as np
 import torch
 from torch import Tensor
-from torch_geometric.data import Data
-from torch_geometric.utils import coalesce, remove_self_loops, to_undirected
 
 from ..errors import InputError
 from .masks import MASKS
+
+if TYPE_CHECKING:
+    from torch_geometric.data import Data
 
 
 def check_graph(data: Data, source: str) -> Data:
@@ -25,6 +30,8 @@ def check_graph(data: Data, source: str) -> Data:
     Raises:
         InputError: a field is missing, or has the wrong type, shape or content.
     """
+    from torch_geometric.data import Data
+
     x, y, edges = check_content(data, source)
     return Data(x=x, y=y, edge_index=edges, **_masks(data, source, len(x)))
 
@@ -155,6 +162,8 @@ def _labels(data: Data, source: str, nodes: int) -> Tensor:
 
 
 def _edges(data: Data, source: str, nodes: int) -> Tensor:
+    from torch_geometric.utils import coalesce, remove_self_loops, to_undirected
+
     edges = _tensor(data, source, "edge_index")
     if edges.dtype != torch.int64:
         raise InputError(f"{source}: 'edge_index' must be int64 node numbers, not {edges.dtype}")

@@ -169,6 +169,15 @@ class Network:
         events = None if self.events is None else self.events.of_kept(keep)
         return replace(self, edges=self.edges[:, keep], events=events, **told)
 
+    def among(self, keep: NDArray[np.bool_]) -> "Network":
+        """The same with some of its nodes, a mask [n], numbered anew in their order; edges to others go."""
+        nodes = int(keep.sum())
+        new = np.empty(self.nodes, dtype=np.int64)
+        new[keep], new[~keep] = np.arange(nodes), np.arange(nodes, self.nodes)
+        low, high = self.edges
+        left = self.only(keep[low] & keep[high]).renamed(new)
+        return replace(left, nodes=nodes, groups=None if left.groups is None else left.groups[:nodes])
+
     def igraph(self) -> Any:
         """An ``igraph.Graph`` of the plain network."""
         import igraph

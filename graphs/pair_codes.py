@@ -41,6 +41,14 @@ def distinct(values: NDArray[np.int64]) -> NDArray[np.int64]:
     return found
 
 
+def first_of_each(values: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Which places [s] hold a value for the first time."""
+    order = np.argsort(values, kind="stable")
+    ordered, first = values[order], np.zeros(len(values), dtype=bool)
+    first[order[np.append(True, ordered[1:] != ordered[:-1])[: len(ordered)]]] = True
+    return first
+
+
 def listed(values: NDArray[np.int64], ascending: NDArray[np.int64]) -> NDArray[np.bool_]:
     """Which of the values are among others that ascend, [s] bool."""
     if not len(ascending):

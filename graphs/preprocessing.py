@@ -1,14 +1,17 @@
 """What is done to features before anything else; everybody knows it, adversaries too."""
 
-from typing import Literal
+from __future__ import annotations
 
-import torch
+from typing import TYPE_CHECKING, Literal
+
 from pydantic import Field
-from torch import Tensor
-from torch_geometric.data import Data
 
 from ..settings import Settings
 from .checks import row_normalised
+
+if TYPE_CHECKING:
+    from torch import Tensor
+    from torch_geometric.data import Data
 
 
 class FeatureSettings(Settings):
@@ -30,6 +33,8 @@ def preprocessed(data: Data, features: str) -> Data:
 
 def columns_scaled(x: Tensor) -> Tensor:
     """Features [N, d] whose columns beyond 0 and 1 have mean 0 and deviation 1; marks and shares are kept."""
+    import torch
+
     beyond = (x.min(0).values < 0) | (x.max(0).values > 1)
     spread, mean = torch.std_mean(x, 0, correction=0)
     return torch.where(beyond, (x - mean) / spread.clamp_min(1e-12), x)

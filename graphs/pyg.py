@@ -1,16 +1,21 @@
 """Networks as graphs of PyG, and back."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
 from torch import Tensor
-from torch_geometric.data import Data
 
 from .directions import turned
 from .events import Events
 from .network import Network
+
+if TYPE_CHECKING:
+    from torch_geometric.data import Data
 
 
 def data_of(network: Network) -> Data:
@@ -22,6 +27,8 @@ def data_of(network: Network) -> Data:
         class, and masks of which only the last holds anybody; ``plain`` is True. Where it has times also
         ``event_of`` [s], the edge of each event in the order of ends, and ``event_time`` [s].
     """
+    from torch_geometric.data import Data
+
     count = network.nodes
     both = torch.from_numpy(np.concatenate([network.edges, network.edges[::-1]], axis=1))
     nobody = torch.zeros(count, dtype=torch.bool)

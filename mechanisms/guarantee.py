@@ -1,5 +1,6 @@
 """What a private release promises, to which unit, and what came out of it."""
 
+import math
 from dataclasses import asdict, dataclass, replace
 from fractions import Fraction
 from typing import Any, Literal, get_args
@@ -12,6 +13,8 @@ Unit = Literal["edge", "node", "node-label", "node-features", "client", "event",
 Adjacency = Literal["add/remove", "zero-out", "replace"]
 Model = Literal["central", "local"]
 
+MOST_SPELT_OUT = 20
+"""Epsilons up to which e^epsilon is written out as a number."""
 BASIC = "basic: epsilons add up, and so do deltas"
 """How pure guarantees on the same data compose."""
 
@@ -90,9 +93,9 @@ class Guarantee:
         who = "who holds all data adds the noise" if self.model == "central" else "each holder adds noise"
         who = who if self.epsilon else "no noise is needed"
         return (
-            f"Between two inputs that {NEIGHBOURS[self.unit, self.adjacency]}, {self.covers} changes in"
-            f" probability by a factor of at most e^{float(self.epsilon):.6g}{delta}; {who} ({self.unit}-level"
-            f" differential privacy, {self.adjacency}, {self.model} model).{known}"
+            f"Suppose two inputs {NEIGHBOURS[self.unit, self.adjacency]}. Then no outcome of {self.covers} is more"
+            f" than {_times(float(self.epsilon))} as likely with one of them as with the other{delta}; {who}"
+            f" ({self.unit}-level differential privacy, {self.adjacency}, {self.model} model).{known}"
         )
 
     def as_dict(self) -> dict[str, Any]:
@@ -158,3 +161,9 @@ class Released:
     guarantee: Guarantee
     sensitivity: Fraction | int
     notes: tuple[str, ...] = ()
+
+
+def _times(epsilon: float) -> str:
+    """How many times as likely epsilon lets something be."""
+    factor = f" = {math.exp(epsilon):.3g}" if epsilon <= MOST_SPELT_OUT else ""
+    return f"e^{epsilon:.6g}{factor} times"

@@ -1,11 +1,11 @@
 """From a published table or figure to the trials that fill it."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import product
-from typing import Any
-
-from torch_geometric.data import Data
+from typing import TYPE_CHECKING, Any
 
 from ..audit.planning.grid import Cell, Grid, PlannedTrial, digest_of, fingerprint_of, key_of
 from ..audit.planning.plan import Plan, PlannedTarget
@@ -14,6 +14,9 @@ from ..audit.planning.trial_plan import AttackPlan, TrialPlan
 from ..graphs.pyg import size_of
 from ..registry import find
 from .experiment import Experiment, Measure, Row
+
+if TYPE_CHECKING:
+    from torch_geometric.data import Data
 
 At = int | float | str | None
 ROUND = "round"

@@ -5,15 +5,16 @@ any release, by what risk is broken down, what is measured, and its words. A new
 own and a line under ``gaudit.games``.
 """
 
+from __future__ import annotations
+
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
-from typing import Any, ClassVar, Literal, Protocol, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, Self
 
 import numpy as np
 import torch
 from torch import Tensor
-from torch_geometric.data import Data
 
 from ..errors import InputError
 from ..graphs.network import Floats
@@ -21,6 +22,9 @@ from .messages import ANSWERS
 from .models.own_training import OwnTraining
 from .models.training_config import TrainingConfig
 from .transcript import Message, View
+
+if TYPE_CHECKING:
+    from torch_geometric.data import Data
 
 Neighbours = Literal["true", "partial", "none", "apart"]
 QUERIES = {
@@ -265,7 +269,7 @@ class Game(ABC):
     @abstractmethod
     def grant(
         self, data: Data, adversary: Adversary, seed: np.random.SeedSequence
-    ) -> tuple[Grant, "Callable[[Game], Game]"]:
+    ) -> tuple[Grant, Callable[[Game], Game]]:
         """What an adversary is granted, and how a game like this one is left without what it knows beforehand.
 
         Args:

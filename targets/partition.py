@@ -1,19 +1,23 @@
 """Which client owns which node of a federated graph."""
 
+from __future__ import annotations
+
 import math
 import random
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
-from torch_geometric.data import Data
-from torch_geometric.utils import coalesce
 
 from ..errors import InputError, unknown_name
 from ..randomness import integer
+
+if TYPE_CHECKING:
+    from torch_geometric.data import Data
 
 METHODS = ("dirichlet", "louvain", "metis")
 
@@ -41,7 +45,7 @@ class Partition:
     cut_edges: Tensor
 
     @classmethod
-    def undivided(cls, nodes: int) -> "Partition":
+    def undivided(cls, nodes: int) -> Partition:
         """One client that owns all nodes."""
         return cls(torch.zeros(nodes, dtype=torch.long), 1, "one", torch.empty((2, 0), dtype=torch.long))
 
@@ -94,6 +98,8 @@ def _owners(data: Data, method: str, clients: int, seed: np.random.SeedSequence,
 
 
 def _cut_edges(edge_index: Tensor, owner: Tensor) -> Tensor:
+    from torch_geometric.utils import coalesce
+
     row, col = edge_index
     between = edge_index[:, (owner[row] != owner[col]) & (row < col)]
     once: Tensor = coalesce(between, num_nodes=len(owner))
@@ -130,7 +136,7 @@ def _communities(data: Data, seed: np.random.SeedSequence) -> list[list[int]]:
     import igraph
 
     row, col = data.edge_index
-    graph = igraph.Graph(n=int(data.num_nodes or 0), edges=data.edge_index[:, row < col].T.tolist())
+    graph = igraph.Graph(n=int(data.num_nodes or 0), edges=data.edge_index[:, row < col].T.contiguous().numpy())
     igraph.set_random_number_generator(random.Random(integer(seed)))
     try:
         found = graph.community_multilevel(resolution=1.0)
@@ -171,9 +177,9 @@ def _metis(data: Data, clients: int, seed: np.random.SeedSequence) -> Owners:
 
     nodes = int(data.num_nodes or 0)
     row, col = data.edge_index
-    order = torch.argsort(row, stable=True)
-    degrees = torch.bincount(row, minlength=nodes).tolist()
-    adjacency = [near.tolist() for near in col[order].split(degrees)]
+    near = col[torch.argsort(row, stable=True)].numpy()
+    start = np.append(0, np.cumsum(np.bincount(row.numpy(), minlength=nodes)))
+    adjacency = pymetis.CSRAdjacency(adj_starts=start, adjacent=near)
     for draw in seed.generate_state(10):
         options = pymetis.Options(seed=int(draw >> 1))
         _, parts = pymetis.part_graph(clients, adjacency=adjacency, options=options)

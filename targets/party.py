@@ -1,15 +1,19 @@
 """What one party of a federated run holds."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor
-from torch_geometric.data import Data
 
 from ..errors import InputError
 from .partition import Partition
+
+if TYPE_CHECKING:
+    from torch_geometric.data import Data
 
 
 @dataclass(frozen=True)
@@ -62,7 +66,7 @@ class Client:
         """Labelled nodes per class, [C]."""
         return torch.bincount(self.y_train[self.train], minlength=self.classes)
 
-    def to(self, device: str) -> "Client":
+    def to(self, device: str) -> Client:
         own: dict[str, Any] = {f.name: getattr(self, f.name) for f in fields(self)}
         moved: dict[str, Any] = {k: v.to(device) if isinstance(v, Tensor) else v for k, v in own.items()}
         return Client(**moved)

@@ -1,14 +1,18 @@
 """Who trains, selects and is tested, where a paper draws that anew."""
 
-from typing import Literal
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 import torch
 from torch import Tensor
-from torch_geometric.data import Data
 
 from ..errors import InputError
 from ..graphs.masks import MASKS
+
+if TYPE_CHECKING:
+    from torch_geometric.data import Data
 
 SplitName = Literal["60/20/20", "20/40/40", "50/25/25", "dataset"]
 SPLIT = (

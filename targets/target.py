@@ -1,14 +1,15 @@
 """What a target is: a pipeline that computes on a private graph and lets messages out."""
 
+from __future__ import annotations
+
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, ClassVar, Self, final
+from typing import TYPE_CHECKING, Any, ClassVar, Self, final
 
 import numpy as np
-from torch_geometric.data import Data
 
 from ..errors import InputError
 from ..graphs.preprocessing import preprocessed
@@ -22,6 +23,9 @@ from .models.own_training import OwnTraining
 from .models.training_config import TrainingConfig
 from .transcript import Transcript
 from .undefended import split_by_labels, undefended_answers, untouched
+
+if TYPE_CHECKING:
+    from torch_geometric.data import Data
 
 Progress = Callable[[str, int, int], None]
 """Called with the name of a stage, steps done and steps in all."""
@@ -177,7 +181,7 @@ class Target(Configured, ABC):
         return {}
 
     @classmethod
-    def imitating(cls, other: "type[Target]") -> dict[str, Any]:
+    def imitating(cls, other: type[Target]) -> dict[str, Any]:
         """Settings with which a control lets out what another target lets out."""
         return {}
 
@@ -211,7 +215,7 @@ class Target(Configured, ABC):
         return ()
 
     @property
-    def like(self) -> "type[Target]":
+    def like(self) -> type[Target]:
         """The pipeline that controls imitate; another one's where a run took place elsewhere."""
         return type(self)
 

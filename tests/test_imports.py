@@ -61,6 +61,7 @@ SIBLINGS = {
     "attacks/gradients": {"attacks"},
     "attacks/given": {"attacks"},
     "attacks/identity": {"attacks"},
+    "attacks/existence": {"attacks", "attacks/identity"},
     "attacks/identity_over_time": {"attacks", "attacks/identity"},
     "attacks/identity_by_attributes": {"attacks", "attacks/identity"},
     "defenses/uploads": set(),

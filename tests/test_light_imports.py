@@ -120,6 +120,28 @@ def test_a_small_graph_is_anonymised_without_torch(tmp_path, options):
     assert not modules & (TORCH | {"numba", "sklearn", "networkx"})
 
 
+@pytest.fixture(scope="module")
+def audited(tmp_path_factory):
+    """A folder with the ledger of scores that another tool made, and a policy."""
+    folder = tmp_path_factory.mktemp("audited")
+    rows = [f"{i},{i % 2},{(i * 7919 % 101) / 101}\n" for i in range(80)]
+    (folder / "scores.csv").write_text("".join(["id,member,score\n", *rows]))
+    policy = '[[check]]\nname = "who was trained on"\nattack = "given-scores"\nbudget = 0.9\n'
+    (folder / "gaudit.toml").write_text(policy)
+    imported_by(called("score", "scores.csv", "--ledger", "audit.db"), folder)
+    return folder
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [("check", "audit.db"), *(("report", "audit.db", "-o", f"out.{end}") for end in ("html", "md", "csv"))],
+)
+def test_results_are_read_without_what_computes_on_graphs(audited, arguments):
+    modules = imported_by(called(*arguments), audited)
+    assert "gaudit.audit.results.assemble" in modules
+    assert not modules & {"torch_geometric", "opacus", "scipy.stats", *NUMBERS - {"scipy"}}
+
+
 @pytest.mark.parametrize("group", GROUPS)
 def test_summaries_are_those_of_the_classes(group):
     told = summaries(group)

@@ -5,7 +5,6 @@ from typing import ClassVar
 
 import torch
 from torch import Tensor
-from torch_geometric.data import Data
 
 from ...errors import InputError
 from ...graphs.network import Floats
@@ -66,6 +65,8 @@ def _submitted(view: View, knowledge: AttributeKnowledge) -> list[Tensor]:
 
 def _asked(view: View, knowledge: AttributeKnowledge) -> list[Tensor]:
     """What a published model answers on the adversary's links, without the value and with it, [n, C] each."""
+    from torch_geometric.data import Data
+
     message, recipe = view.carrying(MODEL)[-1], knowledge.recipe or TrainingConfig()
     check_weights(message, weight_shapes(recipe, knowledge.x.shape[1], knowledge.classes))
     weights = {name: tensor.float().cpu() for name, tensor in message.tensors.items()}

@@ -8,12 +8,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.ensemble import HistGradientBoostingClassifier
-from sklearn.exceptions import ConvergenceWarning
-from sklearn.linear_model import LogisticRegression
-from sklearn.metrics import roc_auc_score
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
 
 from ...graphs.network import Floats
 
@@ -57,6 +51,8 @@ def best_guess(columns: Columns, known: NDArray[np.intp], told: Bits, fold: NDAr
         told: whether they have the value, [k].
         fold: the fold of each of them, [k]; each fold and the rest hold people with the value and without it.
     """
+    from sklearn.metrics import roc_auc_score
+
     best, chosen = -1.0, np.zeros(len(columns.own))
     for values in columns.more.values():
         if values.shape[1] == 1:
@@ -85,6 +81,8 @@ def folds_of(told: Bits, folds: int, order: NDArray[np.intp]) -> NDArray[np.intp
 
 
 def _models(width: int) -> Iterator[Fit]:
+    from sklearn.ensemble import HistGradientBoostingClassifier
+
     for penalty in PENALTIES:
         yield partial(_regression, penalty)
     if width <= WIDE:
@@ -92,11 +90,17 @@ def _models(width: int) -> Iterator[Fit]:
 
 
 def _regression(penalty: float) -> Any:
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
+
     return make_pipeline(StandardScaler(), LogisticRegression(C=1 / penalty, max_iter=200))
 
 
 def _held_out(fit: Fit, rows: Floats, told: Bits, fold: NDArray[np.intp]) -> float:
     """The AUC of a model's scores of each fold, fitted to the others; the mean over folds."""
+    from sklearn.metrics import roc_auc_score
+
     areas = []
     for number in np.unique(fold):
         inside = fold == number
@@ -106,6 +110,8 @@ def _held_out(fit: Fit, rows: Floats, told: Bits, fold: NDArray[np.intp]) -> flo
 
 def _scored(fit: Fit, rows: Floats, told: Bits, others: Floats) -> Floats:
     """Log-odds of some rows by a model of others."""
+    from sklearn.exceptions import ConvergenceWarning
+
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # a model that stops early is one of the guesses too
         scored: Floats = fit().fit(rows, told).decision_function(others)

@@ -59,13 +59,16 @@ class Candidates:
 
     def probability(self, persons: Ints, nodes: Ints) -> NDArray[np.float64]:
         """That a person is a published node, for pairs of them [s]: 1 / size within its set, else 0."""
-        order = np.argsort(persons, kind="stable")
+        sizes, low = self.sizes[persons], self.start[persons]
+        end, listed = low + sizes, np.append(self.listed, -1)  # an end that nobody is
+        high = end
+        for _ in range(int(sizes.max(initial=0)).bit_length()):  # each set is halved until one place is left
+            middle = (low + high) // 2
+            behind = (low < high) & (listed[middle] < nodes)
+            low, high = np.where(behind, middle + 1, low), np.where(behind, high, middle)
+        there = (low < end) & (listed[low] == nodes)
         found = np.zeros(len(persons))
-        bounds = np.flatnonzero(np.diff(persons[order], prepend=-1))
-        for places in np.split(order, bounds[1:]):
-            own = self.of(int(persons[places[0]])) if len(places) else self.listed[:0]
-            if len(own):
-                found[places] = np.isin(nodes[places], own) / len(own)
+        found[there] = 1 / sizes[there]
         return found
 
 

@@ -1,10 +1,12 @@
 """Links from posteriors: nodes that the model speaks of alike are linked (He et al., USENIX Security 2021)."""
 
+from __future__ import annotations
+
 import warnings
 from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
-from typing import Any, ClassVar, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -12,7 +14,6 @@ import torch
 from pydantic import Field
 from torch import Tensor
 from torch.nn import functional as F
-from torch_geometric.data import Data
 
 from ...errors import InputError
 from ...graphs.datasets.bundled import citations
@@ -31,6 +32,9 @@ from ..membership.victim import victim
 from .link_attack import LinkAttack, Part, cosine_of_pairs
 from .pair_columns import NodeRows, scaled_columns
 from .posterior_distances import Distance, distances
+
+if TYPE_CHECKING:
+    from torch_geometric.data import Data
 
 KIND = posteriors_kind("full")
 FEATURES, SHADOW, LINKS = (2, 5, 6, 7), (1, 4, 5, 7), (3, 4, 6, 7)
@@ -153,6 +157,8 @@ class LinkPosterior(LinkAttack):
 
     def _reference(self, part: Part, knowledge: LinkKnowledge) -> Tensor:
         """Posteriors of a perceptron that was trained on features and a share of the known labels, [n, C]."""
+        from torch_geometric.data import Data
+
         share = self.settings.labelled
 
         def train() -> Tensor:
@@ -202,6 +208,8 @@ def posteriors_of(view: View, knowledge: LinkKnowledge, nodes: Tensor) -> Tensor
 
 def trained(data: Data, recipe: TrainingConfig, classes: int, share: float, seed: np.random.SeedSequence) -> Tensor:
     """Posteriors [n, C] of all nodes from a model that trains on a random share of the known labels (not -1)."""
+    from torch_geometric.data import Data
+
     known = (data.y >= 0).nonzero().flatten().numpy()
     if not len(known):
         raise InputError("the attack 'link-posterior' needs labels of some nodes here, and knows none")

@@ -21,7 +21,7 @@ class Tile:
     Attributes:
         rows, cols: nodes, from and to.
         values: of all pairs [a, b], zero for i >= j; or of some [k]. None is negative.
-        places: which pairs these are, counted row by row, int32 [k]; None where they are all.
+        places: which pairs these are, counted row by row, int32 [k] ascending; None where they are all.
     """
 
     rows: slice
@@ -61,6 +61,14 @@ class Tile:
         whole = self.values.new_zeros(self.shape)
         whole.view(-1)[self.places.long()] = self.values
         return whole
+
+    def at(self, row: Tensor, col: Tensor) -> Tensor:
+        """Weights of some pairs [s], by their places within the tile."""
+        if self.places is None:
+            return self.values[row, col]
+        wanted = (row * self.shape[1] + col).int()
+        place = torch.searchsorted(self.places, wanted).clamp_(max=len(self.places) - 1)
+        return self.values[place] * (self.places[place] == wanted)
 
     def ends(self) -> tuple[Tensor, Tensor]:
         """The two nodes of each pair that has a place, int32 [k] each."""
@@ -164,7 +172,7 @@ class WeightedGraph:
         for tile in self.tiles.values():
             inside = (low >= tile.rows.start) & (low < tile.rows.stop)
             inside = (inside & (high >= tile.cols.start) & (high < tile.cols.stop)).nonzero().flatten()
-            found[inside] = tile.dense()[low[inside] - tile.rows.start, high[inside] - tile.cols.start]
+            found[inside] = tile.at(low[inside] - tile.rows.start, high[inside] - tile.cols.start)
         return found
 
     def drawn(self) -> "WeightedGraph":

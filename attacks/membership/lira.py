@@ -4,7 +4,6 @@ from typing import Literal
 
 import numpy as np
 from pydantic import Field
-from scipy.stats import norm
 
 from .calibrated import Calibrated, Evidence
 from .query_attack import ShadowModelAttackSettings
@@ -36,6 +35,8 @@ class LiRA(Calibrated):
     settings: LiRASettings
 
     def judge(self, evidence: Evidence) -> np.ndarray:
+        from scipy.stats import norm
+
         target, shadow = evidence.subjects.margins()
         inside = evidence.subjects.inside
         mean_in, mean_out = means(shadow, inside)

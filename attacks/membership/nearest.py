@@ -29,6 +29,9 @@ TOLD = (
 )
 """What clients tell others of rows of theirs."""
 
+AT_ONCE = 2**26
+"""Pairs that are compared at a time: 256 MiB."""
+
 
 class NearestSettings(Settings):
     """Settings of `Nearest`."""
@@ -96,7 +99,9 @@ def _changes(view: View, features: int) -> Tensor:
 
 def largest_cosine(rows: Tensor, others: Tensor) -> Tensor:
     """For each of ``rows`` [s, d] its largest cosine similarity to any of ``others`` [n', d]."""
-    return (F.normalize(_near_one(rows), dim=1) @ F.normalize(_near_one(others), dim=1).t()).max(1).values
+    directions = F.normalize(_near_one(others), dim=1).t()
+    some = max(AT_ONCE // max(len(others), 1), 1)
+    return torch.cat([(F.normalize(_near_one(r), dim=1) @ directions).max(1).values for r in rows.split(some)])
 
 
 def _near_one(rows: Tensor) -> Tensor:

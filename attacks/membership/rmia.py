@@ -4,7 +4,6 @@ from typing import ClassVar
 
 import numpy as np
 from pydantic import Field
-from scipy.stats import rankdata
 
 from .base_membership import log_mean
 from .calibrated import Calibrated, Evidence
@@ -41,6 +40,8 @@ class RMIA(Calibrated):
     settings: RMIASettings
 
     def judge(self, evidence: Evidence) -> np.ndarray:
+        from scipy.stats import rankdata
+
         a = self._a(evidence)
         ratio = self._ratio(*evidence.subjects.log_confidences(), evidence.subjects.inside, a)
         if evidence.population is None:

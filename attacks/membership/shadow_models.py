@@ -20,10 +20,11 @@ from torch import Tensor
 from ...errors import InputError
 from ...randomness import branch
 from ...targets.games.membership import NodeKnowledge
-from ...targets.models.model_ensemble import MEMORY, Trained, ask_models, train_models
+from ...targets.models.model_ensemble import MEMORY, ask_models
 from ...targets.models.own_training import OwnTraining
 from ...targets.models.training_config import TrainingConfig
 from ...targets.models.training_task import Query, TrainingTask
+from .kept_pools import trained_once
 
 MOST_PARTS = 64
 
@@ -155,6 +156,7 @@ def shadow_models(knowledge: NodeKnowledge, recipe: TrainingConfig, count: int, 
 
 
 def _trained(knowledge: NodeKnowledge, recipe: TrainingConfig, count: int, offline: bool) -> ShadowModels:
+
     seed = branch(knowledge.seed, "offline shadows" if offline else "shadows")
     rng = np.random.default_rng(branch(seed, "masks"))
     pool, edges = _pool(knowledge, offline)
@@ -180,8 +182,7 @@ def _trained(knowledge: NodeKnowledge, recipe: TrainingConfig, count: int, offli
         induced=knowledge.game == "node-presence",
     )
     device = str(knowledge.x.device)
-    trained: Trained = train_models(task, [], branch(seed, "models"), device=device, keep_weights=True)
-    return RecipeModels(*who, task, trained.weights, device)
+    return RecipeModels(*who, task, trained_once(task, branch(seed, "models"), device), device)
 
 
 def _pool(knowledge: NodeKnowledge, offline: bool) -> tuple[np.ndarray, Tensor]:

@@ -6,7 +6,6 @@ from typing import ClassVar
 import numpy as np
 import torch
 from pydantic import Field
-from torch_geometric.data import Data
 
 from ...defenses.training.edge_free import EdgeFree
 from ...mechanisms.guarantee import Guarantee
@@ -43,6 +42,8 @@ class PropagatedRows(Mechanism):
 
     def inputs(self) -> tuple[Client, Client]:
         """Two nodes with a feature each of its own, without an edge and with one."""
+        from torch_geometric.data import Data
+
         alone = Data(x=torch.eye(2), y=torch.tensor([0, 1]), edge_index=torch.empty((2, 0), dtype=torch.long))
         alone.train_mask = torch.ones(2, dtype=torch.bool)
         alone.val_mask = alone.test_mask = ~alone.train_mask

@@ -9,10 +9,12 @@ from ...defenses.private_graphs.dp_1k import DP1K
 from ...defenses.private_graphs.dp_2k import DP2K
 from ...defenses.private_graphs.dp_graph import PrivateGraph
 from ...defenses.private_graphs.ldpgen import LDPGen
+from ...defenses.private_graphs.private_windows import Method, PrivateWindows
 from ...defenses.private_graphs.privgraph import PrivGraph
 from ...defenses.private_graphs.tmf import TmF
 from ...graphs.network import Network
-from ...mechanisms.guarantee import Guarantee
+from ...graphs.snapshots import of_snapshots, snapshot
+from ...mechanisms.guarantee import Guarantee, Unit
 from ...mechanisms.mechanism import Mechanism, MechanismSettings
 from ...randomness import drawn_seed
 
@@ -25,7 +27,7 @@ class PublishedGraph(Mechanism):
     `joint-degrees` and `group-report`.
     """
 
-    differ_in = "edge"
+    differ_in: ClassVar[Unit] = "edge"
     defense: ClassVar[type[PrivateGraph]]
 
     def made(self) -> PrivateGraph:
@@ -113,3 +115,34 @@ class PrivGraphClaim(PublishedGraph):
 
     name = "privgraph"
     defense = PrivGraph
+
+
+class PrivateWindowsClaimSettings(MechanismSettings):
+    """Settings of `PrivateWindowsClaim`."""
+
+    windows: int = Field(2, ge=1, le=1000, description="windows of time")
+    graph: Method = Field("tmf", description="how the graph of each window is made")
+
+
+class PrivateWindowsClaim(PublishedGraph):
+    """A private graph for each window of time, the defense `private-windows`; all messages of a pair are hidden."""
+
+    name = "private-windows"
+    differ_in = "edge-history"
+    defense = PrivateWindows
+    Settings = PrivateWindowsClaimSettings
+    settings: PrivateWindowsClaimSettings
+
+    def made(self) -> PrivateGraph:
+        return PrivateWindows(epsilon=self.settings.epsilon, graph=self.settings.graph)
+
+    def inputs(self) -> tuple[Network, Network]:
+        """Four nodes, two of whom write in every window; the others never do, or in every window too."""
+        without, inside = Network.from_edges(4, [2], [3]), Network.from_edges(4, [0, 2], [1, 3])
+        windows = self.settings.windows
+        return of_snapshots([without] * windows), of_snapshots([inside] * windows)
+
+    def score(self, released: Network) -> float:
+        """Of each window whether the pair is told, and how many are: from one up to two speaks for it."""
+        parts = [snapshot(released, window) for window in range(self.settings.windows)]
+        return float(sum((part.codes == 1).any() + min(max(part.size, 1), 2) for part in parts))

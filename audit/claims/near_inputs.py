@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from ...graphs.network import Floats, Ints, Network
+from ...graphs.network import MARKS, Floats, Ints, Network
 from ...mechanisms.guarantee import Guarantee
 
 Pair = tuple[Any, Any]
@@ -101,7 +101,7 @@ class _Graphs:
 
 def _as_graphs(given: Pair) -> _Graphs | None:
     first = given[0]
-    if all(isinstance(data, Network) and data.types is None and data.weights is None for data in given):
+    if all(isinstance(data, Network) and _is_plain(data) for data in given):
         matrices = [(data.adjacency.toarray() > 0).astype(np.int64) for data in given]
         if max(map(len, matrices)) > 200:
             return None
@@ -126,6 +126,11 @@ def _as_graphs(given: Pair) -> _Graphs | None:
 
             return _Graphs((one.astype(np.int64), other.astype(np.int64)), graph)
     return None
+
+
+def _is_plain(network: Network) -> bool:
+    """Whether it has nothing but edges: where these have directions, one edge is not the unit."""
+    return all(getattr(network, mark) is None for mark in MARKS)
 
 
 def _network(full: Ints) -> Network:

@@ -1,10 +1,12 @@
 """One run of a private training with many canaries, each put in by a fair coin, against what it promises."""
 
+from __future__ import annotations
+
 import time
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
-from torch_geometric.data import Data
 
 from ...errors import InputError
 from ...mechanisms.guarantee import Guarantee
@@ -15,6 +17,9 @@ from ...targets.splits import split_of_all
 from ...targets.target import Progress, Run, Target, no_progress
 from ..statistics.epsilon import one_run_ceiling, one_run_epsilon
 from .claim_check import ClaimCheck
+
+if TYPE_CHECKING:
+    from torch_geometric.data import Data
 
 SHARES = (0.6, 0.2)
 """Of all nodes, for training and validation."""

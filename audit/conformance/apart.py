@@ -1,18 +1,22 @@
 """Attacks in a process of their own, which never held a truth."""
 
+from __future__ import annotations
+
 import sys
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from joblib.externals.loky import ProcessPoolExecutor
 
 from ...registry import find
 from ...targets.game import Knowledge
 from ...targets.transcript import View
 from ..running.trial import use_one_thread
 from .planted_runs import Mounted
+
+if TYPE_CHECKING:
+    from joblib.externals.loky import ProcessPoolExecutor
 
 Told = tuple[np.ndarray, np.ndarray]
 """Blind scores and scores."""
@@ -21,6 +25,8 @@ Told = tuple[np.ndarray, np.ndarray]
 @cache
 def _process() -> ProcessPoolExecutor:
     """One process for all attacks: it is told what attacks are told, and nothing else."""
+    from joblib.externals.loky import ProcessPoolExecutor
+
     return ProcessPoolExecutor(max_workers=1, initializer=use_one_thread)
 
 

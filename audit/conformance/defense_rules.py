@@ -37,6 +37,8 @@ IN_WORDS_OF = {
     "node-label": ("label",),
     "node-features": ("features",),
     "client": ("client", "upload"),
+    "event": ("message", "event"),
+    "edge-history": ("messages", "history"),
 }
 """How a sentence calls a unit of protection."""
 

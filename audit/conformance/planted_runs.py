@@ -1,13 +1,14 @@
 """Runs of targets that leak on purpose, and what attacks make of them."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
-from torch_geometric.data import Data
 
 from ...attacks.attack import Attack
 from ...graphs.datasets.loading import load_dataset
@@ -24,6 +25,9 @@ from ..planning.trial_plan import AttackPlan, TrialPlan
 from ..running.trial import Attacked, TrialResult, attacks_on
 from .cheap_settings import SHORTER, cheap
 from .named import ours
+
+if TYPE_CHECKING:
+    from torch_geometric.data import Data
 
 SEED = 0
 

@@ -1,12 +1,13 @@
 """Small graphs, the same at every call, on which classes run once."""
 
+from __future__ import annotations
+
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
 from torch.nn import functional as F
-from torch_geometric.data import Data
-from torch_geometric.utils import stochastic_blockmodel_graph
 
 from ...graphs.checks import check_graph
 from ...graphs.collection import collection_of
@@ -14,12 +15,18 @@ from ...graphs.directions import BOTH, FORWARD
 from ...graphs.network import Network
 from ...targets.party import Client
 
+if TYPE_CHECKING:
+    from torch_geometric.data import Data
+
 NODES = 40
 """Of a network."""
 
 
 def sixty_nodes() -> Data:
     """A graph of 60 nodes in three classes with 6, 4 and 2 labelled nodes, five features each."""
+    from torch_geometric.data import Data
+    from torch_geometric.utils import stochastic_blockmodel_graph
+
     with torch.random.fork_rng():
         torch.manual_seed(0)
         y = torch.arange(60) // 20

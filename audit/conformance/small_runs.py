@@ -1,15 +1,16 @@
 """Runs of targets and defenses on small graphs, with a note of what passed the channel."""
 
+from __future__ import annotations
+
 import atexit
 import shutil
 import tempfile
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from torch_geometric.data import Data
 
 from ...graphs.datasets.loading import load_dataset
 from ...graphs.pyg import data_of
@@ -25,6 +26,9 @@ from .fingerprint import fingerprint
 from .named import ours, theirs
 from .rule import BrokenRuleError
 from .small_graphs import forty_graphs, sixty_nodes, sparse_network
+
+if TYPE_CHECKING:
+    from torch_geometric.data import Data
 
 SEED = 0
 PLAINEST = "classifier"

@@ -21,15 +21,19 @@ subjects, and the folds do not show it (Bengio and Grandvalet, JMLR 2004). Here,
 The price: a model sees 40 % of the subjects instead of 80 %.
 """
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.linear_model import LogisticRegression
-from sklearn.preprocessing import StandardScaler
-from torch_geometric.data import Data
 
 from ...randomness import branch
 from ...targets.game import Game
 from ..statistics.scored_subjects import Floats, ScoredSubjects
+
+if TYPE_CHECKING:
+    from torch_geometric.data import Data
 
 FOLDS, FEW_FOLDS = 5, 3  # odd
 ENOUGH = 10  # members and non-members; with fewer there are fewer folds
@@ -77,6 +81,8 @@ def blind_baselines(data: Data, game: Game, seed: np.random.SeedSequence) -> dic
 
 def _scores(columns: Floats, truth: NDArray[np.bool_], rng: np.random.Generator) -> Floats:
     """Each subject's rank in its fold by a model of the folds behind it on the circle, [s] in (0, 1)."""
+    from sklearn.preprocessing import StandardScaler
+
     columns = StandardScaler().fit_transform(columns)
     folds = FOLDS if min(truth.sum(), (~truth).sum()) >= ENOUGH else FEW_FOLDS
     fold, lots, score = _dealt(truth, folds, rng), rng.permutation(len(truth)), np.empty(len(truth))
@@ -98,6 +104,8 @@ def _dealt(truth: NDArray[np.bool_], folds: int, rng: np.random.Generator) -> ND
 
 def _log_odds(columns: Floats, truth: NDArray[np.bool_], others: Floats) -> Floats:
     """Log-odds of membership of the ``others``; all 0 where the training folds hold one class only."""
+    from sklearn.linear_model import LogisticRegression
+
     if truth.all() or not truth.any():
         return np.zeros(len(others))
     model = LogisticRegression(C=1 / PENALTY, class_weight="balanced", max_iter=1000).fit(columns, truth)

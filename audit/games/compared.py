@@ -1,13 +1,18 @@
 """With whom subjects are compared, and which of them are independent: what a referee makes of a game beforehand."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
-from torch_geometric.data import Data
 
 from ...targets.game import Game
 from ..statistics.metrics import auc_finding
 from ..statistics.scored_subjects import Ints, ScoredSubjects
+
+if TYPE_CHECKING:
+    from torch_geometric.data import Data
 
 BINS = 10
 ENOUGH = 100
@@ -36,7 +41,7 @@ class Compared:
         """Guesses about the same subjects, compared like this."""
         return replace(judged, strata=self.strata, clusters=self.clusters)
 
-    def where(self, keep: np.ndarray) -> "Compared":
+    def where(self, keep: np.ndarray) -> Compared:
         """Of some of the subjects, a mask [s]."""
         strata, clusters = (None if p is None else p[keep] for p in (self.strata, self.clusters))
         return Compared(strata, clusters, self.clustered_by)

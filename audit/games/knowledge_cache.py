@@ -1,11 +1,12 @@
 """Each adversary's knowledge, made once."""
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-from torch_geometric.data import Data
 
 from ...attacks.attack import Attack
 from ...randomness import branch
@@ -15,6 +16,9 @@ from ..planning.trial_plan import AttackPlan, TrialPlan
 from ..statistics.scored_subjects import ScoredSubjects
 from .blind import blind_baselines
 from .compared import Compared, compared, finer
+
+if TYPE_CHECKING:
+    from torch_geometric.data import Data
 
 Narrowed = Callable[[Game], Game]
 """A game without the subjects that an adversary knows about beforehand."""

@@ -1,15 +1,20 @@
 """Puts the truth beside the guesses; nobody else gets to see both."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 import numpy as np
-from torch_geometric.data import Data
 
 from ...attacks.attack import Scores
 from ...targets.game import Game, Grant
 from ...targets.transcript import View, observer_members
 from ..statistics.accused import UNSAID, Accused
 from ..statistics.scored_subjects import ScoredSubjects
+
+if TYPE_CHECKING:
+    from torch_geometric.data import Data
 
 HEARD = "nodes of clients that it heard from"
 

@@ -149,8 +149,13 @@ def group(release: Release, claim: Claim) -> int | None:
     """How many units of a release are in one of the claim: 1, or its edges or events; None if unknown.
 
     Of a unit that is another one all may go and as many others come: twice as many as it has. A pair's history is
-    one edge of the one graph that a release reads; what it costs in all is counted by ``times``.
+    one edge of the one graph that a release reads; what it costs in all is counted by ``times``. An event that
+    comes or goes changes one edge at most; one that is another one may leave a window and come to a second one.
     """
+    if claim.unit in {"event", "edge"} and claim.adjacency == "replace" and _by_windows(release):
+        return None
+    if (release.unit, claim.unit) == ("edge", "event") and claim.adjacency != "replace":
+        return 1
     if release.unit in (None, claim.unit) or (release.unit, claim.unit) == ("edge", "edge-history"):
         return 1
     bounds = {"edge": claim.edges_per_unit, "event": claim.events_per_unit}
@@ -158,6 +163,11 @@ def group(release: Release, claim: Claim) -> int | None:
     if most is None or claim.unit not in GROUPS.get(release.unit or "", ()):
         return None
     return most * (2 if claim.adjacency == "replace" else 1)
+
+
+def _by_windows(release: Release) -> bool:
+    """Whether there is a release for each of several windows of time."""
+    return isinstance(release, Noise) and (release.windows or 1) > 1
 
 
 def spent(release: Release, statement: Statement) -> Spent | None:
@@ -253,6 +263,7 @@ def _spent_training(release: Training, claim: Claim, share: float) -> Spent | No
 
 def delta_of(release: Release, statement: Statement) -> float:
     """The delta of one release, each time: its own, or an equal part of what the claim's delta leaves."""
+    release = statement.counted(release) if isinstance(release, Noise) else release
     if len(statement.releases) == release.times == 1 and release.delta is None:
         return statement.claim.delta
     own = own_delta(release)

@@ -63,7 +63,7 @@ def _delta(noise: Noise, statement: Statement) -> float:
     """What the noise may use of the claim's delta: noise that needs none has its own, or all if it is alone."""
     if needs_delta(noise) or noise.delta is not None:
         return delta_of(noise, statement)
-    alone = len(statement.releases) == 1 and noise.times == 1 and noise.epsilon is None
+    alone = len(statement.releases) == statement.counted(noise).times == 1 and noise.epsilon is None
     return statement.claim.delta if alone else 0.0
 
 

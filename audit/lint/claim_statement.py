@@ -173,6 +173,13 @@ class Noise(Release):
     value_scale: float | None = Field(
         None, ge=TINY, le=HUGE, description="sparse-vector: scale of Laplace noise on new values"
     )
+    windows: int | None = Field(
+        None,
+        ge=1,
+        le=MANY,
+        description="windows of time side by side, with public bounds: one release for each, which reads that one "
+        "alone",
+    )
     clip: float | None = Field(
         None,
         ge=TINY,
@@ -299,13 +306,26 @@ class Statement(Settings):
     @property
     def releases(self) -> tuple[Release, ...]:
         """All of them: numbers first, then models."""
-        return (*self.noise, *self.training)
+        return (*map(self.counted, self.noise), *self.training)
+
+    def counted(self, release: Noise) -> Noise:
+        """With ``times`` as many as read the same unit: all its windows, or the one that an event lies in.
+
+        An event, or an edge of one snapshot, is in one window: the other releases do not change (parallel
+        composition, McSherry 2009, Theorem 4). Other units may be in all of them.
+        """
+        if release.windows is None or self.claim.unit in {"event", "edge"}:
+            return release
+        return release.model_copy(update={"times": release.times * release.windows, "windows": None})
 
     def claimed_of(self, release: Release) -> float | None:
         """The epsilon that one release is to keep: its own, or the claim's if there is no other."""
         if release.epsilon is not None:
             return release.epsilon
-        return self.claim.epsilon if len(self.releases) == 1 and release.times == 1 else None
+        return self.claim.epsilon if len(self.releases) == self._times(release) == 1 else None
+
+    def _times(self, release: Release) -> int:
+        return (self.counted(release) if isinstance(release, Noise) else release).times
 
     @classmethod
     def read(cls, path: Path) -> "Statement":

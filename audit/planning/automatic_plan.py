@@ -1,14 +1,18 @@
 """A plan that names no attacks: they are chosen for its targets."""
 
-from dataclasses import dataclass, field
+from __future__ import annotations
 
-from torch_geometric.data import Data
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from ...errors import InputError
 from .automatic import Choice, automatic
 from .grid import graphs_for
 from .plan import AUTO, Plan, PlannedAttack
 from .resolve import target_of
+
+if TYPE_CHECKING:
+    from torch_geometric.data import Data
 
 
 @dataclass(frozen=True)

@@ -1,5 +1,7 @@
 """From a plan to trials, each with a key that changes with everything that its result depends on."""
 
+from __future__ import annotations
+
 import hashlib
 import inspect
 import json
@@ -10,11 +12,10 @@ from functools import cache
 from importlib import import_module
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, get_args
+from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
 import torch
-from torch_geometric.data import Data
 
 from ... import __version__
 from ...attacks.attack import Attack
@@ -27,6 +28,9 @@ from .observers import observers_of
 from .plan import Plan, PlannedTarget, is_file
 from .resolve import graph_of, target_of
 from .trial_plan import AttackPlan, TrialPlan
+
+if TYPE_CHECKING:
+    from torch_geometric.data import Data
 
 LIBRARIES = ("torch", "numpy", "scipy", "scikit-learn", "torch-geometric", "numba")
 

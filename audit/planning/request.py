@@ -1,11 +1,11 @@
 """What `gaudit attack` and `gaudit inspect` are asked for, as a plan like any other."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
-
-from torch_geometric.data import Data
+from typing import TYPE_CHECKING, Any
 
 from ...attacks.attack import Attack
 from ...errors import InputError, unknown_name
@@ -20,6 +20,9 @@ from .automatic import automatic
 from .grid import Grid
 from .plan import AUTO, Plan, PlannedAttack, PlannedDefense, PlannedTarget
 from .resolve import graph_of, target_of
+
+if TYPE_CHECKING:
+    from torch_geometric.data import Data
 
 SEEDS = {"quick": 1, "paper": 5}
 RECORDED = "recorded"

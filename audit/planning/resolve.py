@@ -1,9 +1,9 @@
 """What names and settings ask for: a graph, a target."""
 
-from pathlib import Path
-from typing import Any
+from __future__ import annotations
 
-from torch_geometric.data import Data
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from ...errors import InputError
 from ...graphs.collection import is_collection
@@ -13,6 +13,9 @@ from ...graphs.files.network_file import read_network
 from ...graphs.pyg import data_of, is_plain, with_names
 from ...registry import find
 from ...targets.target import Target
+
+if TYPE_CHECKING:
+    from torch_geometric.data import Data
 
 
 def graph_of(name: str, file: bool, draw_split: bool = True, plain: bool = False, timed: bool = False) -> Data:

@@ -27,6 +27,8 @@ from ..statistics.scored_subjects import ScoredSubjects
 
 LOW_FPR = (0.01, 0.001, 0.05)
 
+EXCESS = "excess over imputation"
+"""What is found beyond a guess without the release."""
 Metric = Callable[[Sequence[Attacked]], Mapping[str, Finding]]
 """Findings by name, from one attack on each run."""
 
@@ -95,7 +97,7 @@ def excess_over_imputation(attacked: Sequence[Attacked]) -> dict[str, Finding]:
     if guesses[0] is None or guesses[1] is None:
         return {}
     found = auc_difference(guesses[0], guesses[1])
-    return {"excess over imputation": replace(found, metric="balanced accuracy beyond imputation")}
+    return {EXCESS: replace(found, metric="balanced accuracy beyond imputation")}
 
 
 METRICS: dict[str, Metric] = {
@@ -104,7 +106,7 @@ METRICS: dict[str, Metric] = {
     "samples": samples,
     "within one class": within_one_class,
     "candidates": candidates,
-    "excess over imputation": excess_over_imputation,
+    EXCESS: excess_over_imputation,
 }
 """Metrics to which subjects are only the same or not the same."""
 METRICS_OF_SUBJECTS: dict[str, Metric] = {"owners named": owners_named}

@@ -1,15 +1,15 @@
 """One trial where it runs: in this process, in a worker beside it, or on another machine."""
 
+from __future__ import annotations
+
 import os
 import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from joblib.externals.loky import process_executor
-from torch_geometric.data import Data
-
+from ...attacks.membership.kept_pools import kept_in
 from ...errors import InputError
 from ...targets.target import Progress, no_progress
 from ..games.knowledge_cache import KnowledgeCache
@@ -18,6 +18,9 @@ from .safe_path import usual_path
 from .serialization import dumps
 from .time_limit import TooLongError, time_limit
 from .trial import run_trial, use_one_thread
+
+if TYPE_CHECKING:
+    from torch_geometric.data import Data
 
 Report = Callable[[str, str, int, int], None]
 """Called with a trial's title, the name of a stage, steps done and steps in all."""
@@ -45,6 +48,7 @@ def attempt(
     owner: int,
     limit: float | None = None,
     report: Report | None = None,
+    pools: str | None = None,
 ) -> Done:
     """Runs one trial; whatever goes wrong in it is its result.
 
@@ -55,7 +59,10 @@ def attempt(
         owner: the process that waits for the result, or `ELSEWHERE`; when it is gone, this one stops.
         limit: seconds that the trial may take; without end by default.
         report: called as it gets on.
+        pools: a folder in which the processes of a run keep shadow models for each other.
     """
+    from joblib.externals.loky import process_executor
+
     _stop_with(owner)
     if os.getpid() != owner:
         usual_path()
@@ -63,7 +70,7 @@ def attempt(
     use_one_thread()
     start = time.process_time()
     try:
-        with time_limit(limit):
+        with time_limit(limit), kept_in(pools):
             result = run_trial(task.plan, data, _progress(task, report), cache=_shared(task, data, audit))
         return Done(task.key, dumps(result), None, time.process_time() - start)
     except (InputError, TooLongError) as error:

@@ -15,10 +15,8 @@ from multiprocessing.managers import SyncManager
 from multiprocessing.util import get_temp_dir
 from pathlib import Path
 from queue import Queue
+from tempfile import TemporaryDirectory
 from typing import Any, Literal
-
-from joblib import Parallel, delayed, parallel_config
-from joblib.externals.loky import get_reusable_executor, process_executor
 
 from ..planning.grid import Grid, PlannedTrial
 from ..planning.plan import Plan
@@ -68,6 +66,8 @@ def run_audit(
     Raises:
         InputError: the ledger cannot be written, or there is no Ray.
     """
+    from joblib import parallel_config
+
     if only is None:
         ledger.begin(plan, grid)
     skip = ledger.done() | (set() if retry else ledger.failed())
@@ -93,8 +93,9 @@ def run_audit(
 
         run_on_ray(_interleaved(list(todo.values()), workers), grid, workers, timeout, note)
         return
-    with parallel_config(backend="loky"), safe_path(), _events(report) as events, _ended_workers():
-        _run_all(todo, grid, workers, timeout, note, events)
+    pooled = TemporaryDirectory(prefix="gaudit-pools-")  # outlives the workers that read in it
+    with pooled as pools, parallel_config(backend="loky"), safe_path(), _events(report) as events, _ended_workers():
+        _run_all(todo, grid, workers, timeout, note, events, pools)
 
 
 def _run_all(
@@ -104,43 +105,55 @@ def _run_all(
     limit: float | None,
     note: Callable[[Done], None],
     events: Report | None,
+    pools: str,
 ) -> None:
     """Until nothing is left: what a killed worker had in hand runs again."""
+    from joblib.externals.loky import process_executor
+
     crashes = 0
     while todo:
         before = len(todo)
         order = _interleaved(list(todo.values()), workers)
         try:
             side_by_side = min(workers, max(2, len(todo)))  # a single worker would be this very process
-            for done in _dispatched(order, grid, side_by_side, limit, events):
+            for done in _dispatched(order, grid, side_by_side, limit, events, pools):
                 note(done)
         except process_executor.BrokenProcessPool:
             crashes = crashes + 1 if len(todo) == before else 1
         if crashes == CRASHES:
-            _one_by_one([task for task in order if task.key in todo][: 2 * workers], grid, limit, note)
+            _one_by_one([task for task in order if task.key in todo][: 2 * workers], grid, limit, note, pools)
             crashes = 0
 
 
 def _one_by_one(
-    suspects: list[PlannedTrial], grid: Grid, limit: float | None, note: Callable[[Done], None]
+    suspects: list[PlannedTrial], grid: Grid, limit: float | None, note: Callable[[Done], None], pools: str
 ) -> None:
     """Trials that may have killed their worker, each in a worker of its own: who is to blame is noted as failed."""
+    from joblib.externals.loky import process_executor
+
     for task in suspects:
         try:
-            for done in _dispatched([task], grid, 2, limit, None):  # one worker would be this very process
+            for done in _dispatched([task], grid, 2, limit, None, pools):  # one worker would be this very process
                 note(done)
         except process_executor.BrokenProcessPool:
             note(Done(task.key, None, LOST, 0.0))
 
 
 def _dispatched(
-    batch: Sequence[PlannedTrial], grid: Grid, workers: int, limit: float | None, events: Report | None
+    batch: Sequence[PlannedTrial],
+    grid: Grid,
+    workers: int,
+    limit: float | None,
+    events: Report | None,
+    pools: str | None,
 ) -> Iterator[Done]:
     """Trials as they end."""
+    from joblib import Parallel, delayed, parallel_config
+
     with parallel_config(backend="sequential") if workers == 1 else nullcontext():
         pool = Parallel(n_jobs=workers, return_as="generator_unordered", pre_dispatch=workers, batch_size=1)
         run = delayed(attempt)
-        calls = (run(t, grid.graphs[t.dataset], grid.fingerprint, os.getpid(), limit, events) for t in batch)
+        calls = (run(t, grid.graphs[t.dataset], grid.fingerprint, os.getpid(), limit, events, pools) for t in batch)
         with _deaf_to_interrupts():
             results = pool(calls)
         yield from results
@@ -172,6 +185,8 @@ def _interleaved(tasks: list[PlannedTrial], workers: int) -> list[PlannedTrial]:
 @contextmanager
 def _ended_workers() -> Iterator[None]:
     """Whatever stops the audit stops its workers too, in the midst of their trials: nobody waits for them."""
+    from joblib.externals.loky import get_reusable_executor
+
     try:
         yield
     except BaseException:

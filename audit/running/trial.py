@@ -1,12 +1,13 @@
 """One trial: one run of a target under one defense, and all attacks on what it let out."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
-from torch_geometric.data import Data
 
 from ...attacks.attack import Attack
 from ...errors import InputError
@@ -25,6 +26,9 @@ from ..games.referee import accused, in_question, judge, reported_groups
 from ..planning.trial_plan import AttackPlan, TrialPlan
 from ..statistics.accused import Accused
 from ..statistics.scored_subjects import ScoredSubjects
+
+if TYPE_CHECKING:
+    from torch_geometric.data import Data
 
 NO_RECIPE = (
     "it trains models as the audited ones were trained, and nobody declared how: give the training function, or "

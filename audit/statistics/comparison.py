@@ -18,7 +18,7 @@ from itertools import product
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import nct, t
+from scipy.special import stdtr, stdtrit
 
 Floats = NDArray[np.float64]
 FEW_SEEDS = 8  # up to so many, all 2^K signs are tried
@@ -62,11 +62,11 @@ class Comparison:
             return 1.0
         if self.error == 0:
             return float(self.mean <= 0)
-        return float(t.sf(self.mean / self.error, self.seeds - 1))
+        return float(stdtr(self.seeds - 1, -self.mean / self.error))
 
     def reach(self, alpha: float) -> float:
         """How far a one-sided bound at level ``alpha`` lies from the mean."""
-        return float(t.isf(alpha, self.seeds - 1)) * self.error if self.seeds > 1 else math.inf
+        return float(-stdtrit(self.seeds - 1, alpha)) * self.error if self.seeds > 1 else math.inf
 
     def power(self, rise: float, alpha: float, seeds: int | None = None) -> float:
         """How often a rise would be told from none with so many seeds of this spread; by default with its own.
@@ -74,6 +74,8 @@ class Comparison:
         By Student's test alone: as often as, without any rise, the upper bound lies below it, since the two tests
         mirror each other. It is 0 where even the same rise in each of so many seeds would not stand against falls.
         """
+        from scipy.stats import nct
+
         seeds = self.seeds if seeds is None else seeds
         if seeds < 2 or self.seeds < 2:
             return 0.0
@@ -82,7 +84,7 @@ class Comparison:
         if self.error == 0:
             return 1.0
         shift = rise / (self.error * math.sqrt(self.seeds / seeds))
-        return float(nct.sf(t.isf(alpha, seeds - 1), seeds - 1, shift))
+        return float(nct.sf(-stdtrit(seeds - 1, alpha), seeds - 1, shift))
 
     def seeds_needed(self, rise: float, alpha: float) -> int | None:
         """The fewest seeds with which a rise is told from none four times in five; None where that is too many."""

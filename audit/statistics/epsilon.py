@@ -19,7 +19,6 @@ from typing import Literal, TypeAlias, get_args
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import betainc, betainccinv, betaincinv, ndtri
-from scipy.stats import binom
 
 from ...mechanisms.gaussian import epsilon_of
 from .balanced_accuracy import halves
@@ -213,6 +212,8 @@ def one_run_p_value(correct: int, guesses: int, canaries: int, epsilon: float, d
 
     Source: Steinke, Nasr and Jagielski (NeurIPS 2023, Theorem 5.2).
     """
+    from scipy.stats import binom
+
     if correct == 0:
         return 1.0
     right = 1 / (1 + np.exp(-epsilon))

@@ -33,8 +33,7 @@ from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import expit, logit
-from scipy.stats import beta, norm, t
+from scipy.special import betainccinv, betaincinv, expit, logit, ndtri, stdtrit
 
 from .finding import Finding
 from .scored_subjects import (
@@ -252,7 +251,7 @@ def mean_difference(
     mean, seeds = float(change.mean()), len(change)
     if seeds == 1:
         return Finding(metric, mean, None, None, level, "none", "indicative", f"{ONE_SEED}, no interval")
-    step = float(t.ppf((1 + level) / 2, seeds - 1) * change.std(ddof=1) / np.sqrt(seeds))
+    step = float(stdtrit(seeds - 1, (1 + level) / 2) * change.std(ddof=1) / np.sqrt(seeds))
     low, high = max(limits[0], mean - step), min(limits[1], mean + step)
     note = f"over seeds, not over subjects; {takes_seeds_for_normal(seeds)}"
     return Finding(metric, mean, low, high, level, "paired t over seeds", "indicative", note, seeds=seeds)
@@ -556,12 +555,12 @@ def reach_of(estimates: Floats, covariance: Floats, freedom: float, level: float
     ``covariance`` [seeds, seeds] is that of the per-seed values through their subjects only, ``freedom`` its
     degrees of freedom.
     """
-    seeds, step = len(estimates), float(t.ppf((1 + level) / 2, freedom))
+    seeds, step = len(estimates), float(stdtrit(freedom, (1 + level) / 2))
     alone = step**2 * float(covariance.mean())
     if seeds == 1:
         return float(np.sqrt(alone))
     shared = max(0.0, float(covariance.sum() - np.trace(covariance)) / (seeds * (seeds - 1)))
-    between = float(t.ppf((1 + level) / 2, seeds - 1)) ** 2 * float(estimates.var(ddof=1)) / seeds
+    between = float(stdtrit(seeds - 1, (1 + level) / 2)) ** 2 * float(estimates.var(ddof=1)) / seeds
     return float(np.sqrt(max(alone, between + step**2 * shared)))
 
 
@@ -574,10 +573,10 @@ def share_interval(
     """
     tail, size = (1 - level) / 2, float(trials)
     if 0 < share < 1 and reach > NOTHING:
-        size = min(share * (1 - share) * (norm.isf(tail) / reach) ** 2, most)
+        size = min(share * (1 - share) * (ndtri(tail) / reach) ** 2, most)
     hits = share * size
-    low = float(beta.ppf(tail, hits, size - hits + 1)) if share > 0 else 0.0
-    high = float(beta.isf(tail, hits + 1, size - hits)) if share < 1 else 1.0
+    low = float(betaincinv(hits, size - hits + 1, tail)) if share > 0 else 0.0
+    high = float(betainccinv(hits + 1, size - hits, tail)) if share < 1 else 1.0
     return low, high
 
 

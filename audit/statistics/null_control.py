@@ -10,11 +10,10 @@ can fail with one seed, and says where it cannot.
 from collections.abc import Sequence
 
 import numpy as np
-from scipy.stats import rankdata
 
 from .finding import Finding
 from .metrics import auc_of_run
-from .scored_subjects import Floats, ScoredSubjects, checked_runs, counts_of, rows_of
+from .scored_subjects import Floats, ScoredSubjects, checked_runs, counts_of, middle_ranks, rows_of
 
 NULL_LEVEL = 1 - 1e-5  # of 1000 controls of sound audits, fewer than one in a hundred audits loses any
 CANNOT_TELL = "cannot tell: no scores of so few people, or with so many ties, would fail this control"
@@ -73,7 +72,7 @@ def _of_stratum(run: ScoredSubjects) -> tuple[float, float, float]:
 
     The fewer of members and non-members are those that are drawn.
     """
-    ranks = np.sort(rankdata(run.score))
+    ranks = np.sort(middle_ranks(run.score))
     members = int(run.truth.sum())
     others, apart = len(ranks) - members, ranks - ranks.mean()
     pairs = members * others

@@ -10,7 +10,7 @@ from itertools import chain
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.stats import norm
+from scipy.special import ndtri
 
 from .finding import Finding
 from .metrics import NOTHING, freedom_of, reach_of, share_interval, with_interval
@@ -174,7 +174,7 @@ def _stretch(draws: Floats, mean: float, level: float) -> tuple[float, float]:
     The threshold lies between two non-members. The lower end (the first row) takes it at the upper one of them, the
     higher end at the lower one, as Clopper and Pearson do with a count.
     """
-    unit = float(norm.ppf((1 + level) / 2) * draws[1].std(ddof=1))
+    unit = float(ndtri((1 + level) / 2) * draws[1].std(ddof=1))
     if unit < NOTHING:
         return 1.0, 1.0
     ends = mean - np.quantile(draws[0], (1 - level) / 2), np.quantile(draws[1], (1 + level) / 2) - mean

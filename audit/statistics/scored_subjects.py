@@ -106,6 +106,13 @@ def rows_of(labels: Ints) -> list[NDArray[np.intp]]:
     return np.split(order, np.flatnonzero(np.diff(labels[order])) + 1)
 
 
+def middle_ranks(score: Floats) -> Floats:
+    """The rank of each score [s], from 1; those that tie share the middle of their ranks."""
+    _, place, count = np.unique(score, return_inverse=True, return_counts=True)
+    up_to = np.cumsum(count)
+    return np.asarray(0.5 * (2 * up_to - count + 1), dtype=np.float64)[place]
+
+
 def checked(truth: ArrayLike, score: ArrayLike) -> tuple[NDArray[np.bool_], Floats]:
     """Truth as bool and scores as float64; ValueError for NaN, other shapes, or one class only."""
     labels, values = np.asarray(truth), np.asarray(score, dtype=np.float64)

@@ -11,9 +11,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import rankdata
 
-from .scored_subjects import Floats, ScoredSubjects, checked_runs, rows_of
+from .scored_subjects import Floats, ScoredSubjects, checked_runs, middle_ranks, rows_of
 
 TOP_LEVEL = (
     0.025  # an AUC shown above 0.5 has as much (one end of a 95 % interval): together 5 % of innocent audits
@@ -88,7 +87,7 @@ def _ranked(run: ScoredSubjects) -> ScoredSubjects:
     """Each score's middle rank in its stratum as a share of the stratum, in (0, 1)."""
     score = np.empty(len(run.score))
     for rows in rows_of(run.labels):
-        score[rows] = (rankdata(run.score[rows]) - 0.5) / len(rows)
+        score[rows] = (middle_ranks(run.score[rows]) - 0.5) / len(rows)
     return replace(run, score=score)
 
 

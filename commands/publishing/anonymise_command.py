@@ -22,6 +22,7 @@ from ...mechanisms.guarantee import Guarantee
 from ...randomness import branch
 from ...registry import find, registered
 from ...targets.defense import Defense
+from ...targets.publishing.windows import windows_follow
 from .edge_marks import marks_lines
 from .people import PeopleRequest
 from .renaming import named_types, renamed
@@ -116,7 +117,7 @@ def anonymise(request: AnonymiseRequest, tell: Callable[[str], None] = lambda li
     read, whole = _read(request, kind)
     network, unused = request.people.joined(read.network, read.ids)
     read = replace(read, network=network, attributes=(*read.attributes, *unused))
-    made = kind(**{**kind.for_owners, **_by_number(request.settings, read.type_names)})
+    made = _made(request, kind, read)
     seed = np.random.SeedSequence(request.seed)
     before = _told(request, kind, read, way, seed)
     beforehand = telling(read, before, made, way, whole)
@@ -141,7 +142,7 @@ def anonymise(request: AnonymiseRequest, tell: Callable[[str], None] = lambda li
         kept = utility_of(before, after, np.random.default_rng(branch(seed, "utility")))
     return Anonymised(
         beforehand,
-        (*(() if way is None else (way.sentence,)), *marks_lines(before, after, whole is not None)),
+        (*(() if way is None else (way.sentence,)), *marks_lines(before, after, whole is not None, way)),
         changes(before, after),
         made.guarantee,
         made.promise(),
@@ -151,6 +152,19 @@ def anonymise(request: AnonymiseRequest, tell: Callable[[str], None] = lambda li
         risk,
         before.nodes,
     )
+
+
+def _made(request: AnonymiseRequest, kind: type[Defense], read: ReadNetwork) -> Defense:
+    """The defense with its settings.
+
+    Raises:
+        InputError: it takes other settings, or the windows of time that are asked for break its promise.
+    """
+    made = kind(**{**kind.for_owners, **_by_number(request.settings, read.type_names)})
+    unknown = windows_follow(request.windows_by or "time", made.promise()) if request.windows else None
+    if unknown is not None:
+        raise InputError(f"--defense {request.defense}: {unknown} (--windows-by time)")
+    return made
 
 
 def _read(request: AnonymiseRequest, kind: type[Defense]) -> tuple[ReadNetwork, Network | None]:

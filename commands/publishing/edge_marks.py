@@ -4,6 +4,7 @@ import numpy as np
 
 from ...graphs.measures.edge_marks import unique_shares
 from ...graphs.network import MARKS, Network
+from ...graphs.told_weights import ToldWeights
 
 PLAIN = "how many neighbours they have"
 BY = {
@@ -25,20 +26,24 @@ def dropped_marks(source: Network, before: Network) -> tuple[str, ...]:
     return tuple(_dropped(source, name) for name in dropped)
 
 
-def marks_lines(before: Network, after: Network, windows: bool = False) -> tuple[str, ...]:
+def marks_lines(
+    before: Network, after: Network, windows: bool = False, way: ToldWeights | None = None
+) -> tuple[str, ...]:
     """Sentences on what a release tells of edges besides their ends.
 
     Args:
         before: what a defense was given.
         after: what is published.
         windows: whether types are windows of time, and are called so.
+        way: how weights were told before the defense, where not as they are.
     """
     lost = [name for name in MARKS if _has(before, name) and not _has(after, name)]
     lines = [f"The defense publishes no {name} of edges." for name in lost if after.counts is None]
     if after.weights is not None and before.weights is not None and not np.isin(after.codes, before.codes).all():
+        rounded = "rounded" if way is None else "then rounded"
         lines.append(
-            f"Weights are rounded to {len(np.unique(after.weights)):,} values, each on many edges: otherwise they "
-            "would tell which edges were added."
+            f"Weights are {rounded} to {len(np.unique(after.weights)):,} values, each on many edges: otherwise "
+            "they would tell which edges were added."
         )
     lines += _published(after, before.nodes)
     return tuple(line.replace("types", "windows") if windows else line for line in lines)

@@ -14,6 +14,12 @@ from .people import told_of_people
 MOST_LISTED = 20
 """Names that are printed of types, or of attributes."""
 GROUPS = "the group of each node"
+WINDOWS = (
+    "The file has times of edges, and all edges are taken for one window: --windows 8 publishes eight windows of "
+    "time, which the defense then protects together."
+)
+LINKS = ("edge", "event", "edge-history")
+"""Units of a promise by which a node has an edge or none."""
 
 
 @dataclass(frozen=True)
@@ -55,12 +61,16 @@ def telling(
 
     Args:
         read: the source, by windows of time where these are published.
-        before: what the defense is given of it; one with differential privacy tells edges alone.
+        before: what the defense is given of it; one with differential privacy tells edges, and
+            what it publishes by design.
         defense: that will change it.
         weights: how weights are told, where not as they are.
         whole: the source as the file tells it, where windows of its times are published.
     """
-    source, given = whole or read.network, before if defense.promise() is None else before.plain()
+    source, given = (
+        whole or read.network,
+        before if defense.promise() is None else before.telling(defense.publishes),
+    )
     types = () if given.types is None else read.type_names
     marks = [name for name in MARKS if getattr(source, name) is not None]
     told = [_edges(defense), *(_mark(name, weights) for name in marks if getattr(given, name) is not None)]
@@ -76,11 +86,17 @@ def telling(
         read.dropped.sentence,
         _not_written(read),
         _types_by_number(types) if whole is None else "",
+        WINDOWS if whole is None and source.events is not None and kept_apart(defense, source) else "",
         _told_by_nodes(defense.promise(), read.unlisted),
         *dropped_marks(read.network, before),
     )
     size = f"{source.nodes:,} nodes and {source.size:,} edges"
     return Telling(size, tuple(told), tuple(untold), tuple(filter(None, remarks)))
+
+
+def kept_apart(defense: Defense, source: Network) -> bool:
+    """Whether a defense publishes edges by windows of time, or by type, and there are no types."""
+    return "types" in defense.publishes and source.types is None
 
 
 def listed(names: Sequence[str]) -> str:
@@ -119,7 +135,7 @@ def _types_by_number(names: Sequence[str]) -> str:
 
 def _told_by_nodes(promise: Guarantee | None, unlisted: int) -> str:
     """What a promise about edges does not cover, where nodes follow from them."""
-    if promise is None or promise.unit != "edge" or not unlisted:
+    if promise is None or promise.unit not in LINKS or not unlisted:
         return ""
     return (
         f"nodes that only edges name: {unlisted:,}. Whoever sees such a node in the result knows that it has an "

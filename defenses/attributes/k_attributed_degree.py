@@ -77,9 +77,10 @@ class KAttributedDegree(Defense):
         times = np.unique(signature, axis=0, return_counts=True)[1]
         rarest = int(times.min(initial=after.nodes))
         wrong = untrue(table_of(before), table_of(after)) or _gone(before, after)
-        added = _links(after) - _links(before)
+        added, relations = _links(after) - _links(before), sides[0].shape[1]
         parts = [
-            f"{len(times)} signatures in {sides[0].shape[1]} relations, the rarest occurs {rarest} times",
+            f"{len(times)} signatures in {relations} relation{'' if relations == 1 else 's'}",
+            f"the rarest occurs {rarest} times",
             f"{added} links added to {_links(before)}",
             loss_of(after),
             wrong,

@@ -1,14 +1,20 @@
 """Graphs that need no download: one drawn from a model of a citation network, three small real ones."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch_geometric.data import Data
 
 from ..checks import check_graph, spread_masks
 from ..events import Events
 from ..network import Network
 from ..pyg import data_of
+
+if TYPE_CHECKING:
+    from torch_geometric.data import Data
 
 Integers = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -46,6 +52,8 @@ def citations(seed: int = 0) -> Data:
     Args:
         seed: of the edges, words and split.
     """
+    from torch_geometric.data import Data
+
     rng = np.random.default_rng(seed)
     y = rng.permutation(np.repeat(np.arange(len(CLASS_SIZES)), CLASS_SIZES))
     topic = _topics(y)
@@ -157,6 +165,7 @@ def patients(seed: int = 0) -> Data:
 
 def _neighbour_graph(x: Floats, y: Integers, seed: int, name: str, k: int = 5) -> Data:
     from sklearn.neighbors import kneighbors_graph
+    from torch_geometric.data import Data
 
     near = kneighbors_graph(x, k).tocoo()
     data = Data(
@@ -187,6 +196,8 @@ def planted(seed: int = 0) -> Data:
     Args:
         seed: of everything.
     """
+    from torch_geometric.data import Data
+
     rng = np.random.default_rng(seed)
     nodes, classes, third = 450, 4, 150
     x = _three_words(nodes, 1600, rng)
@@ -225,6 +236,8 @@ def planted_links(seed: int = 0) -> Data:
     Args:
         seed: of everything.
     """
+    from torch_geometric.data import Data
+
     rng = np.random.default_rng(seed)
     nodes, classes, size = 120, 4, 4
     x = _three_words(nodes, 1600, rng)
@@ -250,6 +263,8 @@ def planted_attributes(seed: int = 0) -> Data:
     Args:
         seed: of everything.
     """
+    from torch_geometric.data import Data
+
     rng = np.random.default_rng(seed)
     nodes, columns, classes = 300, 8, 2
     ends = rng.integers(0, nodes, (2, 2 * nodes))

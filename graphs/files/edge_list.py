@@ -21,7 +21,7 @@ from ..network import Floats, Ints, Network
 from .columns import DATE, HEADERS, MOST_COLUMNS, MOST_UNNAMED, Column, column_of, ends_of, number_of
 from .data_file import first_line
 from .rows import RowDirections, Rows, as_whole, check_names, rows_of, unfit
-from .times import EXPECTED, UnreadableTimeError, times_of
+from .times import UnreadableTimeError, times_of
 
 ENDINGS = (".txt", ".tsv", ".csv", ".edges")
 BYTE_MEMORY, ROW_MEMORY = 6, 250
@@ -77,7 +77,7 @@ def read_edge_list(path: Path, timed: bool = False) -> Rows:
         rows = _rows(_table(body, separator, width), nodes, kinds, decimal, path, timed)
     except _NoTimeError as error:
         line = next(islice(_lines(raw), error.row, None))[0]
-        raise InputError(f"{path}: line {line}: time {quoted(error.text)}: {EXPECTED}") from error
+        raise InputError(f"{path}: line {line}: time {quoted(error.text)}: {error.expected}") from error
     except ValueError as error:
         if isinstance(error, InputError):
             raise
@@ -95,11 +95,12 @@ class _NoTimeError(Exception):
     Attributes:
         row: its position, with that of column names.
         text: what stands there.
+        expected: what should, in words.
     """
 
-    def __init__(self, row: int, text: str) -> None:
+    def __init__(self, row: int, text: str, expected: str) -> None:
         super().__init__(text)
-        self.row, self.text = row, text
+        self.row, self.text, self.expected = row, text, expected
 
 
 def write_edge_list(
@@ -314,7 +315,7 @@ def _times(codes: Ints, values: Sequence[str], decimal: str, header: bool) -> In
         return times
     except UnreadableTimeError as error:
         row = int((codes == error.place).argmax())
-        raise _NoTimeError(row + header, values[error.place]) from error
+        raise _NoTimeError(row + header, values[error.place], error.expected) from error
 
 
 def _numbers(values: Sequence[str], column: Column, decimal: str, path: Path) -> Floats:

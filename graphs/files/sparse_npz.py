@@ -56,9 +56,22 @@ def read_sparse(path: Path) -> Rows:
         raise InputError(f"{path}: its arrays do not fit to each other, or name nodes outside 0..{size[0] - 1}")
     if not np.isfinite(data).all():
         raise InputError(f"{path}: array 'data' holds NaN or infinite numbers")
+    _check_once(one, other, size[0], path)
     there = data != 0
     weights = None if (data[there] == 1).all() else data[there]
     return Rows(tuple(map(str, range(size[0]))), one[there], other[there], weights, directed="if-mixed")
+
+
+def _check_once(one: Ints, other: Ints, nodes: int, path: Path) -> None:
+    """Refuses entries that are there twice, whose sum is what scipy takes them for."""
+    coded = np.sort(one * nodes + other)
+    again = np.flatnonzero(coded[1:] == coded[:-1])
+    if len(again):
+        row, column = divmod(int(coded[again[0]]), nodes)
+        raise InputError(
+            f"{path}: row {row}, column {column} is there more than once: add up such entries first "
+            "(matrix.sum_duplicates())"
+        )
 
 
 def _ends(read: dict[str, NDArray[Any]], kind: str, path: Path) -> tuple[Ints, Ints]:

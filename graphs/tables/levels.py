@@ -4,6 +4,7 @@ import math
 import re
 from collections.abc import Callable, Mapping, Sequence
 from datetime import date
+from decimal import Decimal
 
 import numpy as np
 
@@ -52,7 +53,7 @@ def built_in(way: str, name: str, cells: Sequence[str]) -> dict[str, tuple[str, 
 
 
 def _numbers(name: str, cells: Sequence[str]) -> dict[str, float] | None:
-    """Each value as a number, ascending; None where one is none.
+    """Each value as a number, ascending; None where one is none, or two are told apart by their texts alone.
 
     Of several ways to write one number the first is taken for all: `place_of` gives them one place.
     """
@@ -63,7 +64,10 @@ def _numbers(name: str, cells: Sequence[str]) -> dict[str, float] | None:
         except ValueError:
             continue
         if math.isfinite(number):
-            found[number] = min(found.get(number, cell), cell)
+            other = found.get(number, cell)
+            if Decimal(other) != Decimal(cell):  # long codes that differ behind what a number holds
+                return None
+            found[number] = min(other, cell)
     if not found:
         return None
     others = [cell for cell in cells if not _is_number(cell)]

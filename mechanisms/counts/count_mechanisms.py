@@ -1,16 +1,20 @@
-"""The numbers of subgraphs as mechanisms whose claims are checked."""
+"""Numbers of subgraphs, of arcs and of edges as mechanisms whose claims are checked."""
 
 from itertools import combinations
+from typing import Any, ClassVar
 
 import numpy as np
 from pydantic import Field
 
+from ...graphs.arcs import network_of_arcs
 from ...graphs.network import Network
-from ..guarantee import Released
+from ..guarantee import Adjacency, Released, Unit
 from ..mechanism import MechanismSettings
-from ..statistics import Triangles
+from ..statistics import Statistic, Triangles
+from .arc_degrees import arc_degree_sequences
 from .bounded_triangles import bounded_triangles
 from .cliques import cliques
+from .edge_density import edge_density
 from .k_triangles import k_triangles
 
 
@@ -83,6 +87,42 @@ class BoundedTriangles(Triangles):
 
     def release(self, data: Network, rng: np.random.Generator) -> Released:
         return bounded_triangles(data, self.settings.epsilon, self.settings.bound, rng)
+
+
+class DirectedDegrees(Statistic):
+    """Sorted out-degrees and in-degrees with noise, made to rise again; one arc is hidden."""
+
+    name = "directed-degrees"
+
+    def inputs(self) -> tuple[Network, Network]:
+        """Two nodes without an arc, and with one."""
+        return network_of_arcs(2, np.empty((2, 0), dtype=np.int64)), network_of_arcs(2, np.array([[0], [1]]))
+
+    def release(self, data: Network, rng: np.random.Generator) -> Released:
+        return arc_degree_sequences(data, self.settings.epsilon, rng)
+
+    def score(self, released: Released) -> float:
+        values: Any = released.values
+        return float(values.sum())
+
+
+class EdgeDensity(Statistic):
+    """The share of pairs that are linked, by a bound that is private itself; a node with its edges is hidden."""
+
+    name = "edge-density"
+    differ_in: ClassVar[Unit] = "node"
+    differ_by: ClassVar[Adjacency] = "zero-out"
+
+    def inputs(self) -> tuple[Network, Network]:
+        """Eight nodes, one of them linked to no other, and to all."""
+        return _network(8, []), _network(8, [(0, other) for other in range(1, 8)])
+
+    def release(self, data: Network, rng: np.random.Generator) -> Released:
+        return edge_density(data, self.settings.epsilon, rng)
+
+    def score(self, released: Released) -> float:
+        value: Any = released.values
+        return float(value)
 
 
 def _network(nodes: int, pairs: list[tuple[int, int]]) -> Network:

@@ -8,6 +8,7 @@ from pydantic import Field
 from ..guarantee import Guarantee, Released, Unit
 from ..mechanism import Mechanism, MechanismSettings
 from .continual_counts import contact_count, event_count
+from .continual_degrees import degree_sequences
 from .messages import Messages
 from .running_sums import parts
 
@@ -58,3 +59,17 @@ class ContinualEdgeCount(ContinualEventCount):
 
     def release(self, data: Messages, rng: np.random.Generator) -> Released:
         return contact_count(data, self.settings.epsilon, self.settings.steps, rng)
+
+
+class ContinualDegreeSequence(ContinualEdgeCount):
+    """The sorted numbers of contacts of all people, at each step; all messages of a pair are hidden."""
+
+    name = "continual-degree-sequence"
+
+    def release(self, data: Messages, rng: np.random.Generator) -> Released:
+        return degree_sequences(data, self.settings.epsilon, self.settings.steps, rng)
+
+    def score(self, released: Released) -> float:
+        """All degrees of two nodes: none of them, or 1 at each step."""
+        values: Any = released.values
+        return float(values.sum())

@@ -7,6 +7,7 @@ from rich.table import Table
 
 from ...audit.results.assemble import PLANTED
 from ...audit.results.audit_result import AuditControl
+from ...audit.results.game_metrics import EXCESS
 from ...audit.results.outcome import PLAIN_AUC, AttackOutcome, DefenseOutcome
 from ...audit.statistics.finding import Finding
 from ...audit.statistics.identity_metrics import ALONE, CROWDS, NAMED
@@ -216,12 +217,25 @@ def _remarks(outcomes: Sequence[DefenseOutcome], controls: Sequence[AuditControl
         remarks += _same_finding(attacks)
         if any(a.plan.neighbours == "apart" for a in attacks):
             remarks.append(APART)
+        remarks += [f"{o.called}: {line}" for o in outcomes for a in o.attacks if (line := _beyond_imputation(a))]
         remarks += [f"Adversary of {names}: {what}." for what, names in _adversaries(attacks).items()]
         remarks += [f"Epsilon: {note}." for note in dict.fromkeys(_epsilon_notes(attacks))]
         remarks += [clustered(a) for a in attacks if a.clustered_by][:1]
         if attacks[0].auc.note:
             remarks.append(f"Intervals: {attacks[0].auc.note}.")
     return remarks
+
+
+def _beyond_imputation(attack: AttackOutcome) -> str | None:
+    """How much more often an attack is right than a guess without the release, where that was measured."""
+    found = attack.more.get(EXCESS)
+    if found is None or found.estimate is None:
+        return None
+    more = "" if (found.low or 0) > 0 else ": not shown to be more often"
+    return (
+        f"{attack.plan.name} is right more often than imputation by {found.text(1, percent=True)} of the cases, "
+        f"where both answers count alike{more}"
+    )
 
 
 def _epsilon_notes(attacks: Sequence[AttackOutcome]) -> list[str]:

@@ -1,13 +1,14 @@
 """A trained node classifier: published, asked, or trained by several clients who upload their weights."""
 
+from __future__ import annotations
+
 from dataclasses import replace
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import torch
 from pydantic import Field, model_validator
 from torch import Tensor
-from torch_geometric.data import Data
 
 from ...errors import InputError, unknown_name
 from ...graphs.pair_codes import ends
@@ -44,6 +45,9 @@ from ..partition import Partition
 from ..party import clients_of
 from ..probing import ProbingSettings, probe
 from ..target import Offers, Progress, Run, Target, Utility, no_progress
+
+if TYPE_CHECKING:
+    from torch_geometric.data import Data
 
 TUNED: dict[str, dict[str, Any]] = {  # Lassila et al. 2025, released configuration, GCN
     "cora": {"lr": 1e-3, "weight_decay": 1e-5, "dropout": 0.5, "hidden": 64, "epochs": 200},
@@ -83,7 +87,7 @@ class ClassifierSettings(FeatureSettings, AttributeSettings):
     device: Device = "cpu"
 
     @model_validator(mode="after")
-    def _service_has_a_game(self) -> "ClassifierSettings":
+    def _service_has_a_game(self) -> ClassifierSettings:
         if "service" in self.publish and self.game not in (EdgePresence.name, Attribute.name):
             raise ValueError(
                 "publish = service answers queries about edges or an attribute: set game to edge-presence or "
@@ -92,7 +96,7 @@ class ClassifierSettings(FeatureSettings, AttributeSettings):
         return self
 
     @model_validator(mode="after")
-    def _attribute_is_a_column(self) -> "ClassifierSettings":
+    def _attribute_is_a_column(self) -> ClassifierSettings:
         if (self.game == Attribute.name) != (self.attribute is not None):
             raise ValueError("game = attribute and attribute = (a column of the features) go together: set both")
         if self.attribute is not None and self.attribute.startswith("label"):
@@ -349,6 +353,8 @@ def _members_alone(data: Data, members: Tensor) -> Data:
 
 def _defended(task: TrainingTask, defense: Defense, seed: np.random.SeedSequence, channel: Channel) -> TrainingTask:
     """What is trained on after the defense had its hand on the data; the members are one party's to it."""
+    from torch_geometric.data import Data
+
     data = _members_alone(task.data, task.members[0])
     (party,) = clients_of(data, Partition.undivided(data.num_nodes))
     party = defense.on_data(party, None, seed, channel.holder(party.name))

@@ -1,13 +1,14 @@
 """Condensation by one owner of the whole graph: what all such targets share."""
 
+from __future__ import annotations
+
 from abc import abstractmethod
 from collections.abc import Iterator
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from pydantic import Field
 from torch import Tensor
-from torch_geometric.data import Data
 
 from ...errors import unknown_name
 from ...graphs.preprocessing import FeatureSettings
@@ -27,6 +28,9 @@ from .condensed import CondensedGraph
 from .evaluation import EvaluationSettings, UtilityEvaluator
 from .gradient_distance import RatioOf, allocate_labels, condensed_size
 from .released import transferred, utilities, what_asks
+
+if TYPE_CHECKING:
+    from torch_geometric.data import Data
 
 EVALUATED_WITH = "gcn"
 PUBLISHED_RATIO = {"cora": 0.026, "citeseer": 0.018, "pubmed": 0.0015}
@@ -95,7 +99,7 @@ class CentralCondensation(Target):
     """Whether the release depends on gradients of a loss, to which a defense may add a term."""
 
     @abstractmethod
-    def releases(self, graph: "OwnGraph", seed: np.random.SeedSequence) -> Iterator[tuple[int, CondensedGraph]]:
+    def releases(self, graph: OwnGraph, seed: np.random.SeedSequence) -> Iterator[tuple[int, CondensedGraph]]:
         """Condenses; yields a round and what is released in it."""
 
     def run(
@@ -169,7 +173,7 @@ class OwnGraph:
         seed: np.random.SeedSequence,
         settings: CentralSettings,
         progress: Progress,
-    ) -> "OwnGraph":
+    ) -> OwnGraph:
         nodes = int(data.num_nodes or 0)
         whole = Partition.undivided(nodes)
         alone = [client.to(settings.device) for client in clients_of(data, whole, labelled=False)]

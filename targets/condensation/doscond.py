@@ -1,14 +1,18 @@
 """DosCond: graph condensation by matching one step of gradients of untrained models (Jin et al. 2022a)."""
 
-from typing import Any, ClassVar, Literal
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from pydantic import Field
-from torch_geometric.data import Data
 
 from ...graphs.pyg import name_of
 from ..models.backbone import BackboneName
 from .gcond import GCond, GCondSettings
 from .gradient_distance import Distance
+
+if TYPE_CHECKING:
+    from torch_geometric.data import Data
 
 ROUNDS = {"cora": 5000, "citeseer": 3000, "pubmed": 2000}
 

@@ -4,7 +4,8 @@ Clients answer a model with one gradient per class; the server moves a condensed
 gradients are like the weighted sums.
 """
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
@@ -68,12 +69,12 @@ class _Cell:
     """The labelled nodes of one class and client, with what the model reads for them."""
 
     rows: Factor
-    second: Tensor
+    second: Factor
 
     @classmethod
     def of(cls, near: Neighbourhood, nodes: Tensor) -> "_Cell":
         part = near.of(nodes)
-        return cls(Factor.of(sparse_features(part.rows)), part.second)
+        return cls(Factor.of(sparse_features(part.rows)), Factor.of(part.second))
 
 
 class ClassCells:
@@ -98,7 +99,7 @@ class ClassCells:
         """One gradient per class and weight, named ``<class>/<weight>``; absent classes send none."""
         found = {
             f"{label}/{name}": value.product() if isinstance(value, Outer) else value
-            for label, parts in self._factors(theta, backbone, term).items()
+            for label, parts in self._factors(theta, backbone, term)
             for name, value in parts.items()
         }
         return found if self.change is None else self.change(found)
@@ -109,20 +110,28 @@ class ClassCells:
         """The same by class, for who holds the nodes: in factors, unless a defense changes gradients."""
         if self.change is not None:
             return by_class(self.gradients(theta, backbone, term))
-        return self._factors(theta, backbone, term)
+        return dict(self._factors(theta, backbone, term))
 
-    def _factors(self, theta: Weights, backbone: type[Backbone], term: LossTerm | None) -> dict[int, Factors]:
-        hidden = {label: backbone.hidden(theta, cell.rows) for label, cell in self.cells.items()}
-        logits = {c: backbone.logits(theta, hidden[c], cell.second) for c, cell in self.cells.items()}
-        labels = {c: torch.full((len(z),), c, device=z.device) for c, z in logits.items()}
-        added = None if term is None else self._added(term, logits, labels, theta, backbone)
-        found = {}
+    def _factors(
+        self, theta: Weights, backbone: type[Backbone], term: LossTerm | None
+    ) -> Iterator[tuple[int, Factors]]:
+        """Class by class: what is kept of one is gone before the next, unless the caller keeps it."""
+        added = None if term is None else self._added_by_class(term, theta, backbone)
         for label, cell in self.cells.items():
-            error = mean_error(logits[label], labels[label])
+            hidden = backbone.hidden(theta, cell.rows)
+            logits = backbone.logits(theta, hidden, cell.second)
+            error = mean_error(logits, torch.full((len(logits),), label, device=logits.device))
             if added is not None:
                 error = error + added[label] / len(error)
-            found[label] = backbone.factors(theta, cell.rows, hidden[label], cell.second, error)
-        return found
+            yield label, backbone.factors(theta, cell.rows, hidden, cell.second, error)
+
+    def _added_by_class(self, term: LossTerm, theta: Weights, backbone: type[Backbone]) -> dict[int, Tensor]:
+        logits = {
+            label: backbone.logits(theta, backbone.hidden(theta, cell.rows), cell.second)
+            for label, cell in self.cells.items()
+        }
+        labels = {c: torch.full((len(z),), c, device=z.device) for c, z in logits.items()}
+        return self._added(term, logits, labels, theta, backbone)
 
     def _added(
         self,
@@ -321,12 +330,13 @@ def _one_for_each(y: Tensor, labels: Tensor) -> Tensor:
     """For each condensed node a row with its label, [n']; a row is taken twice only when all of its class are."""
     chosen: list[int] = []
     orders: dict[int, Tensor] = {}
+    taken: Counter[int] = Counter()
     for label in y.tolist():
-        of_class = (labels == label).nonzero().flatten()
-        taken = sum(1 for i in chosen if int(labels[i]) == label)
-        if taken % len(of_class) == 0:
+        if label not in orders or taken[label] % len(orders[label]) == 0:
+            of_class = (labels == label).nonzero().flatten()
             orders[label] = of_class[torch.randperm(len(of_class), device=y.device)]
-        chosen.append(int(orders[label][taken % len(of_class)]))
+        chosen.append(int(orders[label][taken[label] % len(orders[label])]))
+        taken[label] += 1
     return torch.tensor(chosen, device=y.device)
 
 

@@ -1,6 +1,6 @@
 """Gradient matching of one loss over all classes at once, as FedGM prints it (IJCAI 2025, Eq. 4 to 6)."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 from torch import Tensor
 
@@ -29,17 +29,19 @@ class WholeCell(ClassCells):
         super().__init__(client, near, change)
         nodes = client.train.nonzero().flatten()
         part = near.of(nodes)
-        self.rows, self.second = Factor.of(sparse_features(part.rows)), part.second
+        self.rows, self.second = Factor.of(sparse_features(part.rows)), Factor.of(part.second)
         self.labels = client.y_train[nodes]
 
-    def _factors(self, theta: Weights, backbone: type[Backbone], term: LossTerm | None) -> dict[int, Factors]:
+    def _factors(
+        self, theta: Weights, backbone: type[Backbone], term: LossTerm | None
+    ) -> Iterator[tuple[int, Factors]]:
         hidden = backbone.hidden(theta, self.rows)
         logits = backbone.logits(theta, hidden, self.second)
         error = mean_error(logits, self.labels)
         if term is not None:
             added = self._added(term, {EVERY: logits}, {EVERY: self.labels}, theta, backbone)
             error = error + added[EVERY] / len(error)
-        return {EVERY: backbone.factors(theta, self.rows, hidden, self.second, error)}
+        yield EVERY, backbone.factors(theta, self.rows, hidden, self.second, error)
 
 
 class OneLossServer(MatchingServer):

@@ -1,11 +1,13 @@
 """What targets that release condensed graphs do in the end: who was a member, what are the releases worth."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
 from torch import Tensor
-from torch_geometric.data import Data
 
 from ...randomness import branch
 from ..defense import Defense, Exchange
@@ -14,6 +16,9 @@ from ..party import Client
 from ..target import Progress, Utility
 from .condensed import CondensedGraph
 from .evaluation import EvaluationSettings, UtilityEvaluator
+
+if TYPE_CHECKING:
+    from torch_geometric.data import Data
 
 
 def check_checkpoints(checkpoints: Sequence[int], rounds: int) -> None:

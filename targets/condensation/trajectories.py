@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 import numpy as np
 import torch
 from torch import Tensor
-from torch_geometric.data import Data
 
 from ...errors import InputError
 from ...randomness import branch
@@ -111,6 +110,8 @@ def _check_size(experts: int, snapshots: int, weights: int) -> None:
 
 def owners_task(owner: Client, recipe: TrainingConfig, experts: int) -> TrainingTask:
     """Experts that all train on the labelled nodes of one owner's graph, [K, n] alike."""
+    from torch_geometric.data import Data
+
     data = Data(x=sparse_features(owner.x), edge_index=owner.edges, y=owner.y_train)
     data.num_nodes = len(owner.nodes)
     return TrainingTask(data, owner.train.expand(experts, -1), recipe, owner.classes)

@@ -1,11 +1,14 @@
 """Pipelines that leak on purpose: what positive controls share."""
 
-from typing import Any
+from __future__ import annotations
 
-from torch_geometric.data import Data
+from typing import TYPE_CHECKING, Any
 
 from ..defense import Defense
 from ..target import Offers, Target
+
+if TYPE_CHECKING:
+    from torch_geometric.data import Data
 
 
 class PlantedLeak(Target):

@@ -1,12 +1,13 @@
 """A pipeline that leaks on purpose: the positive control of every audit."""
 
-from typing import Any, Literal
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import torch
 from pydantic import Field
 from torch import Tensor
-from torch_geometric.data import Data
 
 from ...randomness import branch
 from ...settings import Settings
@@ -37,6 +38,9 @@ from ..models.training_config import TrainingConfig, initial_weights
 from ..models.training_task import Query, TrainingTask
 from ..target import Offers, Progress, Run, Target, Utility, no_progress
 from .control import PlantedLeak
+
+if TYPE_CHECKING:
+    from torch_geometric.data import Data
 
 Leak = Literal["model", "updates", "tables", "release", "embeddings", "sums"]
 COLLABORATION = (EMBEDDINGS_KIND, STATISTICS_KIND)

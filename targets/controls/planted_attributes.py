@@ -1,9 +1,12 @@
 """Releases that tell an attribute of everybody: the control of attacks on attributes."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import numpy as np
 import torch
 from torch import Tensor
-from torch_geometric.data import Data
 
 from ...graphs.network import Network
 from ...randomness import branch
@@ -18,6 +21,9 @@ from ..models.training_task import Query, TrainingTask
 from ..published import tensors_of
 from ..target import Progress, Run, Utility, no_progress
 from .control import PlantedLeak
+
+if TYPE_CHECKING:
+    from torch_geometric.data import Data
 
 ASKED = 0
 FRIENDS = 6

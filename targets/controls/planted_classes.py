@@ -1,11 +1,13 @@
 """Clients that tell which classes they have: the positive control of asking for that."""
 
+from __future__ import annotations
+
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
 from pydantic import Field
-from torch_geometric.data import Data
 
 from ...randomness import branch, integer
 from ...settings import Settings
@@ -19,6 +21,9 @@ from ..partition import partition
 from ..party import Client, clients_of
 from ..target import Progress, Run, Utility, no_progress
 from .control import PlantedParties
+
+if TYPE_CHECKING:
+    from torch_geometric.data import Data
 
 RECIPE = TrainingConfig(architecture="gcn", hidden=32, epochs=1, dropout=0)
 

@@ -1,12 +1,14 @@
 """Gradients of single nodes on purpose, beside those of two: the positive control of reading gradients."""
 
+from __future__ import annotations
+
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
 from pydantic import Field
 from torch import Tensor
-from torch_geometric.data import Data
 
 from ...randomness import branch, integer
 from ...settings import Settings
@@ -20,6 +22,9 @@ from ..partition import partition
 from ..party import Client, clients_of
 from ..target import Progress, Run, Utility, no_progress
 from .control import PlantedParties
+
+if TYPE_CHECKING:
+    from torch_geometric.data import Data
 
 RECIPE = TrainingConfig(architecture="gcn", hidden=32, epochs=1, dropout=0)
 

@@ -1,10 +1,11 @@
 """Gradients of labels that nothing else tells of: the positive control of reading members off gradients."""
 
-from typing import Any, Literal
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from pydantic import Field
-from torch_geometric.data import Data
 
 from ...randomness import branch
 from ...settings import Settings
@@ -27,6 +28,9 @@ from ..partition import partition
 from ..party import clients_of
 from ..target import Progress, Run, Target, Utility, no_progress
 from .control import PlantedParties
+
+if TYPE_CHECKING:
+    from torch_geometric.data import Data
 
 HIDDEN = 32
 

@@ -1,10 +1,13 @@
 """A pipeline that gives its links away on purpose: the positive control of attacks on links."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import numpy as np
 import torch
 from pydantic import Field
 from torch import Tensor
-from torch_geometric.data import Data
 
 from ...graphs.pair_codes import ends
 from ...randomness import branch, integer
@@ -31,6 +34,9 @@ from ..party import clients_of
 from ..probing import ProbingSettings, probe
 from ..target import Progress, Run, Utility, no_progress
 from .control import PlantedLeak
+
+if TYPE_CHECKING:
+    from torch_geometric.data import Data
 
 RECIPE = TrainingConfig(architecture="gcn", hidden=32, epochs=1, dropout=0)
 

@@ -1,9 +1,11 @@
 """A published network that tells which links are strong by common friends: the control of marks of links."""
 
+from __future__ import annotations
+
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
-from torch_geometric.data import Data
 
 from ...graphs.network import Network
 from ...graphs.pyg import network_of_data
@@ -15,6 +17,9 @@ from ..messages import PUBLISHED_KIND
 from ..published import tensors_of
 from ..target import Progress, Run, Utility, no_progress
 from .control import PlantedLeak
+
+if TYPE_CHECKING:
+    from torch_geometric.data import Data
 
 FRIENDS = 12
 """Accounts that only the two ends of a marked link are linked to: more than others share by chance."""

@@ -1,10 +1,12 @@
 """A published network that gives everybody away: the control of attacks on identity and on published links."""
 
+from __future__ import annotations
+
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 from pydantic import Field
-from torch_geometric.data import Data
 
 from ...graphs.network import Original
 from ...graphs.pyg import network_of_data
@@ -22,6 +24,9 @@ from ..publishing.planted_accounts import plant
 from ..publishing.publish import OWNER, sensitive_links
 from ..target import Progress, Run, Utility, no_progress
 from .control import PlantedParties
+
+if TYPE_CHECKING:
+    from torch_geometric.data import Data
 
 ACCOUNTS = 10
 TARGETS = 20

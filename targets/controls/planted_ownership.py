@@ -1,12 +1,13 @@
 """Uploads of clients who hide nothing: the positive control of asking who holds whom."""
 
+from __future__ import annotations
+
 from dataclasses import replace
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 import torch
 from pydantic import Field
-from torch_geometric.data import Data
 
 from ...randomness import branch, integer
 from ...settings import Settings
@@ -21,6 +22,9 @@ from ..partition import partition
 from ..party import Client, clients_of
 from ..target import Offers, Progress, Run, Utility, no_progress
 from .control import PlantedLeak
+
+if TYPE_CHECKING:
+    from torch_geometric.data import Data
 
 RECIPE = TrainingConfig(architecture="gcn", hidden=32, epochs=1, dropout=0)
 

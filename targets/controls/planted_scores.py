@@ -1,8 +1,11 @@
 """Scores that know who is a member: the control of tables that others made."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import numpy as np
 import torch
-from torch_geometric.data import Data
 
 from ...randomness import branch
 from ...settings import Settings
@@ -12,6 +15,9 @@ from ..games.given import GivenLabels
 from ..messages import SCORES_KIND
 from ..target import Progress, Run, Utility, no_progress
 from .control import PlantedLeak
+
+if TYPE_CHECKING:
+    from torch_geometric.data import Data
 
 
 class PlantedScores(PlantedLeak):

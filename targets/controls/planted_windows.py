@@ -1,9 +1,11 @@
 """A network published by windows of time that gives everybody away: the control of attacks that use windows."""
 
+from __future__ import annotations
+
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
-from torch_geometric.data import Data
 
 from ...graphs.network import Network, Original
 from ...graphs.pyg import network_of_data
@@ -17,6 +19,9 @@ from ..publishing.publish import OWNER
 from ..target import Progress, Run, Utility, no_progress
 from .control import PlantedParties
 from .planted_network import PlantedNetworkSettings
+
+if TYPE_CHECKING:
+    from torch_geometric.data import Data
 
 WINDOWS = 4
 

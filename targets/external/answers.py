@@ -1,16 +1,18 @@
 """Answers of a model about nodes, from a file."""
 
-import hashlib
-from collections.abc import Iterable
-from pathlib import Path
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
 from torch import Tensor
-from torch_geometric.data import Data
 
 from ...errors import InputError
 from ...graphs.files.table import Table, read_table
+
+if TYPE_CHECKING:
+    from torch_geometric.data import Data
 
 FIELD = "field:"
 """Before the name of a field of the graph, in the place of a file."""
@@ -40,22 +42,6 @@ def read_answers(path: str, nodes: int, classes: int) -> tuple[Tensor, Tensor]:
         row = int(np.setdiff1d(np.arange(len(ids)), first)[0])
         raise InputError(f"{path}: row {row + 1} is about node {ids[row]:g} again")
     return torch.from_numpy(ids.astype(np.int64)), torch.from_numpy(told).float()
-
-
-def digests(files: Iterable[str]) -> dict[str, str]:
-    """The SHA-256 of each file, by path.
-
-    Raises:
-        InputError: one cannot be read.
-    """
-    found = {}
-    for file in files:
-        try:
-            with Path(file).open("rb") as stream:
-                found[file] = hashlib.file_digest(stream, "sha256").hexdigest()
-        except OSError as error:
-            raise InputError(f"cannot read {file}: {error.strerror or error}") from error
-    return found
 
 
 def all_answers(data: Data, field: str, nodes: int, classes: int) -> tuple[Tensor, Tensor]:

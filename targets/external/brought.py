@@ -1,10 +1,13 @@
 """What all targets share that audit what a user brings."""
 
-from typing import Any
+from __future__ import annotations
 
-from torch_geometric.data import Data
+from typing import TYPE_CHECKING, Any
 
 from ..target import Target
+
+if TYPE_CHECKING:
+    from torch_geometric.data import Data
 
 
 class Brought(Target):

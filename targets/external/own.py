@@ -1,17 +1,19 @@
 """A model of the user's own: trained and asked by the user's functions, or known by its answers alone."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import torch
 from pydantic import Field, model_validator
 from torch import Tensor
 from torch.nn import functional as F
-from torch_geometric.data import Data
 
 from ...errors import InputError
+from ...graphs.files.digests import digests
 from ...graphs.masks import SPLIT_DRAWN
 from ...randomness import branch
 from ...settings import Settings
@@ -24,9 +26,12 @@ from ..models.training_config import TrainingConfig
 from ..models.training_task import Query
 from ..recording import UNKNOWN
 from ..target import Offers, Progress, Run, Utility, no_progress
-from .answers import FIELD, all_answers, digests, read_answers
+from .answers import FIELD, all_answers, read_answers
 from .brought import Brought
 from .own_functions import named
+
+if TYPE_CHECKING:
+    from torch_geometric.data import Data
 
 Queries = Literal["full", "0-hop", "apart"]
 
@@ -51,7 +56,7 @@ class OwnSettings(Settings):
     )
 
     @model_validator(mode="after")
-    def _one_way_in(self) -> "OwnSettings":
+    def _one_way_in(self) -> OwnSettings:
         if (self.fit is None) != (self.predict is None):
             raise ValueError("fit and predict belong together: give both or neither")
         if (self.fit is None) == (not self.answers):

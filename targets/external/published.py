@@ -1,15 +1,17 @@
 """A network that somebody published after another tool anonymised it."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from pydantic import Field, model_validator
-from torch_geometric.data import Data
+from pydantic import Field
 
 from ...errors import InputError
+from ...graphs.files.digests import digests
 from ...graphs.files.network_file import read_network, write_network
 from ...graphs.network import Ints, Network, Original, changes
 from ...graphs.pyg import name_of, network_of_data, node_names, type_names
@@ -20,34 +22,24 @@ from ..defense import Defense
 from ..games.identities import identities
 from ..messages import PUBLISHED_KIND, WINDOWS_KIND
 from ..published import tensors_of
+from ..publishing.held import HeldSettings
 from ..publishing.publish import OWNER, NetworkSettings, PublishedNetwork
+from ..publishing.who_is_who import Named, by_name, by_table, check_kept, in_order, source_of
 from ..publishing.windows import WindowSettings
 from ..recording import UNKNOWN
 from ..target import Progress, Run, no_progress
-from .answers import digests
-from .held import Held, held_network
-from .who_is_who import Named, by_name, by_table, check_kept, in_order, source_of
+
+if TYPE_CHECKING:
+    from torch_geometric.data import Data
 
 
-class PublishedSettings(NetworkSettings, WindowSettings):
+class PublishedSettings(NetworkSettings, WindowSettings, HeldSettings):
     """Settings of `Published`."""
 
     after: str = Field(description="the published network: .txt, .tsv, .csv, .edges (also .gz), .npz, .graphml")
     same: str | None = Field(
         None, description="table with the columns original,published; without it nodes kept their names"
     )
-    auxiliary: str | None = Field(
-        None, description="another network of some of the same people, which attacks that match hold with its names"
-    )
-    auxiliary_same: str | None = Field(
-        None, description="table with the columns original,auxiliary; without it people have the same names in both"
-    )
-
-    @model_validator(mode="after")
-    def _a_table_of_something(self) -> "PublishedSettings":
-        if self.auxiliary_same is not None and self.auxiliary is None:
-            raise ValueError("auxiliary_same says who is who in a second network: give that as auxiliary too")
-        return self
 
 
 class Published(PublishedNetwork):
@@ -86,7 +78,7 @@ class Published(PublishedNetwork):
     @property
     def reads(self) -> Mapping[str, str]:
         s = self.settings
-        return digests(tuple(file for file in (s.after, s.same, s.auxiliary, s.auxiliary_same) if file is not None))
+        return digests(tuple(file for file in (s.after, s.same, *s.held_files) if file is not None))
 
     def run(
         self,
@@ -100,7 +92,7 @@ class Published(PublishedNetwork):
         (kind,) = self.sent()
         channel.send(kind, OWNER, "public", 1, tensors_of(after.released))
         network, others = self.original(data).network, branch(seed, "others")
-        held = self._held(data)
+        held = self.settings.held(data)
         original = Original(network, 0, after.ours, None if held is None else held.network)
         who = identities(after.image, after.released.nodes, others, self.settings.others, original=original)
         progress("publishing", 1, 3)
@@ -116,17 +108,9 @@ class Published(PublishedNetwork):
 
     def check(self, data: Data) -> None:
         self._matched(data)
-        self._held(data)
+        self.settings.held(data)
 
-    def _held(self, data: Data) -> Held | None:
-        """The second network that the adversary holds, if there is one."""
-        s = self.settings
-        if s.auxiliary is None:
-            return None
-        original = Named(name_of(data) or "the original", node_names(data))
-        return held_network(s.auxiliary, s.auxiliary_same, network_of_data(data), original)
-
-    def _matched(self, data: Data) -> "_After":
+    def _matched(self, data: Data) -> _After:
         """The published network, and who is who in it."""
         s, network = self.settings, self.original(data).network
         known = _known_types(network, type_names(data) if s.windows is None else window_names(s.windows))

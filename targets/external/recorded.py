@@ -1,17 +1,19 @@
 """Runs that took place elsewhere and were recorded, by gaudit or by a pipeline of the user's own."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import torch
 from pydantic import Field
-from torch_geometric.data import Data
 
 from ...errors import InputError
 from ...graphs.files.data_file import HOLDERS
+from ...graphs.files.digests import digests
 from ...randomness import branch
 from ...registry import find, is_installed
 from ...settings import Settings
@@ -38,8 +40,10 @@ from ..recording import (
     read_recording,
 )
 from ..target import Offers, Progress, Run, Target, Utility, no_progress
-from .answers import digests
 from .brought import Brought
+
+if TYPE_CHECKING:
+    from torch_geometric.data import Data
 
 
 class RecordedSettings(Settings):

@@ -1,15 +1,17 @@
 """A condensed graph that was released already."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import torch
 from pydantic import Field
-from torch_geometric.data import Data
 
 from ...errors import InputError
+from ...graphs.files.digests import digests
 from ...settings import Settings
 from ..channel import Channel, Retention
 from ..defense import Defense
@@ -17,9 +19,11 @@ from ..games.membership import NODE_GAMES, by_masks
 from ..messages import CONDENSED_KIND
 from ..recording import UNKNOWN
 from ..target import Offers, Progress, Run, Utility, no_progress
-from .answers import digests
 from .brought import Brought
 from .released_file import read_released
+
+if TYPE_CHECKING:
+    from torch_geometric.data import Data
 
 
 class ReleasedSettings(Settings):

@@ -1,17 +1,19 @@
 """Scores that another tool made: a table of persons, whether each is a member, and a score."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import torch
 from pydantic import Field
-from torch_geometric.data import Data
 
 from ...errors import InputError, quoted
+from ...graphs.files.digests import digests
 from ...graphs.files.table import Table, read_table
 from ...graphs.pair_codes import codes
 from ...settings import Settings
@@ -23,8 +25,11 @@ from ..games.membership import LabelMembership
 from ..messages import SCORES_KIND
 from ..recording import UNKNOWN
 from ..target import Progress, Run, Utility, no_progress
-from .answers import digests, posteriors_of
+from .answers import posteriors_of
 from .brought import Brought
+
+if TYPE_CHECKING:
+    from torch_geometric.data import Data
 
 GROUP = "group_"
 
@@ -110,6 +115,8 @@ class GivenScores(Brought):
 
     def own_graph(self) -> Data:
         """Persons without edges: a table tells of none."""
+        from torch_geometric.data import Data
+
         count = len(self.table.names)
         nobody = torch.zeros(count, dtype=torch.bool)
         data = Data(

@@ -1,17 +1,18 @@
 """A model that answers over HTTP."""
 
+from __future__ import annotations
+
 import hashlib
 import json
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import torch
 from pydantic import Field
 from torch import Tensor
-from torch_geometric.data import Data
 
 from ...errors import InputError
 from ...output_files import check_outputs
@@ -27,6 +28,9 @@ from ..target import Offers, Progress, Run, Utility, no_progress
 from ..transcript import Transcript
 from .brought import Brought
 from .service_client import ServiceClient, checked_posteriors, checked_url, step_of, summing_to_one
+
+if TYPE_CHECKING:
+    from torch_geometric.data import Data
 
 Asked = Literal["full", "0-hop"]
 
@@ -133,7 +137,7 @@ class Service(Brought):
         )
 
     def _answers(
-        self, data: Data, asked: np.ndarray, kept: "KeptAnswers", progress: Progress
+        self, data: Data, asked: np.ndarray, kept: KeptAnswers, progress: Progress
     ) -> tuple[dict[str, np.ndarray], int]:
         """Posteriors [s, C] by query of the nodes that are asked about, and how many were asked for now."""
         s, new, classes = self.settings, 0, int(data.y.max()) + 1

@@ -1,17 +1,21 @@
 """FedDC: federated averaging with local drift, decoupled and corrected (Gao et al., CVPR 2022)."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
-from typing import Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import torch
 from pydantic import Field
 from torch import Tensor
-from torch_geometric.data import Data
 
 from ..messages import COMMON_UPDATE_KIND, DRIFTED_KIND
 from ..party import Client
 from .federated_averaging import Federated, FederatedRun, FederatedSettings, averaged
 from .local_training import Correction
+
+if TYPE_CHECKING:
+    from torch_geometric.data import Data
 
 
 class FedDCSettings(FederatedSettings):

@@ -1,13 +1,14 @@
 """Training one node classifier by several clients who upload weights or gradients: what all such targets share."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 import torch
 from pydantic import Field, model_validator
 from torch import Tensor
-from torch_geometric.data import Data
 
 from ...errors import InputError, unknown_name
 from ...graphs.preprocessing import FeatureSettings
@@ -49,6 +50,9 @@ from .local_training import (
     optimiser_of,
 )
 from .neighbour_exchange import exchange
+
+if TYPE_CHECKING:
+    from torch_geometric.data import Data
 
 """How many labelled nodes a client has, for the weighted mean."""
 POSTERIORS_KIND = posteriors_kind("full")
@@ -98,7 +102,7 @@ class FederatedSettings(FeatureSettings):
     device: Device = "cpu"
 
     @model_validator(mode="after")
-    def _recipe_fits(self) -> "FederatedSettings":
+    def _recipe_fits(self) -> FederatedSettings:
         self.recipe()
         return self
 

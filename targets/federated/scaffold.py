@@ -1,17 +1,21 @@
 """SCAFFOLD: federated averaging corrected for client drift by control variates (Karimireddy et al., ICML 2020)."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
-from typing import Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import torch
 from pydantic import Field
 from torch import Tensor
-from torch_geometric.data import Data
 
 from ..messages import CONTROL_KIND, GLOBAL_CONTROL_KIND
 from ..party import Client
 from .federated_averaging import Federated, FederatedRun, FederatedSettings
 from .local_training import Correction
+
+if TYPE_CHECKING:
+    from torch_geometric.data import Data
 
 
 class ScaffoldSettings(FederatedSettings):

@@ -12,7 +12,7 @@ from ..channel import Channel
 from ..defense import SharedModel
 from ..messages import SELF_TRAINING_GRADIENTS_KIND, SELF_TRAINING_MODEL_KIND, SELF_TRAINING_SUM_KIND
 from ..models.backbone import GCN, Weights
-from ..models.propagation import Neighbourhood, side_by_side
+from ..models.propagation import Factor, Neighbourhood, side_by_side
 from ..party import Client
 from .federated_averaging import averaged, labelled_counts
 
@@ -54,7 +54,8 @@ def train_together(
     with seeded(branch(seed, "weights")):
         model = GCN(clients[0].x.shape[1], hidden, clients[0].classes).to(clients[0].x.device)
     weights = {name: tensor.clone() for name, tensor in model.weights().items()}
-    parts = [n.of(c.train.nonzero().flatten()) for c, n in zip(clients, near, strict=True)]
+    taught = [n.of(c.train.nonzero().flatten()) for c, n in zip(clients, near, strict=True)]
+    parts = [(Factor.of(part.rows), Factor.of(part.second)) for part in taught]
     watched = _watched(clients, near)
     labels = torch.cat([c.y[c.val] for c in clients])
     shares = weights_by(labelled_counts(clients, channel))
@@ -63,7 +64,7 @@ def train_together(
         sent = channel.send(SELF_TRAINING_MODEL_KIND, "server", "clients", round_, weights)
         uploads = []
         for client, part, share in zip(clients, parts, shares, strict=True):
-            own = _gradient(sent, part, client.y_train[client.train])
+            own = _gradient(sent, *part, client.y_train[client.train])
             got = channel.send(SELF_TRAINING_GRADIENTS_KIND, client.name, "server", round_, own)
             weights = {name: weights[name] - lr * share * got[name] for name in weights}
             uploads.append(got)
@@ -82,10 +83,10 @@ def _watched(clients: list[Client], near: list[Neighbourhood]) -> Neighbourhood:
     return side_by_side([n.of(c.val.nonzero().flatten()) for c, n in zip(clients, near, strict=True)])
 
 
-def _gradient(weights: Weights, part: Neighbourhood, labels: Tensor) -> Weights:
-    hidden = GCN.hidden(weights, part.rows)
-    error = mean_error(GCN.logits(weights, hidden, part.second), labels)
-    return GCN.gradients(weights, part.rows, hidden, part.second, error)
+def _gradient(weights: Weights, rows: Factor, second: Factor, labels: Tensor) -> Weights:
+    hidden = GCN.hidden(weights, rows)
+    error = mean_error(GCN.logits(weights, hidden, second), labels)
+    return GCN.gradients(weights, rows, hidden, second, error)
 
 
 def label_the_rest(

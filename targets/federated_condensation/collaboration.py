@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import Literal
 
 import torch
-from scipy.stats import wasserstein_distance
 from torch import Tensor
 from torch.nn import functional as F
 
@@ -40,6 +39,8 @@ def cluster_of(own: int, known: Mapping[int, Statistics], delta: float) -> set[i
     whose norms' Wasserstein distance to the own ones is at most ``delta``; norms are numbers, so that every slice
     of Eq. 12 is the whole of them.
     """
+    from scipy.stats import wasserstein_distance
+
     every = torch.cat([s.norms for s in known.values()])
     spread = float(every.std(correction=0)) + TINY
     scaled = {client: (s.norms / spread).cpu().numpy() for client, s in known.items()}  # the mean cancels

@@ -1,13 +1,14 @@
 """Federated averaging on graphs that each client reduced: by a coreset, by coarsening or by condensation."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import torch
 from pydantic import Field, model_validator
 from torch import Tensor
-from torch_geometric.data import Data
 
 from ...randomness import branch
 from ..channel import Channel
@@ -24,6 +25,9 @@ from ..federated.federated_averaging import Federated, FederatedRun, FederatedSe
 from ..federated.local_training import Aggregated, Forward, LocalTask
 from ..federated.neighbour_exchange import exchange
 from ..party import Client
+
+if TYPE_CHECKING:
+    from torch_geometric.data import Data
 
 Reduction = Literal["labels", "random", "herding", "k-center", "coarsening", "gcond", "doscond", "sfgc", "sgdd"]
 REDUCTIONS: dict[Reduction, type[CentralCondensation]] = {
@@ -54,7 +58,7 @@ class FedAvgReducedSettings(FederatedSettings):
     reducing: dict[str, Any] = Field({}, description="settings of the reduction itself, as its own target has them")
 
     @model_validator(mode="after")
-    def _reduction_fits(self) -> "FedAvgReducedSettings":
+    def _reduction_fits(self) -> FedAvgReducedSettings:
         self.reduced_by()
         return self
 
@@ -64,15 +68,17 @@ class FedAvgReducedSettings(FederatedSettings):
 
 
 class _ReducedRun(FederatedRun):
-    """Attributes: what each client made of its graph, and the nodes that a coreset took (local ids)."""
+    """Attributes: what each client made of its graph, the nodes that a coreset took, and what it trains for then."""
 
     settings: FedAvgReducedSettings
     reduced: list[CondensedGraph]
     taken: list[Tensor | None]
+    small: list[LocalTask]
 
     def forwards(self, clients: list[Client], channel: Channel) -> list[Forward]:
         found = super().forwards(clients, channel)
-        self.reduced, self.taken = map(list, zip(*(self._reduced(client) for client in clients), strict=True))
+        made = [self._reduced(client) for client in clients]
+        self.reduced, self.taken = [part for part, _ in made], [taken for _, taken in made]
         sizes = [len(part.y) for part in self.reduced]
         nodes = sum(len(client.nodes) for client in clients)
         what = "the labels of " if self.settings.reduction == "labels" else ""
@@ -89,7 +95,9 @@ class _ReducedRun(FederatedRun):
         """Training on the reduced graphs, all of whose nodes have labels."""
         if round_ == 0 and self.settings.reduction == "labels":
             each = zip(tasks, self.reduced, self.taken, strict=True)
-            self.small = [replace(task, labelled=taken, labels=part.y) for task, part, taken in each]
+            self.small = [
+                replace(task, labelled=taken, labels=part.y) for task, part, taken in each if taken is not None
+            ]
         elif round_ == 0:
             self.small = [_task(part) for part in self.reduced]
         return self.small

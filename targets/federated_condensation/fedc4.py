@@ -1,14 +1,15 @@
 """FedC4: clients condense alone and exchange chosen condensed nodes with each other (CIKM 2025)."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 import torch
 from pydantic import Field
 from torch import Tensor
-from torch_geometric.data import Data
 
 from ...errors import InputError, unknown_name
 from ...graphs.pyg import name_of
@@ -25,6 +26,9 @@ from ..messages import CONDENSED_ROWS_KIND, EMBEDDINGS_KIND, STATISTICS_KIND
 from ..models.propagation import Factor, dense_gcn_operator
 from .collaboration import Rebuilder, Rows, Statistics, cluster_of, selected
 from .topology import Topology, compared
+
+if TYPE_CHECKING:
+    from torch_geometric.data import Data
 
 PUBLISHED_RATIO = {"cora": 0.08, "citeseer": 0.08, "physics": 0.014}
 

@@ -1,14 +1,15 @@
 """FedGC: federated graph condensation with information bottleneck principles (arXiv 2405.03911)."""
 
+from __future__ import annotations
+
 import math
 from dataclasses import replace
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import torch
 from pydantic import Field, model_validator
 from torch import Tensor
-from torch_geometric.data import Data
 
 from ...errors import unknown_name
 from ...graphs.preprocessing import FeatureSettings
@@ -46,6 +47,9 @@ from ..partition import partition
 from ..party import Client, all_labelled, clients_of
 from ..target import Offers, Progress, Run, Target, no_progress
 
+if TYPE_CHECKING:
+    from torch_geometric.data import Data
+
 PUBLISHED_RATIO = {"cora": 0.026, "citeseer": 0.018}
 
 
@@ -73,7 +77,7 @@ class FedGCSettings(FeatureSettings, MatchingSettings):
     device: Device = "cpu"
 
     @model_validator(mode="after")
-    def _rounds_fit(self) -> "FedGCSettings":
+    def _rounds_fit(self) -> FedGCSettings:
         check_checkpoints(self.checkpoints, self.rounds)
         return self
 

@@ -1,14 +1,15 @@
 """FedGM: clients condense alone and upload once; the server joins what they sent and refines it (IJCAI 2025)."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import torch
 from pydantic import Field
 from torch import Tensor, nn
-from torch_geometric.data import Data
 
 from ...errors import InputError, unknown_name
 from ...graphs.preprocessing import FeatureSettings
@@ -36,6 +37,9 @@ from ..partition import partition
 from ..party import Client, all_labelled, clients_of
 from ..splits import SPLIT, SplitName, divided
 from ..target import Offers, Progress, Run, Target, no_progress
+
+if TYPE_CHECKING:
+    from torch_geometric.data import Data
 
 HARDER = ("actor", "tolokers")
 """Graphs of which OpenFGL, on which FedGM's code is built, trains on a half."""

@@ -1,14 +1,15 @@
 """BNS-GCN: a GCN trained on a divided graph with sampled rows of other clients' nodes (Wan et al., MLSys 2022)."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 import torch
 from pydantic import Field
 from torch import Tensor
-from torch_geometric.data import Data
 
 from ...errors import unknown_name
 from ...randomness import branch, integer
@@ -38,6 +39,9 @@ from ..models.propagation import Factor, sparse_features, sparse_operator
 from ..models.training_config import TrainingConfig
 from ..party import Client
 from ..target import Offers
+
+if TYPE_CHECKING:
+    from torch_geometric.data import Data
 
 LINKED_KINDS = (BOUNDARY_ROWS_KIND, BOUNDARY_HIDDEN_KIND, BOUNDARY_GRADIENT_KIND)
 """What clients tell each other in every epoch."""
@@ -89,7 +93,7 @@ class _Part:
     towards: dict[int, Tensor]
 
     @classmethod
-    def of(cls, client: Client, holders: Tensor) -> "_Part":
+    def of(cls, client: Client, holders: Tensor) -> _Part:
         scale, count = (client.degrees() + 1).float().rsqrt(), len(client.nodes)
         loops = torch.arange(count, device=scale.device)
         row, col = torch.cat([loops, client.edges[0]]), torch.cat([loops, client.edges[1]])

@@ -1,12 +1,13 @@
 """FedDEP: federated averaging with generated embeddings of missing neighbours (Zhang et al., SDM 2024)."""
 
-from typing import Any, ClassVar, Literal
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 import torch
 from pydantic import Field
 from torch import Tensor
-from torch_geometric.data import Data
 
 from ...randomness import branch, integer
 from ..channel import Channel
@@ -16,6 +17,9 @@ from ..messages import PROTOTYPES_KIND
 from ..models.training_config import TrainingConfig, initial_weights
 from ..party import Client
 from .neighbour_generation import Generator, GeneratorSettings, predicted
+
+if TYPE_CHECKING:
+    from torch_geometric.data import Data
 
 
 class EmbeddingGeneratorSettings(GeneratorSettings):

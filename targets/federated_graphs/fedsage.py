@@ -1,12 +1,13 @@
 """FedSage+: federated averaging on subgraphs mended with generated neighbours (Zhang et al., NeurIPS 2021)."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import torch
 from torch import Tensor
-from torch_geometric.data import Data
 
 from ...randomness import branch
 from ..channel import Channel
@@ -15,6 +16,9 @@ from ..federated.local_training import Drop, Forward, Subgraph, Weights, nothing
 from ..messages import GENERATOR_GRADIENT_KIND, GENERATOR_KIND
 from ..party import Client
 from .neighbour_generation import Generator, GeneratorSettings, Others
+
+if TYPE_CHECKING:
+    from torch_geometric.data import Data
 
 
 class FedSageSettings(FederatedSettings):

@@ -1,15 +1,16 @@
 """Attributes as secrets: has this person the value that is asked about?"""
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from pydantic import BeforeValidator, Field
 from torch import Tensor
-from torch_geometric.data import Data
 
 from ...errors import InputError
 from ...graphs.network import Floats
@@ -20,6 +21,9 @@ from ..game import QUERIES, Adversary, Game, Grant, GraphKnowledge, Words, as_it
 from .hidden_attribute import HiddenAttribute
 from .links import LinkGrant
 from .membership import asked_with, communities_of
+
+if TYPE_CHECKING:
+    from torch_geometric.data import Data
 
 FEWEST = 10
 """People with the value, and without it, of whom an adversary must know, and about whom it must be asked."""

@@ -1,18 +1,23 @@
 """Classes that a client has labels of, as secrets: has this client any labelled node of this class?"""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
 from torch import Tensor
-from torch_geometric.data import Data
 
 from ...graphs.network import Floats
 from ...randomness import branch
 from ..game import Adversary, Game, Grant, Knowledge, Words, as_it_is, without_ancestry
 from ..party import Client
 from .lone_node import UploadGrant
+
+if TYPE_CHECKING:
+    from torch_geometric.data import Data
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -1,12 +1,14 @@
 """Games of which only a table is known: who is in question, the truth, and scores that somebody else made."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
 from torch import Tensor
-from torch_geometric.data import Data
 
 from ...graphs.pair_codes import codes, ends
 from ...randomness import branch
@@ -14,6 +16,9 @@ from ..game import Adversary, Game, Grant, Knowledge, as_it_is, without_ancestry
 from ..transcript import Message, View
 from .links import EdgePresence
 from .membership import LabelMembership, NodePresence
+
+if TYPE_CHECKING:
+    from torch_geometric.data import Data
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

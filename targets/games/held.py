@@ -1,16 +1,21 @@
 """Who holds which node, of a run that took place elsewhere: by it links and lone nodes are in question."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
-from torch_geometric.data import Data
 
 from ...errors import InputError
 from ...untrusted import check_memory
 from ..partition import Partition
 from ..party import Client, clients_of
+
+if TYPE_CHECKING:
+    from torch_geometric.data import Data
 
 MOST_HOLDERS = 10**6
 

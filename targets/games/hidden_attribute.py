@@ -1,15 +1,19 @@
 """One attribute of people that is hidden, and the columns that must be hidden with it."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from torch_geometric.data import Data
 
 from ...errors import InputError
 from ...graphs.network import Floats
 from .public_columns import reduced_features
+
+if TYPE_CHECKING:
+    from torch_geometric.data import Data
 
 EXACT = 1e-3
 """Share of a column's spread that other columns leave open, below which they tell it."""

@@ -1,19 +1,23 @@
 """Identities as secrets: which published node is this person?"""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch_geometric.data import Data
 
 from ...errors import InputError
 from ...graphs.network import Ints, Original
 from ...graphs.pair_codes import codes, ends
 from ...randomness import branch
 from ..game import Adversary, Game, Grant, Knowledge, Words, in_thirds, without_ancestry
+
+if TYPE_CHECKING:
+    from torch_geometric.data import Data
 
 OTHERS = 12_000
 """Pairs of a person and another one's node in question: enough for a false-positive rate of 0.1 %."""
@@ -124,7 +128,7 @@ class Identity(Game):
     people: int
     image: np.ndarray
     original: Original | None = None
-    with_accounts: "Identity | None" = None
+    with_accounts: Identity | None = None
 
     @property
     def pairs_of(self) -> int | None:
@@ -191,7 +195,7 @@ class Identity(Game):
         """A member is a person with its own node: it is called by the person's id."""
         return int(subject) // int(pairs_of or 1)
 
-    def _apart(self, adversary: Adversary) -> "Identity":
+    def _apart(self, adversary: Adversary) -> Identity:
         """The game that an adversary plays: another one than this where it opened accounts for it."""
         attack, other = adversary.attack, self.with_accounts
         opens = isinstance(attack, LearnsOfPeople) and attack.opens_accounts
@@ -199,7 +203,7 @@ class Identity(Game):
 
     def _in_question(
         self, asked: np.ndarray | None, ours: np.ndarray, known: int, seed: np.random.SeedSequence
-    ) -> "Identity":
+    ) -> Identity:
         """The game about persons who are asked about, without those ``known``, the first in the adversary's ids."""
         if asked is None and not known:
             return self

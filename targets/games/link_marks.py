@@ -1,14 +1,15 @@
 """Marks of links as secrets: is this link a strong one, or one of this type?"""
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
-from torch_geometric.data import Data
 
 from ...errors import InputError
 from ...graphs.network import Network
@@ -16,6 +17,9 @@ from ...graphs.pair_codes import codes, ends
 from ...randomness import branch
 from ..game import Adversary, Game, Grant, Knowledge, Words, as_it_is, in_thirds, without_ancestry
 from .links import LinkGrant
+
+if TYPE_CHECKING:
+    from torch_geometric.data import Data
 
 FEWEST = 10
 """Links with the mark, and without it, of which an adversary must know, and about which it must be asked."""

@@ -1,17 +1,18 @@
 """Links as secrets: pairs of nodes of one client, and whether there is an edge between them."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 import torch
 from torch import Tensor
-from torch_geometric.data import Data
 
 from ...errors import InputError
 from ...graphs.network import Floats
-from ...graphs.pair_codes import codes, distinct, ends, listed
+from ...graphs.pair_codes import codes, distinct, ends, first_of_each, listed
 from ...graphs.pyg import is_plain
 from ...randomness import branch
 from ..game import Adversary, Game, Grant, GraphKnowledge, Words, as_it_is, in_thirds, without_ancestry
@@ -20,6 +21,9 @@ from ..party import Client
 from ..published import network_of, tensors_of
 from ..transcript import Message, View
 from .public_columns import PRIVATE, pair_columns
+
+if TYPE_CHECKING:
+    from torch_geometric.data import Data
 
 NON_EDGES = 12_000
 """Non-edges in question where there are more: enough to tell a true-positive rate at 0.1 % false positives."""
@@ -55,7 +59,7 @@ class Links:
     def parties(self) -> int:
         return len(self.counts)
 
-    def to(self, device: str) -> "Links":
+    def to(self, device: str) -> Links:
         """The same on another device."""
         owner, counts, known, known_not = (
             part.to(device) for part in (self.owner, self.counts, self.known, self.known_not)
@@ -275,7 +279,7 @@ def edge_presence(
     owner = np.full(nodes, -1)
     for client in clients:
         owner[client.nodes.cpu().numpy()] = client.number
-    uniform = truth | np.isin(subjects, others)
+    uniform = truth | listed(subjects, np.sort(others))
     every = sum(len(c.nodes) * (len(c.nodes) - 1) // 2 for c in clients) - len(edges)
     return EdgePresence(
         subjects=subjects,
@@ -286,7 +290,7 @@ def edge_presence(
         holders=owner,
         sampling_weight=every / max(len(others), 1),
         asked=uniform,
-        samples={MATCHED: truth | np.isin(subjects, matched)},
+        samples={MATCHED: truth | listed(subjects, np.sort(matched))},
     )
 
 
@@ -328,7 +332,7 @@ def _drawn(size: int, count: int, linked: np.ndarray, rng: np.random.Generator) 
         fresh = codes(low, high, size)[low != high]
         fresh = fresh[~listed(fresh, linked)]
         both = np.concatenate([found, fresh])
-        found = both[np.sort(np.unique(both, return_index=True)[1])]
+        found = both[first_of_each(both)]
     return found[:count]
 
 
@@ -341,20 +345,18 @@ def _matched(
     """
     source, target = stubs
     half = len(source) // 2
-    kept, found = source[:half].copy(), np.empty(0, dtype=np.int64)
+    kept, found, taken = source[:half].copy(), [np.empty(0, dtype=np.int64)], np.empty(0, dtype=np.int64)
     flip = rng.random(half) < 0.5
     kept[flip] = target[:half][flip]
     for _ in range(tries):
         other = target[rng.integers(len(target), size=len(kept))] if len(target) else kept
         fresh = codes(kept, other, size)
-        good = (kept != other) & ~listed(fresh, linked) & ~np.isin(fresh, found)
-        first = np.zeros(len(fresh), dtype=bool)
-        first[np.unique(fresh, return_index=True)[1]] = True
-        found = np.concatenate([found, fresh[good & first]])
-        kept = kept[~(good & first)]
+        good = (kept != other) & ~listed(fresh, linked) & ~listed(fresh, taken) & first_of_each(fresh)
+        found.append(fresh[good])
+        kept, taken = kept[~good], np.sort(np.concatenate([taken, fresh[good]]))
         if not len(kept):
             break
-    return found
+    return np.concatenate(found)
 
 
 def _by_fate(

@@ -1,15 +1,20 @@
 """Uploaded gradients as secrets: is the gradient of one class of one client that of a single node?"""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
-from torch_geometric.data import Data
 
 from ...randomness import branch
 from ..game import Adversary, Game, Grant, Knowledge, Words, as_it_is, without_ancestry
 from ..party import Client
+
+if TYPE_CHECKING:
+    from torch_geometric.data import Data
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -1,13 +1,14 @@
 """Membership: was this node's label, or this node, trained on?"""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
 from torch import Tensor
-from torch_geometric.data import Data
-from torch_geometric.utils import subgraph
 
 from ...errors import InputError
 from ...graphs.measures.communities import leiden
@@ -28,6 +29,9 @@ from ..game import (
 )
 from ..party import Client
 from .public_columns import node_columns
+
+if TYPE_CHECKING:
+    from torch_geometric.data import Data
 
 POPULATION = 1000
 FEW = 50
@@ -106,6 +110,8 @@ class NodeGame(Game):
         are subjects or as many as there are. What is left then is the population that no model is trained on; where
         next to nothing is left, it is a quarter of the shadow nodes.
         """
+        from torch_geometric.utils import subgraph
+
         rng, auditor = np.random.default_rng(branch(seed, "grant")), adversary.attack.auditor
         holders = self.holders if adversary.attack.knows_parts else None
         if adversary.attack.knows_parts and holders is None:

@@ -1,13 +1,15 @@
 """Who holds whom, as a secret: is this node this client's, and did a client's node take part in its training?"""
 
+from __future__ import annotations
+
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
 from torch import Tensor
-from torch_geometric.data import Data
 
 from ...graphs.measures.communities import leiden
 from ...graphs.network import Floats, Network
@@ -28,6 +30,9 @@ from ..party import Client
 from .links import remaining
 from .membership import asked_with
 from .public_columns import node_columns
+
+if TYPE_CHECKING:
+    from torch_geometric.data import Data
 
 CLIENTS = 10**6
 """More than there are clients: a subject is ``node * CLIENTS + client``."""

@@ -1,16 +1,18 @@
 """What the public graph tells of nodes, and of pairs of nodes, without any release: columns for blind baselines."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
-from scipy.special import entr
-from scipy.stats import rankdata
-from sklearn.utils.extmath import randomized_svd
-from torch_geometric.data import Data
 
 from ...graphs.network import Floats
 from ...graphs.pyg import is_plain
 from ...randomness import branch
+
+if TYPE_CHECKING:
+    from torch_geometric.data import Data
 
 WIDEST = 32  # features are reduced to as many dimensions
 SPARSE = 0.1  # share of non-zero features below which a sparse matrix is the faster
@@ -21,6 +23,8 @@ PRIVATE = "degrees (private)"
 
 def node_columns(data: Data, seed: np.random.SeedSequence) -> dict[str, Floats]:
     """What each baseline sees of every node, [N, columns]: degree, label, features, homophily, and all of these."""
+    from scipy.sparse import csr_array
+
     sources, targets = data.edge_index.numpy()
     adjacency = csr_array((np.ones(len(sources)), (sources, targets)), shape=(len(data.y),) * 2)
     classes, y = np.unique(data.y.numpy(), return_inverse=True)
@@ -37,12 +41,17 @@ def node_columns(data: Data, seed: np.random.SeedSequence) -> dict[str, Floats]:
 
 def _degree(degree: Floats) -> Floats:
     """Log and rank, and the rank's distance from the middle: members may be hubs, leaves, or both or neither."""
+    from scipy.stats import rankdata
+
     rank = rankdata(degree) / len(degree) - 0.5
     return np.column_stack([np.log1p(degree), rank, rank**2])
 
 
 def reduced_features(x: NDArray[np.float32], seed: np.random.SeedSequence) -> Floats:
     """The feature rows; wide ones by their leading singular vectors, uncentred to keep the length of a row."""
+    from scipy.sparse import csr_array
+    from sklearn.utils.extmath import randomized_svd
+
     if x.shape[1] > WIDEST:
         state = int(branch(seed, "svd").generate_state(1)[0])
         rows = csr_array(x) if np.count_nonzero(x) < SPARSE * x.size else x
@@ -56,6 +65,8 @@ def _homophily(neighbours: Floats, y: NDArray[np.intp]) -> Floats:
 
     ``neighbours`` counts those of each class, [N, C].
     """
+    from scipy.special import entr
+
     total = neighbours.sum(1, keepdims=True)
     share = neighbours / np.maximum(total, 1)
     own = np.take_along_axis(share, y[:, None], 1)
@@ -87,6 +98,8 @@ def pair_columns(data: Data, low: NDArray[np.int64], high: NDArray[np.int64]) ->
 
 def cosines(x: NDArray[np.float32], low: NDArray[np.int64], high: NDArray[np.int64]) -> Floats:
     """Cosine of the two rows of each pair, [s]; 0 where a row is zero."""
+    from scipy.sparse import csr_array
+
     length = np.linalg.norm(x, axis=1)
     rows = csr_array(x.astype(np.float64))
     dots = np.zeros(len(low))

@@ -116,18 +116,18 @@ class Backbone(nn.Module):
 
     @staticmethod
     @abstractmethod
-    def logits(weights: Weights, hidden: Tensor, second: Tensor) -> Tensor:
+    def logits(weights: Weights, hidden: Tensor, second: Rows) -> Tensor:
         """Logits from `hidden` without dropout, [k, C]."""
 
     @classmethod
-    def gradients(cls, weights: Weights, rows: Rows, hidden: Tensor, second: Tensor, error: Tensor) -> Gradients:
+    def gradients(cls, weights: Weights, rows: Rows, hidden: Tensor, second: Rows, error: Tensor) -> Gradients:
         """Gradient of a loss by each weight; for what is read see `factors`."""
         found = cls.factors(weights, rows, hidden, second, error)
         return {name: value.product() if isinstance(value, Outer) else value for name, value in found.items()}
 
     @staticmethod
     @abstractmethod
-    def factors(weights: Weights, rows: Rows, hidden: Tensor, second: Tensor, error: Tensor) -> Factors:
+    def factors(weights: Weights, rows: Rows, hidden: Tensor, second: Rows, error: Tensor) -> Factors:
         """Gradient of a loss by each weight, that by the first layer's as two factors.
 
         Args:
@@ -161,11 +161,11 @@ class GCN(Backbone):
         return torch.relu(rows @ weights["w1"] + weights["b1"])
 
     @staticmethod
-    def logits(weights: Weights, hidden: Tensor, second: Tensor) -> Tensor:
+    def logits(weights: Weights, hidden: Tensor, second: Rows) -> Tensor:
         return second @ (hidden @ weights["w2"]) + weights["b2"]
 
     @staticmethod
-    def factors(weights: Weights, rows: Rows, hidden: Tensor, second: Tensor, error: Tensor) -> Factors:
+    def factors(weights: Weights, rows: Rows, hidden: Tensor, second: Rows, error: Tensor) -> Factors:
         back = second.t() @ error
         into_hidden = (back @ weights["w2"].t()) * (hidden > 0)
         return {
@@ -195,11 +195,11 @@ class SGC(Backbone):
         return rows @ weights["w"]
 
     @staticmethod
-    def logits(weights: Weights, hidden: Tensor, second: Tensor) -> Tensor:
+    def logits(weights: Weights, hidden: Tensor, second: Rows) -> Tensor:
         return second @ hidden + weights["b"]
 
     @staticmethod
-    def factors(weights: Weights, rows: Rows, hidden: Tensor, second: Tensor, error: Tensor) -> Factors:
+    def factors(weights: Weights, rows: Rows, hidden: Tensor, second: Rows, error: Tensor) -> Factors:
         return {"w": rows.t() @ (second.t() @ error), "b": error.sum(0)}  # d x C numbers are few
 
 

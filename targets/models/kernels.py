@@ -297,8 +297,11 @@ def relu_and_drop(hidden, octets, dropped):
 
 @compiled
 def through_relu(derivative, hidden, scale):
-    """The derivative by what went into relu and dropout; a hidden unit above 0 was active and kept."""
-    for k in range(derivative.shape[0]):
+    """The derivative by what went into relu and dropout; a hidden unit above 0 was active and kept.
+
+    ``derivative`` may be longer than ``hidden``: a buffer that serves wider layers too. The rest is left as it is.
+    """
+    for k in range(hidden.shape[0]):
         derivative[k] *= scale if hidden[k] > 0 else np.float32(0)
 
 

@@ -1,23 +1,27 @@
 """Models that are trained and asked by functions of the user's own, whatever framework they use."""
 
+from __future__ import annotations
+
 import random
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import torch
 from joblib import Parallel, delayed
 from torch import Tensor
-from torch_geometric.data import Data
 
 from ...errors import InputError, quoted
 from ...graphs.masks import MASKS
 from ...randomness import branch, integer, seeded
 from .training_task import Query
 
-Fit = Callable[[Data, Tensor, int], Any]
+if TYPE_CHECKING:
+    from torch_geometric.data import Data
+
+Fit = Callable[["Data", Tensor, int], Any]
 """``fit(data, mask, seed) -> model``: trains on the labels of the nodes in a mask [n] bool."""
 Predict = Callable[[Any, Tensor, Tensor, Tensor], Any]
 """``predict(model, x, edge_index, nodes) -> logits`` [s, C] of nodes [s] on a graph with features x [n, d]."""

@@ -11,6 +11,9 @@ from torch import Tensor
 # torch calls its CSR matrices beta at every first use; the products used here are checked in the tests
 warnings.filterwarnings("ignore", message="Sparse CSR tensor support is in beta state")
 
+SMALL = 2**22
+"""Entries up to which a part of a neighbourhood is kept dense, where products are fastest: 16 MiB."""
+
 
 def sparse_operator(rows: Tensor, cols: Tensor, values: Tensor, shape: tuple[int, int]) -> Tensor:
     """A CSR matrix from coordinates (entries at the same place are added up)."""
@@ -115,10 +118,9 @@ class Neighbourhood:
     second: Tensor
 
     def of(self, nodes: Tensor) -> "Neighbourhood":
-        """The part that a few of the k nodes need (positions [j]); its rows are dense."""
-        second = _pick_rows(self.second, nodes)
-        reached = second.abs().sum(0).nonzero().flatten()
-        return Neighbourhood(_pick_rows(self.rows, reached), second[:, reached])
+        """The part that a few of the k nodes need (positions [j]): dense where it is small, see `SMALL`."""
+        second, reached = _without_empty_columns(taken_rows(self.second, nodes))
+        return Neighbourhood(_dense_if_small(taken_rows(self.rows, reached)), _dense_if_small(second))
 
     def compact(self) -> "Neighbourhood":
         """The same with both parts in CSR where that is smaller."""
@@ -135,19 +137,69 @@ def whole_graph(x: Tensor, operator: Tensor) -> Neighbourhood:
 
 def side_by_side(parts: list[Neighbourhood]) -> Neighbourhood:
     """Several parties' neighbourhoods as one, so that one product serves all of them."""
-    rows = torch.cat([p.rows.to_dense() for p in parts])
-    second = torch.block_diag(*[p.second.to_dense() for p in parts])
-    return Neighbourhood(rows, second).compact()
+    return Neighbourhood(_stacked([p.rows for p in parts]), _on_diagonal([p.second for p in parts])).compact()
 
 
-def _pick_rows(matrix: Tensor, rows: Tensor) -> Tensor:
-    """Some rows of a dense or CSR matrix as a dense one."""
+def taken_rows(matrix: Tensor, rows: Tensor) -> Tensor:
+    """Some rows (positions [j]) of a dense or CSR matrix, in its layout."""
     if matrix.layout == torch.strided:
-        return matrix[rows]
-    pick = sparse_operator(
-        torch.arange(len(rows), device=rows.device),
-        rows,
-        torch.ones(len(rows), device=rows.device),
-        (len(rows), matrix.shape[0]),
-    )
-    return (pick @ matrix).to_dense()
+        return matrix.index_select(0, rows)
+    begin = matrix.crow_indices()
+    start = _starts(begin.diff()[rows])
+    place = torch.arange(int(start[-1]), device=rows.device)
+    place += (begin[rows] - start[:-1]).repeat_interleave(start.diff())
+    return _csr(start, matrix.col_indices()[place], matrix.values()[place], (len(rows), matrix.shape[1]))
+
+
+def _without_empty_columns(matrix: Tensor) -> tuple[Tensor, Tensor]:
+    """The columns with an entry other than 0, side by side, and where they were."""
+    if matrix.layout == torch.strided:
+        used = matrix.abs().sum(0).nonzero().flatten()
+        return matrix[:, used], used
+    column, value = matrix.col_indices(), matrix.values()
+    kept = torch.zeros(matrix.shape[1], dtype=torch.bool, device=value.device)
+    kept[column[value != 0]] = True
+    used, place = kept.nonzero().flatten(), kept.cumsum(0) - 1
+    there = kept[column]
+    row = torch.arange(len(matrix), device=value.device).repeat_interleave(matrix.crow_indices().diff())
+    start = _starts(torch.bincount(row[there], minlength=len(matrix)))
+    return _csr(start, place[column[there]], value[there], (len(matrix), len(used))), used
+
+
+def _stacked(parts: list[Tensor]) -> Tensor:
+    """Matrices one below the other; CSR where all are."""
+    if any(p.layout == torch.strided for p in parts):
+        return torch.cat([p.to_dense() for p in parts])
+    return _joined(parts, [0] * len(parts), parts[0].shape[1])
+
+
+def _on_diagonal(parts: list[Tensor]) -> Tensor:
+    """Matrices as the blocks of a diagonal: dense where that is small or there is only one, else CSR."""
+    if len(parts) == 1:
+        return parts[0]
+    columns = [p.shape[1] for p in parts]
+    if sum(map(len, parts)) * sum(columns) <= SMALL:
+        blocks: Tensor = torch.block_diag(*[p.to_dense() for p in parts])
+        return blocks
+    before = [sum(columns[:k]) for k in range(len(parts))]
+    return _joined([p if p.layout != torch.strided else p.to_sparse_csr() for p in parts], before, sum(columns))
+
+
+def _joined(parts: list[Tensor], shifts: list[int], columns: int) -> Tensor:
+    """CSR matrices one below the other, each moved to the right."""
+    start = _starts(torch.cat([p.crow_indices().diff() for p in parts]))
+    column = torch.cat([p.col_indices() + shift for p, shift in zip(parts, shifts, strict=True)])
+    return _csr(start, column, torch.cat([p.values() for p in parts]), (len(start) - 1, columns))
+
+
+def _dense_if_small(matrix: Tensor) -> Tensor:
+    return matrix.to_dense() if matrix.numel() <= SMALL else matrix
+
+
+def _starts(counts: Tensor) -> Tensor:
+    """Where each of some runs begins, and where the last one ends."""
+    return torch.cat([counts.new_zeros(1), counts.cumsum(0)])
+
+
+def _csr(start: Tensor, column: Tensor, value: Tensor, shape: tuple[int, int]) -> Tensor:
+    return torch.sparse_csr_tensor(start, column, value, shape, check_invariants=False)

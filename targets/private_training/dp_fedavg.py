@@ -1,13 +1,14 @@
 """DP-FedAvg: federated averaging that hides whether a client was there at all."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from pydantic import Field
 from torch import Tensor
-from torch_geometric.data import Data
 
 from ...mechanisms import accounting
 from ...mechanisms.clipping import clipped, norm_of
@@ -17,6 +18,9 @@ from ..federated.federated_averaging import Federated, FederatedRun, FederatedSe
 from ..party import Client
 from ..target import Run
 from .noisy_rounds import NoisyRound, difference, noisy_step
+
+if TYPE_CHECKING:
+    from torch_geometric.data import Data
 
 
 class DPFedAvgSettings(FederatedSettings):

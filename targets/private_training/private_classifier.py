@@ -1,15 +1,16 @@
 """What all targets share that train a node classifier of one owner with differential privacy."""
 
+from __future__ import annotations
+
 from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import torch
 from pydantic import Field, field_validator
 from torch import Tensor
-from torch_geometric.data import Data
 
 from ...errors import InputError, unknown_name
 from ...graphs.preprocessing import FeatureSettings
@@ -28,6 +29,9 @@ from ..party import Client, clients_of
 from ..splits import OF_CLIENT_AND_CLASS, SPLIT, SplitName, divided
 from ..target import Offers, Progress, Run, Target, Utility, no_progress
 from .clipped_training import NoisySteps
+
+if TYPE_CHECKING:
+    from torch_geometric.data import Data
 
 POSTERIORS_KIND = posteriors_kind("full")
 LARGEST = 1e6

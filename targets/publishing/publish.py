@@ -1,14 +1,17 @@
 """The oldest way to give a graph away: publish it with the names removed."""
 
+from __future__ import annotations
+
+from collections.abc import Mapping
 from dataclasses import replace
-from typing import Annotated, Any, ClassVar, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self
 
 import numpy as np
 import torch
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
-from torch_geometric.data import Data
 
 from ...errors import InputError
+from ...graphs.files.digests import digests
 from ...graphs.measures.utility import utility_of
 from ...graphs.network import ATTRIBUTES, MARKS, Network, Original, changes
 from ...graphs.pyg import is_plain, network_of_data
@@ -19,6 +22,7 @@ from ..defense import Defense
 from ..device import Device
 from ..game import Game
 from ..games.attributes import Attribute, AttributeSettings, as_written, hidden_attribute
+from ..games.existence import Existence, existence
 from ..games.identities import OTHERS, Identity, identities
 from ..games.link_marks import GAMES, link_mark
 from ..games.links import NON_EDGES, EdgePresence, edge_presence
@@ -29,9 +33,13 @@ from ..models.training_task import Query, TrainingTask
 from ..party import Client
 from ..published import tensors_of
 from ..target import Offers, Progress, Run, Target, Utility, no_progress
+from .held import Held, HeldSettings
 from .people import table_of_data
 from .planted_accounts import plant
 from .windows import LinkingSettings
+
+if TYPE_CHECKING:
+    from torch_geometric.data import Data
 
 OWNER = "client:0"
 
@@ -63,7 +71,7 @@ class NetworkSettings(AttributeSettings):
     device: Device = Field("cpu", description="where the GNN of the utility is trained")
 
 
-class PublishSettings(NetworkSettings, LinkingSettings):
+class PublishSettings(NetworkSettings, LinkingSettings, HeldSettings):
     """Settings of `Publish`."""
 
     keep: Annotated[tuple[Literal["weights", "types", "directions"], ...], BeforeValidator(_listed)] = Field(
@@ -86,6 +94,9 @@ class PublishSettings(NetworkSettings, LinkingSettings):
         0, ge=0, description="accounts that an active adversary opens before a release of its own, beside the other"
     )
     account_targets: int = Field(20, ge=1, description="persons that these accounts link to")
+    absent: float | None = Field(
+        None, ge=0, lt=1, description="share of the people left out of the release: asks who is in it, and no more"
+    )
 
     @model_validator(mode="after")
     def _windows_tell_no_weights(self) -> Self:
@@ -94,9 +105,26 @@ class PublishSettings(NetworkSettings, LinkingSettings):
         return self
 
     @model_validator(mode="after")
+    def _existence_is_asked_alone(self) -> Self:
+        named = {"windows": self.windows, "accounts": self.accounts or None, "attribute": self.attribute}
+        other = [name for name, value in {**named, "mark": self.mark}.items() if value is not None]
+        if self.absent is not None and other:
+            raise ValueError(f"absent asks who is in the release, and no more: leave out {' and '.join(other)}")
+        return self
+
+    @model_validator(mode="after")
+    def _one_network_is_held(self) -> Self:
+        if self.linking is not None and self.auxiliary is not None:
+            raise ValueError("auxiliary and linking are two networks that the adversary holds: give one")
+        return self
+
+    @model_validator(mode="after")
     def _people_of_one_network(self) -> Self:
         if self.people and (self.linking is not None or self.accounts):
             raise ValueError("columns do not go with linking or accounts: leave one of both out")
+        asked = None if self.attribute is None else self.attribute.partition(":")[0]
+        if asked is not None and asked in (*self.columns, self.sensitive_column):
+            raise ValueError(f"attribute={self.attribute} is published: what is hidden cannot be among the columns")
         return self
 
     @property
@@ -217,6 +245,11 @@ class Publish(PublishedNetwork):
     under ids of its own, to an adversary who holds the window before with names: attacks that match networks
     (`seedless-matching`) then tell how much ids that are drawn anew protect.
 
+    With ``auxiliary`` attacks that match networks hold a second real network in place of a part of the original.
+
+    With ``absent`` a part of the people is left out of the release, and the game is another one: who is in it? In
+    question are all people of the original, or of the second network that is held.
+
     With ``accounts`` there is a second message: what would have been published had an active adversary opened
     accounts in the network before. Attacks that open accounts read that one, and all others the first, so that
     nothing that they find depends on it.
@@ -227,11 +260,17 @@ class Publish(PublishedNetwork):
 
     name = "publish"
     sends = (PUBLISHED_KIND, WINDOWS_KIND, ACCOUNTS_KIND)
+    games = (*PublishedNetwork.games, Existence.name)
     Settings = PublishSettings
     settings: PublishSettings
 
     def sent(self) -> set[str]:
         return {self._kind, ACCOUNTS_KIND}
+
+    @property
+    def plays(self) -> frozenset[str]:
+        """Who is in the release where people are left out of it, and else all other games."""
+        return super().plays - {Existence.name} if self.settings.absent is None else frozenset({Existence.name})
 
     def original(self, data: Data) -> Original:
         network, s = network_of_data(data), self.settings
@@ -243,9 +282,16 @@ class Publish(PublishedNetwork):
     def _kind(self) -> str:
         return WINDOWS_KIND if self.settings.together else PUBLISHED_KIND
 
+    @property
+    def reads(self) -> Mapping[str, str]:
+        return digests(self.settings.held_files)
+
+    def check(self, data: Data) -> None:
+        self.settings.held(data)
+
     def why_not(self, defense: Defense) -> str | None:
         if type(defense) is Defense or "on_graph" in defense.hooks():
-            return None
+            return self.settings.unknown_windows(defense.promise())
         return "it changes what models are trained on or send, and here a graph is published as it is"
 
     def run(
@@ -256,7 +302,10 @@ class Publish(PublishedNetwork):
         retain: Retention,
         progress: Progress = no_progress,
     ) -> Run:
-        s, original, channel = self.settings, self.original(data), Channel(retain=retain)
+        s, held, channel = self.settings, self.settings.held(data), Channel(retain=retain)
+        original = _holding(self.original(data), held)
+        if s.absent is not None:
+            return self._in_part(original, defense, channel, seed, progress)
         changed, who, notes = self._released(channel, self._kind, original, defense, seed)
         progress("publishing", 1, 3)
         if s.accounts:
@@ -266,7 +315,35 @@ class Publish(PublishedNetwork):
             )
             first = f"an adversary's {s.accounts} accounts are in a release of their own, and in no other"
             who, notes = replace(who, with_accounts=apart), (*notes, "; ".join([first, *about]))
+        notes = notes if held is None else (*notes, held.note)
         return self.published(data, (changed, who, notes), channel, seed, progress)
+
+    def _in_part(
+        self,
+        original: Original,
+        defense: Defense,
+        channel: Channel,
+        seed: np.random.SeedSequence,
+        progress: Progress,
+    ) -> Run:
+        """The run in which some people are left out of the release: who is in it?"""
+        network, held, rng = original.network, original.auxiliary, np.random.default_rng(branch(seed, "absent"))
+        absent = np.zeros(network.nodes, dtype=bool)
+        absent[rng.permutation(network.nodes)[: round((self.settings.absent or 0) * network.nodes)]] = True
+        part = network.among(~absent)
+        made, _, notes = self._released(channel, self._kind, Original(part), defense, seed)
+        progress("publishing", 1, 2)
+        present = ~absent if held is None else np.append(~absent, np.zeros(held.nodes - network.nodes, dtype=bool))
+        secret = existence(network.plain() if held is None else held, present, made.nodes, held is not None)
+        kept = self._kept(part, made, branch(seed, "structure"))
+        utility = float(np.mean(list(kept.values()))) if kept else float("nan")
+        progress("publishing", 2, 2)
+        left = f"{int(absent.sum()):,} of the {network.nodes:,} people, drawn at random, are not in the release"
+        return Run(
+            *(channel.transcript, {secret.name: secret}, (Utility.of_test(1, utility),), 0, (left, *notes)),
+            kept=kept,
+            tested=0,
+        )
 
     def _released(
         self, channel: Channel, kind: str, original: Original, defense: Defense, seed: np.random.SeedSequence
@@ -305,6 +382,11 @@ class Publish(PublishedNetwork):
         s = self.settings
         targets = min(s.account_targets, network.nodes)
         return Original(plant(network, s.accounts, targets, np.random.default_rng(seed)), s.accounts)
+
+
+def _holding(original: Original, held: Held | None) -> Original:
+    """The same, where the adversary holds a network that was brought."""
+    return original if held is None else replace(original, auxiliary=held.network)
 
 
 def sensitive_links(data: Data, network: Network, kind: int | None) -> Client | None:

@@ -7,9 +7,20 @@ from pydantic import Field, model_validator
 from ...errors import InputError
 from ...graphs.network import Network, Original
 from ...graphs.snapshots import MOST_WINDOWS, WindowsBy, snapshot, windowed
+from ...mechanisms.guarantee import Guarantee
 from ...settings import Settings
 
 NEED_WINDOWS = "speaks of windows of time: say how many with windows, as in windows=8"
+
+
+def windows_follow(by: WindowsBy, promise: Guarantee | None) -> str | None:
+    """Why a promise about messages does not hold for windows that were cut so; None where it does."""
+    if by == "time" or promise is None or promise.unit not in ("event", "edge-history"):
+        return None
+    return (
+        "windows with equally many events follow from the very messages that it hides, one of which moves all of "
+        "them: cut windows of equal length"
+    )
 
 
 class WindowSettings(Settings):
@@ -35,6 +46,10 @@ class WindowSettings(Settings):
             InputError: edges have no times, or types.
         """
         return network if self.windows is None else windowed(network, self.windows, self.by or "time")
+
+    def unknown_windows(self, promise: Guarantee | None) -> str | None:
+        """Why a promise of differential privacy does not hold for these windows; None where it does."""
+        return None if self.windows is None else windows_follow(self.by or "time", promise)
 
     @property
     def lengths(self) -> str:

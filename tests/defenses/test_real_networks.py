@@ -20,7 +20,7 @@ GENTLE = {  # so that tests end soon; sizes and defaults are benchmarked
     "k-neighbourhood": {"k": 3, "growth": 0.05},
 }
 SLOWLY_VERIFIED = {("k-neighbourhood", "facebook_combined"), ("k-neighbourhood", "email-Enron")}  # a minute each
-NOT_ON_THE_OUTPUT = {"none", "random-walk", "dp-1k", "dp-2k", "ldpgen", "tmf", "privgraph"}
+NOT_ON_THE_OUTPUT = {"none", "random-walk", "dp-1k", "dp-2k", "ldpgen", "tmf", "privgraph", "private-windows"}
 """Nothing is promised, or something that no output shows."""
 ON_GRAPHS = [name for name in registered("defenses") if "on_graph" in find("defenses", name).hooks()]
 

@@ -47,6 +47,7 @@ NO_MEANING = 4
 SHELF = {
     ("anonymize", "people"): "people.csv",
     ("anonymize", "source"): "network{end}",
+    ("attack", "auxiliary"): "network{end}",
     ("attack", "transcript"): "recording0",
     ("baseline update", "baseline"): "baseline.json",
     ("baseline update", "ledger"): "audit.db",

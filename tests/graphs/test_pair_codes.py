@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gaudit.graphs.pair_codes import codes, distinct, ends, listed, pairs_at, pairs_beside
+from gaudit.graphs.pair_codes import codes, distinct, ends, first_of_each, listed, pairs_at, pairs_beside
 
 NUMBERS = st.lists(st.integers(0, 30), max_size=20)
 
@@ -46,3 +46,9 @@ def test_pairs_beside_some_are_all_others_in_order(nodes, data):
     rest = [code for code in every if code not in taken]
     places = np.arange(len(rest), dtype=np.int64)
     assert pairs_beside(places, np.array(taken, dtype=np.int64), nodes).tolist() == rest
+
+
+@given(NUMBERS)
+def test_a_value_comes_first_where_it_was_not_before(values):
+    expected = [value not in values[:place] for place, value in enumerate(values)]
+    assert first_of_each(np.array(values, dtype=np.int64)).tolist() == expected

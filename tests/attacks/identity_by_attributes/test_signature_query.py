@@ -108,6 +108,8 @@ def test_columns_are_refused_where_they_are_not_there():
         ({"columns": ("9",)}, "expected label, or a column"),
         ({"columns": ("1", "1")}, "named twice"),
         ({"columns": ("label",), "sensitive_column": "label"}, "cannot be what is protected"),
+        ({"columns": ("label",), "attribute": "label:1"}, "is published"),
+        ({"columns": ("1",), "accounts": 8}, "do not go with linking or accounts"),
     ]:
         with pytest.raises(InputError, match=words):
             trial(("none", {}), **settings)

@@ -566,3 +566,15 @@ def test_settings_are_the_authors_and_samples_need_an_adjacency():
     assert GraphMI(**GraphMI.preset("quick")).settings.iterations == 10
     with pytest.raises(InputError, match="set decode to 'adjacency'"):
         GraphMI(samples=3)
+
+
+@pytest.mark.parametrize("share", [0.01, 0.9])
+def test_a_tile_of_few_pairs_tells_the_weights_of_one_of_all(share):
+    generator = torch.Generator().manual_seed(0)
+    values = torch.rand((5, 7), generator=generator) * (torch.rand((5, 7), generator=generator) < share)
+    values[3, 2] = 0.5
+    places = values.flatten().nonzero().flatten().int()
+    tile = Tile(slice(10, 15), slice(20, 27), values.flatten()[places.long()], places)
+    row, col = torch.cartesian_prod(torch.arange(5), torch.arange(7)).t()
+    assert torch.equal(tile.at(row, col), values.flatten())
+    assert torch.equal(tile.at(row, col), tile.dense()[row, col])

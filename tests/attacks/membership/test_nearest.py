@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import torch
 
+from gaudit.attacks.membership import nearest
 from gaudit.attacks.membership.nearest import Nearest
 from gaudit.audit.statistics.metrics import auc_finding
 from gaudit.errors import InputError
@@ -204,3 +205,13 @@ def test_planted_rows_to_start_from_are_found_by_the_server_alone(world):
     channel.send(INITIAL_ROWS_KIND, "client:1", "server", -1, {**content, "x": torch.zeros(3, 2)})
     with pytest.raises(InputError, match="'initial-rows' must hold finite features x"):
         world.judged(Nearest(), channel.transcript, "server")
+
+
+def test_comparing_a_few_at_a_time_changes_nothing(monkeypatch):
+    rng = torch.Generator().manual_seed(0)
+    rows, others = torch.randn(50, 6, generator=rng), torch.randn(7, 6, generator=rng)
+    expected = torch.nn.functional.cosine_similarity(rows[:, None], others[None], dim=2).max(1).values
+    for pairs in (1, 20, 10**6):
+        monkeypatch.setattr(nearest, "AT_ONCE", pairs)
+        assert torch.allclose(nearest.largest_cosine(rows, others), expected, atol=1e-6)
+        assert nearest.largest_cosine(rows[:0], others).shape == (0,)

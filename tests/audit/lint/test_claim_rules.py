@@ -566,6 +566,28 @@ def test_an_epsilon_for_each_snapshot_is_none_for_a_pair_over_time():
     assert remarks(changed(all_ten, claim__epsilon=10.0)) == ()
 
 
+@pytest.mark.parametrize("kind", ["laplace", "gaussian"])
+def test_windows_side_by_side_cost_a_message_once_and_a_pair_as_many_times(kind):
+    """One private graph for each of four windows: at epsilon 1 for a message, and at 4 for all of a pair's."""
+    noise = {"noise__unit": "edge", "noise__windows": 4, "noise__epsilon": 1.0}
+    each = changed(laplace(1.0, 2.0), **noise)
+    if kind == "gaussian":
+        each = changed(each, noise__mechanism="gaussian", noise__norm="L2", noise__scale=7.5, noise__delta=1e-5)
+        each = changed(each, claim__delta=4e-5, claim__units=1000)
+    message = changed(each, claim__unit="event", claim__told="event")
+    pair = changed(each, claim__unit="edge-history", claim__told="edge-history")
+    assert remarks(message) == ()
+    assert found(changed(message, claim__told="edge-history"), "wrong") == {"unit"}
+    assert found(pair, "wrong") == {"budget"}
+    assert remarks(changed(pair, claim__epsilon=4.0)) == ()
+    assert found(changed(message, noise__scale=1.5), "wrong") == {"noise-scale"}
+    assert found(changed(message, noise__times=2), "wrong") == {"budget"}
+    moved = changed(message, claim__adjacency="replace")  # from one window to another: two releases change
+    assert "budget" in found(moved, "doubt") | found(moved, "wrong")
+    delta = found(changed(pair, claim__epsilon=4.0, claim__delta=1e-5), "wrong")
+    assert delta == ({"delta"} if kind == "gaussian" else set())
+
+
 @pytest.mark.parametrize("whole", ["edge-history", "node", "client"])
 def test_a_promise_for_messages_is_one_for_their_sender_at_as_many_times_epsilon(whole):
     event = changed(laplace(1.0, 1.0), claim__unit="event", claim__told=whole)

@@ -43,6 +43,16 @@ def test_what_is_written_are_windows_and_they_are_anonymous(gaudit, tmp_path, so
     assert "every vector of degrees over the windows occurs at least 4 times" in result.output
 
 
+@pytest.mark.parametrize(("defense", "hinted"), [("k-degree-temporal", True), ("k-degree", False)])
+def test_a_defense_of_windows_without_windows_says_how_to_ask_for_them(gaudit, tmp_path, source, defense, hinted):
+    out = tmp_path / "out.csv"
+    result = gaudit("anonymize", source, "--defense", f"{defense}:k=2", "--no-utility", "-o", out)
+    assert result.exit_code == 0, result.output
+    assert ("--windows 8 publishes eight windows" in result.output) == hinted
+    windows = gaudit("anonymize", source, "--windows", 3, "--defense", f"{defense}:k=2", "--no-utility", "-o", out)
+    assert "--windows 8" not in windows.output
+
+
 def test_published_reads_windows_again_and_finds_who_is_alone(gaudit, tmp_path, source):
     out, same = tmp_path / "out.txt", tmp_path / "same.csv"
     told = ("--windows", 12, "--rename", "--write-map", same, "-o", out)
@@ -103,3 +113,22 @@ def test_weights_and_times_are_said_to_be_left_out_of_windows(gaudit, tmp_path):
     assert "Will be published: edges, which of 2 windows of time each edge is in." in result.output
     assert "Will be left out: weights of edges, times of edges." in result.output
     assert "The windows of edges are published." in result.output
+
+
+def test_private_windows_are_written_and_told_with_their_promise(gaudit, tmp_path, source):
+    out = tmp_path / "out.csv"
+    told = ("--windows", 4, "--defense", "private-windows:epsilon=8", "--no-utility", "-o", out)
+    made = gaudit("anonymize", source, *told)
+    assert made.exit_code == 0, made.output
+    assert "which of 4 windows of time each edge is in" in " ".join(made.output.split())
+    assert "edge-history-level" in made.output
+    assert set(np.unique(by_type(out, 4).types).tolist()) <= set(range(4))
+
+
+def test_windows_that_follow_from_messages_are_refused_to_a_promise_about_messages(gaudit, tmp_path, source):
+    out = tmp_path / "out.csv"
+    told = ("--windows", 4, "--windows-by", "count", "--defense", "private-windows", "-o", out)
+    refused = gaudit("anonymize", source, *told)
+    assert refused.exit_code == 2
+    assert "cut windows of equal length" in " ".join(refused.output.split())
+    assert not out.exists()

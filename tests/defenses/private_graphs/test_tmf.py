@@ -3,7 +3,7 @@
 import math
 from collections import Counter
 from fractions import Fraction
-from itertools import chain, combinations
+from itertools import combinations
 
 import numpy as np
 import pytest
@@ -17,9 +17,9 @@ from gaudit.defenses.private_graphs.passing_pairs import LEAST, linked_bounds, p
 from gaudit.defenses.private_graphs.tmf import TmF, adjusted
 from gaudit.defenses.randomisation.random_edit import RandomEdit
 from gaudit.errors import InputError
-from gaudit.mechanisms.exact_noise import discrete_laplace_pmf
 from support import every_network as every
 from support.small_networks import karate, networks
+from support.tmf_law import chances, law, subsets
 
 EXACT = 1e4  # an epsilon whose noise is 0
 rates = st.fractions(LEAST, 3).filter(lambda rate: rate.denominator < 2**60)
@@ -28,42 +28,6 @@ epsilons = st.fractions(Fraction(1, 100), 12)
 
 def published(network, epsilon, seed=0, **settings):
     return TmF(epsilon=epsilon, **settings).on_graph(network, np.random.SeedSequence(seed))
-
-
-def subsets(items):
-    return [*chain.from_iterable(combinations(items, size) for size in range(len(items) + 1))]
-
-
-def chances(epsilon, rate):
-    """Of a pair that passes: linked or not."""
-    other = -math.expm1(-float(rate))
-    return min(math.exp(epsilon) * other, 1 - math.exp(-epsilon) * (1 - other)), other
-
-
-def law(network, epsilon):
-    """The probability of every graph of a few nodes, by definition: counts, then sets that pass, then draws."""
-    pairs = [a * network.nodes + b for a, b in combinations(range(network.nodes), 2)]
-    edges, scale, size = set(network.codes.tolist()), Fraction(2) / epsilon, len(pairs)
-    found = Counter()
-    noise = discrete_laplace_pmf(scale, np.arange(-400, 401))
-    for wanted in range(size + 1):
-        told = np.clip(np.arange(-400, 401) + len(edges), 0, size) == wanted
-        counted = float(noise[told].sum())
-        if wanted in (0, size):
-            found[tuple(pairs[:wanted])] += counted
-            continue
-        linked, other = chances(float(epsilon) / 2, rate_for(epsilon / 2, wanted, size))
-        for passed in subsets(pairs):
-            chance = counted
-            for pair in pairs:
-                one = linked if pair in edges else other
-                chance *= one if pair in passed else 1 - one
-            larger = [way for way in combinations(pairs, wanted) if set(passed) <= set(way)]
-            smaller = list(combinations(passed, wanted))
-            ways = larger if len(passed) <= wanted else smaller
-            for way in ways:
-                found[tuple(sorted(way))] += chance / len(ways)
-    return found
 
 
 @pytest.mark.parametrize("epsilon", [Fraction(1, 2), Fraction(2), Fraction(5)])

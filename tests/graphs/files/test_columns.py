@@ -84,6 +84,8 @@ def test_times_keep_their_distance(tmp_path, case):
     ("content", "message"),
     [
         ("source target time\n# begun\na b 3\nb c soon\n", "line 4: time 'soon': expected a number, or a date"),
+        ("source target time\na b 3\nb c 9000000000000000000\n", "line 3: time '9000000000000000000': too large"),
+        ("source target time\na b 0.5\nb c 9e18\n", "line 3: time '9e18': too large: times with decimals"),
         ("source target date\na b 2004-04-15\nb c 2004-06-31\n", "line 3: time '2004-06-31'"),
         ("source target time\na b 2004-04-15\nb c 12\n", "line 3: time '12'"),
         ("source target time\na b 1.5\nb c inf\n", "line 3: time 'inf'"),

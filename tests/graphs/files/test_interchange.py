@@ -109,6 +109,17 @@ def test_a_triangle_of_a_matrix_and_a_directed_one(tmp_path):
         read_network(path)
 
 
+def test_entries_that_are_there_twice_are_refused(tmp_path):
+    """scipy adds them up; whoever keeps the first publishes a weight that nobody has."""
+    path = tmp_path / "adjacency.npz"
+    twice = sparse.coo_array(([2.0, 3.0, 1.0], ([0, 0, 1], [1, 1, 2])), shape=(3, 3))
+    sparse.save_npz(path, twice)
+    with pytest.raises(InputError, match=r"row 0, column 1 is there more than once: add up such entries first"):
+        read_network(path)
+    sparse.save_npz(path, twice.tocsr())  # which adds them up
+    assert read_network(path).network.weights.tolist() == [5.0, 1.0]
+
+
 def test_gephis_table_of_edges_is_read(tmp_path):
     path = tmp_path / "edges.csv"
     rows = [(a, b, "Undirected", k, "", w["weight"]) for k, (a, b, w) in enumerate(GRAPH.edges(data=True))]

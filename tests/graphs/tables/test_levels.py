@@ -19,6 +19,14 @@ def test_numbers_are_ordered_and_told_as_ranges():
     assert column.widths(np.array([0, 1]), np.array([2, 2])).tolist() == [1, pytest.approx(1 / 12.5)]
 
 
+def test_long_codes_that_numbers_cannot_tell_apart_are_names():
+    cells = ["900719925474099267", "900719925474099268", "5"]
+    column = column_of("code", cells)
+    assert column.numbers is None
+    assert [column.values[place] for place in places(column, cells)] == cells
+    assert column_of("code", ["nan", "5"]).numbers is None
+
+
 def test_a_hierarchy_puts_together_what_is_told_together():
     tree = {
         "flu": ("lung", "body"),

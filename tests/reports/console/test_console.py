@@ -48,6 +48,18 @@ def test_who_tells_no_more_than_the_public_graph_is_named_with_its_strength(ahea
     assert said in row
 
 
+@pytest.mark.parametrize(("low", "shown"), [(0.02, True), (-0.02, False)])
+def test_what_is_found_beyond_imputation_is_printed_with_its_interval(low, shown):
+    accuracy, found = finding(0.8, 0.7, 0.9), finding(0.061, low, 0.09)
+    attack = replace(attacked(True), more={"excess over imputation": found})
+    plain = DefenseOutcome("none", "", None, {}, accuracy, accuracy, None, (attack,), (), {}, {}, (), (), {})
+    text = StringIO()
+    print_outcomes(Console(file=text, width=250), [plain], "it", ())
+    (line,) = [line for line in text.getvalue().splitlines() if "imputation" in line]
+    assert f"6.1 % [{100 * low:.1f} %, 9.0 %]" in line
+    assert ("not shown" in line) != shown
+
+
 def test_games_are_named_apart_each_with_what_the_public_graph_tells_of_it():
     owner = replace(attacked(True), game="node-ownership", more={"owners named": finding(0.981, 0.97, 0.99)})
     label, accuracy = attacked(False), finding(0.8, 0.7, 0.9)

@@ -367,7 +367,9 @@ OF_A_GRAPH += (
     "ldpgen",
     "tmf",
     "privgraph",
+    "private-windows",
 )
+OF_A_GRAPH += ("k-attributes", "k-attributes-full-domain", "k-ad")
 REASONS = {
     "ib": "it needs a model that clients trained together before",
     "pseudo-labels": "it needs a model that clients trained together before",

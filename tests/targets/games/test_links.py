@@ -10,8 +10,9 @@ from torch_geometric.data import Data
 from torch_geometric.utils import erdos_renyi_graph, to_undirected
 
 from gaudit.errors import InputError
-from gaudit.graphs.pair_codes import codes, ends
+from gaudit.graphs.pair_codes import codes, distinct, ends
 from gaudit.randomness import seeded
+from gaudit.targets.games import links
 from gaudit.targets.games.links import DROPPED, KEPT, MATCHED, edge_presence
 from gaudit.targets.partition import partition
 from gaudit.targets.party import clients_of
@@ -125,3 +126,29 @@ def test_a_client_without_edges_is_no_obstacle_and_none_at_all_is():
     assert found.truth.sum() == parts[1].edges.shape[1] // 2
     with pytest.raises(InputError, match="nothing is in question"):
         edge_presence([bare], 30, np.random.SeedSequence(0))
+
+
+def test_matched_non_edges_are_those_of_plain_sets():
+    """The same draws, with what is taken kept in a set and looked through pair by pair."""
+    for seed in range(3):
+        rng = np.random.default_rng(seed)
+        linked = distinct(codes(*np.triu_indices(12, 1), 12))[rng.random(66) < 0.4]
+        low, high = ends(linked, 12)
+        stubs = np.concatenate([low, high]), np.concatenate([high, low])
+        found = links._matched(stubs, linked, 12, np.random.default_rng(seed), tries=4)
+        rng = np.random.default_rng(seed)
+        flip = rng.random(len(low)) < 0.5
+        kept, told = np.where(flip, high, low).tolist(), []
+        for _ in range(4):
+            if kept:
+                other = stubs[1][rng.integers(len(stubs[1]), size=len(kept))].tolist()
+                left, before = [], set()
+                for one, two in zip(kept, other, strict=True):
+                    pair = min(one, two) * 12 + max(one, two)
+                    if one == two or pair in set(linked.tolist()) | set(told) | before:
+                        left.append(one)
+                    else:
+                        told.append(pair)
+                    before.add(pair)
+                kept = left
+        assert found.tolist() == told

@@ -1,13 +1,18 @@
 """A second network, of some of the same people, that an adversary holds: brought as a file."""
 
 from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
+from pydantic import Field, model_validator
+from torch_geometric.data import Data
 
 from ...errors import InputError, quoted
 from ...graphs.files.network_file import read_network
 from ...graphs.files.table import read_table
 from ...graphs.network import Ints, Network
+from ...graphs.pyg import name_of, network_of_data, node_names
+from ...settings import Settings
 from .who_is_who import DEVIATIONS, Named, shared_links, source_of
 
 COLUMNS = ("original", "auxiliary")
@@ -25,6 +30,39 @@ class Held:
 
     network: Network
     note: str
+
+
+class HeldSettings(Settings):
+    """Settings of targets in which the adversary may hold a second network."""
+
+    auxiliary: str | None = Field(
+        None, description="another network of some of the same people, which attacks that match hold with its names"
+    )
+    auxiliary_same: str | None = Field(
+        None, description="table with the columns original,auxiliary; without it people have the same names in both"
+    )
+
+    @model_validator(mode="after")
+    def _a_table_of_something(self) -> Self:
+        if self.auxiliary_same is not None and self.auxiliary is None:
+            raise ValueError("auxiliary_same says who is who in a second network: give that as auxiliary too")
+        return self
+
+    @property
+    def held_files(self) -> tuple[str, ...]:
+        """The files that the second network is read from."""
+        return tuple(file for file in (self.auxiliary, self.auxiliary_same) if file is not None)
+
+    def held(self, data: Data) -> Held | None:
+        """The second network, under the numbers of a graph's nodes; None where there is none.
+
+        Raises:
+            InputError: as `held_network` does.
+        """
+        if self.auxiliary is None:
+            return None
+        original = Named(name_of(data) or "the original", node_names(data))
+        return held_network(self.auxiliary, self.auxiliary_same, network_of_data(data), original)
 
 
 def held_network(path: str, same: str | None, before: Network, original: Named) -> Held:

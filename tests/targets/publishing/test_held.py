@@ -4,13 +4,19 @@ import re
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
 
 import gaudit
+from gaudit.audit.planning.resolve import graph_of
+from gaudit.commands.main import main
 from gaudit.errors import InputError
 from gaudit.graphs.files.network_file import write_network
 from gaudit.graphs.network import Network
-from gaudit.targets.external.held import held_network
-from gaudit.targets.external.who_is_who import Named
+from gaudit.graphs.pyg import node_names
+from gaudit.targets.defense import Defense
+from gaudit.targets.publishing.held import held_network
+from gaudit.targets.publishing.publish import Publish
+from gaudit.targets.publishing.who_is_who import Named
 from support.random_networks import random_network, uneven_network
 
 PEOPLE, STRANGERS = 150, 20
@@ -125,6 +131,63 @@ def test_planted_the_second_network_names_people_and_null_another_table_does_not
     ]
     (tmp_path / "dealt.csv").write_text("original,auxiliary\n" + "\n".join(rows) + "\n")
     assert share_named(tmp_path, "dealt.csv") < 8 / 140
+
+
+def test_a_network_that_is_published_here_is_matched_to_the_held_one(world, tmp_path):
+    before, second, person = world
+    write_network(before, tmp_path / "before.txt", original_of(before).names)
+    data = graph_of(str(tmp_path / "before.txt"), file=True, plain=True)
+    given = {"auxiliary": str(tmp_path / "second.txt"), "auxiliary_same": str(tmp_path / "who.csv")}
+    target = Publish(measures=("degree-distribution",), **given)
+    assert set(target.reads) == set(given.values())
+    run = target.run(data, Defense(), np.random.SeedSequence(0), lambda message: True)
+    who = run.secrets["identity"]
+    known = {frozenset(person[list(edge)].tolist()) for edge in pairs(second) if (person[list(edge)] >= 0).all()}
+    named = [int(name[1:]) for name in node_names(data)]  # nodes stand in the order in which a file names them
+    found = {
+        frozenset(named[node] for node in edge) for edge in pairs(who.original.auxiliary) if max(edge) < PEOPLE
+    }
+    assert found == known
+    assert any("the adversary holds second.txt" in note for note in run.notes)
+
+
+def test_who_is_in_the_second_network_alone_is_not_in_the_release(world, tmp_path):
+    before, second, person = world
+    write_network(before, tmp_path / "before.txt", original_of(before).names)
+    data = graph_of(str(tmp_path / "before.txt"), file=True, plain=True)
+    files = {"auxiliary": str(tmp_path / "second.txt"), "auxiliary_same": str(tmp_path / "who.csv")}
+    target = Publish(absent=0, measures=("degree-distribution",), **files)
+    game = target.run(data, Defense(), np.random.SeedSequence(0), lambda message: True).secrets["existence"]
+    linked = {node for edge in second.edges.T.tolist() for node in edge}
+    assert len(game.subjects) == len(linked)
+    assert int((~game.truth).sum()) == sum(person[node] < 0 for node in linked)
+
+
+def test_a_second_network_that_does_not_fit_is_refused_before_anything_runs(world, tmp_path):
+    write_network(world[0], tmp_path / "before.txt", original_of(world[0]).names)
+    data = graph_of(str(tmp_path / "before.txt"), file=True, plain=True)
+    with pytest.raises(InputError, match=r"second\.txt has no node of before\.txt"):
+        Publish(auxiliary=str(tmp_path / "second.txt")).check(data)
+    with pytest.raises(InputError, match=r"auxiliary and linking are two networks that the adversary holds"):
+        Publish(auxiliary="second.txt", windows=3, linking=1)
+
+
+@pytest.mark.parametrize(
+    ("more", "says"),
+    [
+        (["--target", "fedgc", "--auxiliary", "a.txt"], "'fedgc' does not: use --target publish"),
+        (["--target", "publish", "--auxiliary-same", "a.csv"], "give that as auxiliary too"),
+        (
+            ["--target", "publish", "--auxiliary", "a.txt", "--set", "auxiliary=b.txt"],
+            "--auxiliary and --set auxiliary=b.txt are one setting",
+        ),
+    ],
+)
+def test_options_that_do_not_fit_are_refused_in_one_line(more, says):
+    result = CliRunner().invoke(main, ["attack", "--dataset", "karate", *more])
+    assert result.exit_code == 2
+    assert says in result.stderr
+    assert result.stderr.count("\n") == 1
 
 
 def test_a_table_needs_a_network(tmp_path):

@@ -1,0 +1,67 @@
+"""Shadow models that the processes of one run share: whoever needs them first trains them, the others read them.
+
+Trials of one graph that differ in their defense have adversaries that know the same, and these would train the same
+models. Within a process knowledge is kept once. Between processes models are told by all that they are made of, so
+that what is read is what would have been trained, to the last bit.
+"""
+
+import fcntl
+import hashlib
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+import numpy as np
+import torch
+from safetensors.torch import load_file, save_file
+from torch import Tensor
+
+from ...targets.models.model_ensemble import train_models
+from ...targets.models.training_task import TrainingTask
+
+_folders: list[Path] = []
+"""Where the processes of this run keep models; nothing outside of runs with several processes."""
+
+
+@contextmanager
+def kept_in(folder: str | None) -> Iterator[None]:
+    """Within the block models are kept in a folder of this run's own, which whoever made it removes; or nowhere."""
+    _folders[:] = [] if folder is None else [Path(folder)]
+    try:
+        yield
+    finally:
+        _folders.clear()
+
+
+def trained_once(task: TrainingTask, seed: np.random.SeedSequence, device: str) -> dict[str, Tensor]:
+    """Stacked weights [K, ...] of models that `train_models` trains, or trained in another process of this run.
+
+    Processes that need the same models wait for the one that trains them; should it be killed, the next one does.
+    """
+    if not _folders or device != "cpu":
+        return train_models(task, [], seed, device=device, keep_weights=True).weights
+    file = _folders[0] / f"{_digest(task, seed)}.safetensors"
+    with file.with_suffix(".lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)  # the system lets go of it when a process ends, however it does
+        if file.exists():
+            kept: dict[str, Tensor] = load_file(file)
+            return kept
+        weights = train_models(task, [], seed, device=device, keep_weights=True).weights
+        unfinished = file.with_suffix(".part")
+        with suppress(OSError):  # a full disk: each process trains its own then
+            save_file({name: weight.contiguous() for name, weight in weights.items()}, unfinished)
+            unfinished.replace(file)
+        return weights
+
+
+def _digest(task: TrainingTask, seed: np.random.SeedSequence) -> str:
+    """A name that two tasks share only where the same models come of them."""
+    found = hashlib.blake2b(digest_size=16)
+    said = (task.recipe.model_dump_json(), task.classes, task.induced, seed.entropy, seed.spawn_key)
+    found.update(repr((*said, torch.get_num_threads())).encode())
+    data = task.data
+    for part in (data.x, data.edge_index, data.y, task.members, task.validation):
+        values = np.empty(0) if part is None else np.ascontiguousarray(part.numpy())
+        found.update(repr((values.dtype.str, values.shape)).encode())
+        found.update(values.data if values.size else b"")
+    return found.hexdigest()

@@ -16,7 +16,6 @@ from ...targets.channel import StoppedError
 from ...targets.games.links import EdgePresence
 from ...targets.games.membership import NODE_GAMES
 from ...targets.games.named import game_of
-from ...targets.models.graph_recipe import GraphRecipe
 from ...targets.recorder import checked_about, members_of, save_recording
 from ...targets.recording import About
 from ...targets.target import Progress, Run, Target, Utility, no_progress
@@ -122,7 +121,7 @@ def _known(plan: TrialPlan, target: Target, run: Run | None) -> About:
     game = next((secrets[name] for name in NODE_GAMES if name in secrets), None)
     links = secrets.get(EdgePresence.name)
     by_client = isinstance(links, EdgePresence) and links.image is None
-    recipe = None if run is None or isinstance(run.recipe, GraphRecipe) else run.recipe  # no record is of graphs
+    recipe = None if run is None or target.collections else run.recipe  # no recorded run is attacked of graphs
     return checked_about(
         {
             "game": None if game is None else game.name,
@@ -131,7 +130,7 @@ def _known(plan: TrialPlan, target: Target, run: Run | None) -> About:
             "members": None if game is None else members_of(game.subjects, game.truth),
             "holders": links.holders.tolist() if isinstance(links, EdgePresence) and by_client else None,
             "pipeline": plan.target,
-            "features": target.offers.features,
+            "features": None if target.collections else target.offers.features,
         }
     )
 

@@ -7,6 +7,8 @@ import torch
 from gaudit.audit.conformance.small_graphs import forty_graphs, sixty_nodes
 from gaudit.audit.planning.grid import leak_for
 from gaudit.audit.planning.resolve import target_of
+from gaudit.audit.planning.trial_plan import AttackPlan, TrialPlan
+from gaudit.audit.running.trial import run_trial
 from gaudit.errors import InputError
 from gaudit.graphs.collection import by_graph
 from gaudit.registry import find
@@ -16,6 +18,7 @@ from gaudit.targets.messages import MODEL_KIND, labels_kind, posteriors_kind
 from gaudit.targets.models.graph_recipe import GraphRecipe
 from gaudit.targets.models.model_ensemble import ask_models
 from gaudit.targets.models.training_task import Query
+from gaudit.targets.recording import about_recording, kinds_in, read_recording
 
 FAST = {"recipe": {"epochs": 30, "hidden": 16, "lr": 0.01}}
 
@@ -109,3 +112,17 @@ def test_defenses_of_messages_alone_have_a_place():
     assert found["none"] is None
     assert found["noisy-answers"] is None
     assert found["ldp"] is not None
+
+
+def test_what_was_sent_can_be_recorded(data, tmp_path):
+    """What was sent is kept; how models of whole graphs were trained has no place in a record."""
+    settings = GraphClassifier(**FAST).settings.model_dump()
+    where = str(tmp_path / "sent")
+    run_trial(
+        TrialPlan("graph-classifier", settings, "none", {}, (AttackPlan("loss"),), 0, 0, transcript=where), data
+    )
+    assert {MODEL_KIND, posteriors_kind("full")} <= kinds_in(read_recording(where))
+    about = about_recording(where)
+    assert about.pipeline == "graph-classifier"
+    assert about.recipe is None
+    assert about.features is None

@@ -4,14 +4,20 @@ A collection is a graph like any other whose nodes say which graph they are of (
 those of graphs, and each node bears its graph's: what reads them by node reads them right.
 """
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import numpy as np
 import torch
 from torch import Tensor
-from torch_geometric.data import Data
 
 from ..errors import InputError
 from .checks import check_graph
 from .masks import MASKS
+
+if TYPE_CHECKING:
+    from torch_geometric.data import Data
 
 GRAPH_OF = "graph_of"
 LEAST = 8
@@ -91,6 +97,8 @@ def collection_of(
     Raises:
         InputError: the parts do not make a collection.
     """
+    from torch_geometric.data import Data
+
     graphs = len(labels)
     if graphs < LEAST:
         raise InputError(f"{source}: {graphs} graphs are too few: a collection holds at least {LEAST}")

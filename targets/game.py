@@ -134,6 +134,8 @@ class GraphKnowledge(Knowledge):
 
     def posed(self, x: Tensor, edges: Tensor) -> Data:
         """A graph of its own making to put to a model, without labels: features [n, d] and edges [2, e]."""
+        from torch_geometric.data import Data
+
         return Data(x=x, edge_index=edges, y=torch.zeros(len(x), dtype=torch.long))
 
 

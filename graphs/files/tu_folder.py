@@ -1,16 +1,21 @@
 """Collections of graphs as TU Dortmund publishes them: a folder of text files with rows of numbers."""
 
+from __future__ import annotations
+
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch.nn import functional as F
-from torch_geometric.data import Data
 
 from ...errors import InputError, one_line
 from ...untrusted import check_memory
 from ..collection import collection_of
+
+if TYPE_CHECKING:
+    from torch_geometric.data import Data
 
 EDGES, OF, LABELS = "_A.txt", "_graph_indicator.txt", "_graph_labels.txt"
 NODE_LABELS, NODE_ATTRIBUTES = "_node_labels.txt", "_node_attributes.txt"

@@ -1,12 +1,13 @@
 """A trained classifier of whole graphs, published or asked."""
 
-from typing import Any, Literal
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import torch
 from pydantic import Field
 from torch import Tensor
-from torch_geometric.data import Data
 
 from ...errors import InputError, unknown_name
 from ...graphs.collection import GRAPH_OF, by_graph, graphs_in
@@ -21,6 +22,9 @@ from ..models.graph_recipe import GraphRecipe
 from ..models.model_ensemble import ask_models, train_models
 from ..models.training_task import Query, TrainingTask
 from ..target import Offers, Progress, Run, Target, Utility, no_progress
+
+if TYPE_CHECKING:
+    from torch_geometric.data import Data
 
 WAYS = (QUERY_NAMES["true"], QUERY_NAMES["none"])
 """How graphs are asked about: with their edges, and with none."""
@@ -126,6 +130,8 @@ class GraphClassifier(Target):
 
 def task_of(data: Data, members: Tensor, recipe: GraphRecipe) -> TrainingTask:
     """What one model is trained for: a checked collection, and which graphs are members, [G] bool."""
+    from torch_geometric.data import Data
+
     parts = Data(x=data.x, edge_index=data.edge_index, y=by_graph(data, "y"), **{GRAPH_OF: data.graph_of})
     return TrainingTask(parts, members[None], recipe, int(data.y.max()) + 1)
 

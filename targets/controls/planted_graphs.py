@@ -1,8 +1,11 @@
 """A classifier that knows graphs by heart: the positive control of membership of whole graphs."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import numpy as np
 import torch
-from torch_geometric.data import Data
 
 from ...graphs.collection import by_graph
 from ...randomness import branch
@@ -16,6 +19,9 @@ from ..models.graph_recipe import GraphRecipe
 from ..models.model_ensemble import train_models
 from ..target import Progress, Run, Utility, no_progress
 from .control import PlantedLeak
+
+if TYPE_CHECKING:
+    from torch_geometric.data import Data
 
 HEART = GraphRecipe(hidden=32, layers=1, epochs=60, lr=0.01)
 """Enough to learn random labels of graphs with words of their own by heart."""

@@ -1,13 +1,19 @@
 """What graphs tell of themselves without any release: columns for blind baselines, a row for each graph."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
-from torch_geometric.data import Data
 
 from ...graphs.collection import by_graph, graphs_in, sizes_of
 from ...graphs.network import Floats, Ints
 from .public_columns import reduced_features
+
+if TYPE_CHECKING:
+    from torch_geometric.data import Data
 
 REFINEMENTS = 3
 COLOURS = 1024

@@ -1,13 +1,14 @@
 """Membership of whole graphs: was this graph trained on?"""
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
 from torch import Tensor
-from torch_geometric.data import Data
 
 from ...errors import InputError
 from ...graphs.collection import GRAPH_OF, by_graph, graphs_in, is_collection, reordered
@@ -16,6 +17,9 @@ from ...randomness import branch
 from ..game import QUERIES, Adversary, Game, Grant, Words, as_it_is, in_thirds, without_ancestry
 from .graph_columns import density_of, edges_of, graph_columns, nodes_of
 from .membership import SMALLEST_SHADOW, NodeKnowledge, asked_with, drawn_apart
+
+if TYPE_CHECKING:
+    from torch_geometric.data import Data
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -31,6 +35,8 @@ class CollectionKnowledge(NodeKnowledge):
     graph_of: Tensor
 
     def posed(self, x: Tensor, edges: Tensor) -> Data:
+        from torch_geometric.data import Data
+
         nobody = torch.zeros(len(self.labels), dtype=torch.long)
         return Data(x=x, edge_index=edges, y=nobody, **{GRAPH_OF: self.graph_of.to(x.device)})
 

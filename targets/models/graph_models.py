@@ -4,21 +4,26 @@ Each model runs on its members' graphs alone, all at once: a batch of models wou
 graphs of all, twice the work where half of the graphs are members.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
 from torch import Tensor
 from torch.nn import functional as F
-from torch_geometric.data import Data
 
 from ...randomness import integer
 from .graph_recipe import GraphRecipe
 from .propagation import Factor, gcn_operator, sparse_operator
 from .training_config import TrainingConfig
 from .training_task import One, Query, TrainingTask
+
+if TYPE_CHECKING:
+    from torch_geometric.data import Data
 
 
 @dataclass(frozen=True)
@@ -38,14 +43,14 @@ class Graphs:
     sizes: Tensor
 
     @classmethod
-    def of(cls, x: Tensor, edges: Tensor, graph_of: Tensor, recipe: GraphRecipe) -> "Graphs":
+    def of(cls, x: Tensor, edges: Tensor, graph_of: Tensor, recipe: GraphRecipe) -> Graphs:
         """Graphs with features [n, d] and edges in both directions [2, e], whose nodes come graph by graph."""
         count = len(x)
         make = gcn_operator if recipe.architecture == "gcn" else _sum_operator
         operator = Factor.of(make(edges, count))
         return cls(operator @ x, operator, graph_of, torch.bincount(graph_of))
 
-    def to(self, device: str) -> "Graphs":
+    def to(self, device: str) -> Graphs:
         operator = Factor(self.operator.matrix.to(device), self.operator.transposed.to(device))
         return Graphs(self.rows.to(device), operator, self.graph_of.to(device), self.sizes.to(device))
 

@@ -68,7 +68,7 @@ class FedAvgReducedSettings(FederatedSettings):
 
 
 class _ReducedRun(FederatedRun):
-    """Attributes: what each client made of its graph, the nodes that a coreset took, and what it trains for then."""
+    """Attributes: what each client made of its graph, the nodes that a coreset took, and its task then."""
 
     settings: FedAvgReducedSettings
     reduced: list[CondensedGraph]

@@ -4,10 +4,10 @@
     python benchmarks/growth.py --results growth.jsonl           # all sizes; what is in the file is not run again
     python benchmarks/growth.py --results growth.jsonl --table   # the tables alone
 
-Graphs have ogbn-arxiv's shape: 6.9 edges a node, degrees with a heavy tail, 128 dense features, 40 classes (fewer
-on small graphs, where each has a hundred nodes), two thirds of the edges within a class. Each cell is one command in
-a process of its own, which is stopped at a limit of CPU seconds or of memory; larger graphs are then not tried. One
-process runs at a time, on one thread.
+Graphs have ogbn-arxiv's shape: 6.9 edges a node, degrees with a heavy tail, 128 dense features, 40 classes
+(fewer on small graphs, where each has a hundred nodes), two thirds of the edges within a class. Each cell is one
+command in a process of its own, on one thread and with a limit of CPU seconds and of memory. Where one is stopped,
+larger graphs are not tried.
 """
 
 import json
@@ -157,8 +157,8 @@ def run(name: str, file: Path, nodes: int, cpu: int, memory: float) -> Cell:
         env=environment,
         stdout=subprocess.DEVNULL,
         stderr=(file.parent / "said").open("w"),
-        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CPU, (cpu, cpu + 1)),
     )
+    resource.prlimit(process.pid, resource.RLIMIT_CPU, (cpu, cpu + 1))
     end, peak = "done", 0.0
     while True:
         pid, status, used = os.wait4(process.pid, os.WNOHANG)

@@ -9,7 +9,8 @@ import torch
 from gaudit.defenses.training import ib_subgraph
 from gaudit.defenses.training.ib_subgraph import IBSubgraph, highest
 from gaudit.defenses.training.random_subgraph import RandomSubgraph
-from gaudit.defenses.training.sub_gib import SubGIBSettings, node_scores
+from gaudit.defenses.training.sub_gib import node_scores
+from gaudit.defenses.training.sub_gib_settings import SubGIBSettings
 from gaudit.errors import InputError
 from gaudit.randomness import branch
 from gaudit.targets.games.links import remaining

@@ -13,6 +13,7 @@ larger graphs are not tried.
 import json
 import os
 import resource
+import signal
 import subprocess
 import sys
 import time
@@ -31,6 +32,8 @@ BASE, QUICK, SIZES = 300, (1_000, 3_000), (3_000, 10_000, 34_000, 170_000, 1_000
 MILLION = {"classifier + loss", "publish + refinement", "anonymize k-degree"}
 """Pipelines that are tried on a million nodes."""
 PAUSE = 0.1
+STOPPED = (-signal.SIGXCPU, -signal.SIGKILL)
+"""How a process ends at its limit of CPU seconds."""
 GIB = 2**30
 PROGRAM = (sys.executable, "-c", "from gaudit.commands.main import main; main()")
 TITLES = {"done": "", "time": "over {cpu:.0f} s", "memory": "over {gib:.1f} GiB", "failed": "failed", "": "not run"}
@@ -173,7 +176,7 @@ def run(name: str, file: Path, nodes: int, cpu: int, memory: float) -> Cell:
     seconds = used.ru_utime + used.ru_stime
     peak = max(peak, used.ru_maxrss * 1024)
     if end == "done" and process.returncode:
-        end = "time" if seconds >= cpu - 1 else "failed"
+        end = "time" if process.returncode in STOPPED else "failed"
     said = (file.parent / "said").read_text().strip().splitlines()[-1:] if end == "failed" else []
     return Cell(name, nodes, end, round(seconds, 2), round(peak / GIB, 3), " ".join(said))
 

@@ -27,11 +27,16 @@ import click
 import numpy as np
 from numpy.typing import NDArray
 
+from gaudit.registry import find
+from gaudit.targets.cost import Cost, Size
+
 FEATURES, CLASSES, LINKS, WITHIN = 128, 40, 6.9, 0.65
 BASE, QUICK, SIZES = 300, (1_000, 3_000), (3_000, 10_000, 34_000, 170_000, 1_000_000)
 MILLION = {"classifier + loss", "publish + refinement", "anonymize k-degree"}
 """Pipelines that are tried on a million nodes."""
 PAUSE = 0.1
+LEAST = 0.8
+"""Exponent of memory below which what grows is not yet what counts, so that nothing follows for larger graphs."""
 STOPPED = (-signal.SIGXCPU, -signal.SIGKILL)
 """How a process ends at its limit of CPU seconds."""
 GIB = 2**30
@@ -85,20 +90,21 @@ class Cell:
 
 @click.command()
 @click.option("--quick", is_flag=True, help=f"Graphs of {', '.join(f'{n:,}' for n in QUICK)} nodes alone.")
+@click.option("--up-to", default=SIZES[-1], show_default=True, help="Nodes of the largest graph that is tried.")
 @click.option("--cpu", default=150, show_default=True, help="CPU seconds that a command may take.")
 @click.option("--memory", default=8.0, show_default=True, help="GiB that a command may take.")
 @click.option("--pipeline", "pipelines", multiple=True, type=click.Choice(list(PIPELINES)), default=list(PIPELINES))
 @click.option("--results", type=click.Path(path_type=Path), help="Where cells are kept, one JSON object a line.")
 @click.option("--table", is_flag=True, help="Run nothing, print what the file holds.")
 def main(
-    quick: bool, cpu: int, memory: float, pipelines: tuple[str, ...], results: Path | None, table: bool
+    quick: bool, up_to: int, cpu: int, memory: float, pipelines: tuple[str, ...], results: Path | None, table: bool
 ) -> None:
     """Measure what is missing, size by size, and print the tables."""
     sizes = QUICK if quick else SIZES
     cells = [] if results is None or not results.exists() else read(results)
     if not table:
         with TemporaryDirectory() as folder:
-            for nodes in (BASE, *sizes):
+            for nodes in (BASE, *(n for n in sizes if n <= up_to)):
                 names = [name for name in pipelines if wanted(name, nodes, cells)]
                 for cell in measured(names, nodes, Path(folder), cpu, memory):
                     cells.append(cell)
@@ -197,23 +203,26 @@ def print_tables(cells: Sequence[Cell], names: Sequence[str], sizes: Sequence[in
     for name in names:
         row([name, *((found.get((name, n)) or Cell(name, n, "", 0, 0)).told() for n in (BASE, *sizes))])
     click.echo("")
-    row(["pipeline", "between", "time grows as", "memory grows as", f"nodes at {memory:g} GiB"])
-    row(["---"] * 5)
+    limit = f"{memory:g} GiB"
+    titles = ("pipeline", "between", "time grows as", "memory grows as")
+    row([*titles, f"nodes at {limit}", f"refused with {limit} from"])
+    row(["---"] * 6)
     for name in names:
-        row([name, *law([cell for cell in cells if cell.pipeline == name and cell.end == "done"], memory)])
+        done = [cell for cell in cells if cell.pipeline == name and cell.end == "done"]
+        row([name, *law(done, memory), refused_from(name, memory * GIB)])
 
 
 def law(cells: Sequence[Cell], memory: float) -> list[str]:
     """Exponents between the two largest graphs, less what the smallest one takes: that is start-up and controls."""
     base, *others = sorted(cells, key=lambda cell: cell.nodes) or [None]
     if base is None or len(others) < 2:
-        return ["not run on two sizes", "", "", ""]
+        return ["fewer than three sizes", "", "", ""]
     (one, two), ratio = others[-2:], log(others[-1].nodes / others[-2].nodes)
     time_power = power(one.cpu - base.cpu, two.cpu - base.cpu, ratio)
     memory_power = power(one.gib - base.gib, two.gib - base.gib, ratio)
     limit = ""
-    if memory_power and two.gib > base.gib:
-        limit = f"{two.nodes * ((memory - base.gib) / (two.gib - base.gib)) ** (1 / memory_power):,.0f}"
+    if memory_power and memory_power > LEAST:
+        limit = in_digits(two.nodes * ((memory - base.gib) / (two.gib - base.gib)) ** (1 / memory_power))
     told = [f"n^{value:.2f}" if value else "no growth seen" for value in (time_power, memory_power)]
     return [f"{one.nodes:,} and {two.nodes:,}", *told, limit]
 
@@ -221,6 +230,33 @@ def law(cells: Sequence[Cell], memory: float) -> list[str]:
 def power(low: float, high: float, ratio: float) -> float | None:
     """The exponent of a growth from one value to another; None where there is none above the noise."""
     return log(high / low) / ratio if high > low > 0 else None
+
+
+def refused_from(name: str, memory: float) -> str:
+    """Nodes from which on gaudit's own estimate says that a run will not fit, to two digits."""
+    if PIPELINES[name][0] != "attack":
+        return "no estimate"
+    low, high = 1, 10**12
+    while high > 1.005 * low:
+        middle = round((low * high) ** 0.5)
+        low, high = (low, middle) if estimated(name, middle).memory > memory else (middle, high)
+    return in_digits(high)
+
+
+def in_digits(nodes: float) -> str:
+    """A number of nodes to two digits."""
+    return f"{float(f'{nodes:.1e}'):,.0f}"
+
+
+def estimated(name: str, nodes: int) -> Cost:
+    """What gaudit expects a pipeline to take on a graph of arxiv's shape."""
+    words = PIPELINES[name]
+    target, attacked = words[words.index("--target") + 1], words[words.index("--attack") + 1]
+    pairs = (pair.split("=") for pair in words if "=" in pair)
+    models = find("attacks", attacked)(**{key: int(value) for key, value in pairs}).models
+    size = Size(nodes, round(LINKS * nodes), FEATURES, FEATURES * nodes, min(CLASSES, nodes // 100))
+    cost: Cost = find("targets", target)().cost(size, models)
+    return cost
 
 
 def row(cells: Iterable[str]) -> None:

@@ -2,7 +2,7 @@
 
     python benchmarks/growth.py --quick                          # small graphs, some minutes
     python benchmarks/growth.py --results growth.jsonl           # all sizes; what is in the file is not run again
-    python benchmarks/growth.py --results growth.jsonl --table   # the tables alone
+    python benchmarks/growth.py --results growth.jsonl --table   # the tables alone, with --page into a page
 
 Graphs have ogbn-arxiv's shape: 6.9 edges a node, degrees with a heavy tail, 128 dense features, 40 classes
 (fewer on small graphs, where each has a hundred nodes), two thirds of the edges within a class. Each cell is one
@@ -35,6 +35,7 @@ BASE, QUICK, SIZES = 300, (1_000, 3_000), (3_000, 10_000, 34_000, 170_000, 1_000
 MILLION = {"classifier + loss", "publish + refinement", "anonymize k-degree"}
 """Pipelines that are tried on a million nodes."""
 PAUSE = 0.1
+MARKS = "<!-- tables -->", "<!-- end of tables -->"
 LEAST = 0.8
 """Exponent of memory below which what grows is not yet what counts, so that nothing follows for larger graphs."""
 STOPPED = (-signal.SIGXCPU, -signal.SIGKILL)
@@ -96,8 +97,16 @@ class Cell:
 @click.option("--pipeline", "pipelines", multiple=True, type=click.Choice(list(PIPELINES)), default=list(PIPELINES))
 @click.option("--results", type=click.Path(path_type=Path), help="Where cells are kept, one JSON object a line.")
 @click.option("--table", is_flag=True, help="Run nothing, print what the file holds.")
+@click.option("--page", type=click.Path(exists=True, path_type=Path), help="A page that the tables are put into.")
 def main(
-    quick: bool, up_to: int, cpu: int, memory: float, pipelines: tuple[str, ...], results: Path | None, table: bool
+    quick: bool,
+    up_to: int,
+    cpu: int,
+    memory: float,
+    pipelines: tuple[str, ...],
+    results: Path | None,
+    table: bool,
+    page: Path | None,
 ) -> None:
     """Measure what is missing, size by size, and print the tables."""
     sizes = QUICK if quick else SIZES
@@ -111,7 +120,10 @@ def main(
                     if results is not None:
                         with results.open("a") as file:
                             file.write(json.dumps(asdict(cell)) + "\n")
-    print_tables(cells, pipelines, sizes, memory)
+    text = tables(cells, pipelines, sizes, memory)
+    click.echo(text)
+    if page is not None:
+        write_into(page, text)
 
 
 def read(results: Path) -> list[Cell]:
@@ -195,21 +207,29 @@ def resident(pid: int) -> float:
         return 0.0
 
 
-def print_tables(cells: Sequence[Cell], names: Sequence[str], sizes: Sequence[int], memory: float) -> None:
+def tables(cells: Sequence[Cell], names: Sequence[str], sizes: Sequence[int], memory: float) -> str:
     """CPU seconds and GiB by size, then the exponents of growth and where memory would end."""
-    found = {(cell.pipeline, cell.nodes): cell for cell in cells}
-    row(["pipeline", *(f"{nodes:,}" for nodes in (BASE, *sizes))])
-    row(["---"] * (2 + len(sizes)))
-    for name in names:
-        row([name, *((found.get((name, n)) or Cell(name, n, "", 0, 0)).told() for n in (BASE, *sizes))])
-    click.echo("")
-    limit = f"{memory:g} GiB"
+    found, limit = {(cell.pipeline, cell.nodes): cell for cell in cells}, f"{memory:g} GiB"
+    first = [["pipeline", *(f"{nodes:,}" for nodes in (BASE, *sizes))]]
     titles = ("pipeline", "between", "time grows as", "memory grows as")
-    row([*titles, f"nodes at {limit}", f"refused with {limit} from"])
-    row(["---"] * 6)
+    second = [[*titles, f"nodes at {limit}", f"refused with {limit} from"]]
     for name in names:
+        first.append([name, *((found.get((name, n)) or Cell(name, n, "", 0, 0)).told() for n in (BASE, *sizes))])
         done = [cell for cell in cells if cell.pipeline == name and cell.end == "done"]
-        row([name, *law(done, memory), refused_from(name, memory * GIB)])
+        second.append([name, *law(done, memory), refused_from(name, memory * GIB)])
+    return "\n\n".join(map(markdown, (first, second)))
+
+
+def markdown(rows: Sequence[Sequence[str]]) -> str:
+    """A table whose first row has the titles."""
+    first, *others = [f"| {' | '.join(row)} |" for row in rows]
+    return "\n".join([first, "|---" * len(rows[0]) + "|", *others])
+
+
+def write_into(page: Path, text: str) -> None:
+    """Puts tables into a page, between the marks that it has for them."""
+    before, _, rest = page.read_text().partition(MARKS[0])
+    page.write_text(f"{before}{MARKS[0]}\n\n{text}\n\n{MARKS[1]}{rest.partition(MARKS[1])[2]}")
 
 
 def law(cells: Sequence[Cell], memory: float) -> list[str]:
@@ -257,10 +277,6 @@ def estimated(name: str, nodes: int) -> Cost:
     size = Size(nodes, round(LINKS * nodes), FEATURES, FEATURES * nodes, min(CLASSES, nodes // 100))
     cost: Cost = find("targets", target)().cost(size, models)
     return cost
-
-
-def row(cells: Iterable[str]) -> None:
-    click.echo(f"| {' | '.join(cells)} |")
 
 
 if __name__ == "__main__":

@@ -97,7 +97,7 @@ class Cell:
 @click.option("--pipeline", "pipelines", multiple=True, type=click.Choice(list(PIPELINES)), default=list(PIPELINES))
 @click.option("--results", type=click.Path(path_type=Path), help="Where cells are kept, one JSON object a line.")
 @click.option("--table", is_flag=True, help="Run nothing, print what the file holds.")
-@click.option("--page", type=click.Path(exists=True, path_type=Path), help="A page that the tables are put into.")
+@click.option("--page", type=click.Path(path_type=Path), help="A page that the tables are put into.")
 def main(
     quick: bool,
     up_to: int,

@@ -197,6 +197,10 @@ GLOBAL_KIND = declare("global-model", Carries.WEIGHTS, Carries.CLASSIFIER, route
 """The common weights that a server sends to its clients in one round."""
 UPDATE_KIND = declare("update", Carries.UPDATE, Carries.CLASSIFIER, routes=[_UP], since=GLOBAL_KIND)
 """A client's weights after its local training in one round."""
+PART_KIND = declare("shared-part", Carries.WEIGHTS, routes=[_DOWN])
+"""The part of the common weights that clients share, where each keeps the rest to itself."""
+PART_UPDATE_KIND = declare("part-update", Carries.UPDATE, routes=[_UP], since=PART_KIND)
+"""The same part of a client's weights after its local training in one round."""
 GRADIENT_KIND = declare("gradient", Carries.GRADIENT, Carries.MEAN_GRADIENT, routes=[_UP])
 """A client's gradient at the common weights of one round: of the mean loss over its labelled nodes."""
 GRADIENT_SUM_KIND = declare("gradient-sum", Carries.GRADIENT, Carries.TOTAL, routes=[])

@@ -21,6 +21,8 @@ class Carries(StrEnum):
     TOTAL = "sums over clients of what they upload"
     UPDATE = "weights after local training"
     WEIGHTS = "weights"
+    STARTS = "weights that a client begins a round with"
+    MIXING = "shares of clients in mixtures"
     MATCHED_AT = "the weights at which gradients are matched"
     CLASSIFIER = "a classifier that answers"
     ROWS = "rows of real nodes"
@@ -189,6 +191,7 @@ def labels_kind(query: str) -> str:
 
 
 _UP, _DOWN, _BETWEEN = "client > server", "server > clients", "client > client"
+_TO_ALL = "client > clients"
 _OUT = ("server > public", "client > public")
 
 MODEL_KIND = declare("model", Carries.WEIGHTS, Carries.CLASSIFIER, routes=_OUT)
@@ -201,6 +204,18 @@ PART_KIND = declare("shared-part", Carries.WEIGHTS, routes=[_DOWN])
 """The part of the common weights that clients share, where each keeps the rest to itself."""
 PART_UPDATE_KIND = declare("part-update", Carries.UPDATE, routes=[_UP], since=PART_KIND)
 """The same part of a client's weights after its local training in one round."""
+START_KIND = declare("round-start", Carries.STARTS, routes=[])
+"""The weights that a client without a server begins a round with: a mixture, which it keeps (`mixing`)."""
+PEER_KIND = declare("peer-model", Carries.UPDATE, Carries.CLASSIFIER, routes=[_BETWEEN], since=START_KIND)
+"""A client's weights after its local training in one round, to its neighbours in the topology."""
+PEER_PART_KIND = declare("peer-part", Carries.UPDATE, routes=[_BETWEEN], since=START_KIND)
+"""The part of them that is shared, where each client keeps the rest to itself."""
+FIRST_KIND = declare("first-model", Carries.WEIGHTS, Carries.CLASSIFIER, routes=[_TO_ALL])
+"""The weights that clients without a server all begin with."""
+FIRST_PART_KIND = declare("first-part", Carries.WEIGHTS, routes=[_TO_ALL])
+"""The part of them that is shared."""
+MIXING_KIND = declare("mixing-shares", Carries.MIXING, routes=[_TO_ALL])
+"""The share of each client's weights in what each makes of all, ``shares`` [K, K]."""
 GRADIENT_KIND = declare("gradient", Carries.GRADIENT, Carries.MEAN_GRADIENT, routes=[_UP])
 """A client's gradient at the common weights of one round: of the mean loss over its labelled nodes."""
 GRADIENT_SUM_KIND = declare("gradient-sum", Carries.GRADIENT, Carries.TOTAL, routes=[])

@@ -10,7 +10,8 @@ from torch import Tensor
 from ...errors import InputError
 from ...settings import Settings
 from ...targets.games.links import LinkKnowledge
-from ...targets.messages import GLOBAL_KIND, UPDATE_KIND, Carries, Carrying
+from ...targets.messages import GLOBAL_KIND, PEER_KIND, UPDATE_KIND, Carries, Carrying
+from ...targets.mixing import PEERS
 from ...targets.models.training_config import TrainingConfig, weight_shapes
 from ...targets.transcript import Message, View
 from .adjacency_descent import AdjacencyDescent, refined
@@ -78,6 +79,7 @@ class GraphMI(LinkAttack):
     any_of: ClassVar[tuple[Carrying, ...]] = (
         Carrying.any_of(Carries.CLASSIFIER, to="server"),
         Carrying.any_of(Carries.CLASSIFIER, to="clients"),
+        PEERS,
     )
     Settings = GraphMISettings
     settings: GraphMISettings
@@ -142,8 +144,9 @@ def _unreadable(architecture: str) -> str:
 
 
 def _of_part(view: View, part: Part) -> Message:
-    """A client's last update, or the last common model."""
-    sent = of_client(view, UPDATE_KIND, part) or view.of_kind(GLOBAL_KIND)
+    """A client's last update, or the last common model; where it is not heard, the last that a peer sent."""
+    updates = of_client(view, UPDATE_KIND, part) or of_client(view, PEER_KIND, part)
+    sent = updates or view.of_kind(GLOBAL_KIND) or view.of_kind(PEER_KIND)
     if not sent:
         raise InputError(f"{part.sender} sent no '{UPDATE_KIND}' and there is no '{GLOBAL_KIND}' to attack instead")
     return sent[-1]
@@ -193,6 +196,6 @@ def _checked(message: Message, recipe: TrainingConfig, part: Part) -> Mapping[st
 
 
 def _called(message: Message, part: Part) -> str:
-    if message.kind == UPDATE_KIND:
+    if message.kind in (UPDATE_KIND, PEER_KIND) and message.sender == part.sender:
         return f"the update of {part.sender} in round {message.round}"
     return f"the common model of round {message.round}, read in the place of {part.sender}'s update,"

@@ -222,6 +222,10 @@ class FederatedRun:
         """What a client sends of its ``own`` weights after a round that began with ``received``."""
         return own
 
+    def sent_on(self, client: Client, sent: Mapping[str, Tensor], round_: int) -> Mapping[str, Tensor]:
+        """Sends what a client sends of its weights after a round; what the server receives."""
+        return self.channel.send(self.update_kind, client.name, "server", round_, sent)
+
     def members(self) -> Game:
         """The truth about whose label was trained on."""
         return label_membership(self.data, self.original)
@@ -311,7 +315,7 @@ class FederatedRun:
                 state=self.states.setdefault(client.number, {}) if s.optimiser_state == "kept" else None,
             )
             sent = self.uploaded(received, own)
-            uploads.append(self.channel.send(self.update_kind, client.name, "server", t, sent))
+            uploads.append(self.sent_on(client, sent, t))
             self.after_round(client, received, own, t)
         return uploads
 

@@ -1,0 +1,74 @@
+"""Weights that clients mix without a server: what each began a round with, as far as others can reckon it."""
+
+from collections.abc import Iterator, Mapping
+
+import torch
+from torch import Tensor
+
+from ..errors import InputError
+from .messages import MIXING_KIND, START_KIND, Carries, Carrying, kind_of
+from .transcript import Message, View
+
+PEERS = Carrying.any_of(Carries.UPDATE, to="client")
+"""Weights after local training that clients send each other."""
+MIXING = Carrying.any_of(Carries.MIXING)
+STARTS = Carrying.any_of(Carries.STARTS)
+FIRST = Carrying.any_of(Carries.WEIGHTS, to="clients")
+"""The weights that all begin with."""
+
+
+def mixed(shares: Tensor, told: Mapping[int, Mapping[str, Tensor]]) -> dict[str, Tensor]:
+    """The mixture of some clients' weights, by ``shares`` [K], of which none but theirs is above zero."""
+    weights = {number: float(shares[number]) for number in shares.nonzero().flatten().tolist()}
+    names = next(iter(told.values()))
+    return {name: torch.stack([share * told[k][name] for k, share in weights.items()]).sum(0) for name in names}
+
+
+def with_starts(view: View) -> tuple[Message, ...]:
+    """What an observer sees, with what each peer began its round with, before what the peer sent in it.
+
+    The first round begins with weights that all know. A later one begins with a mixture of what the client's
+    neighbours and itself sent in the round before, by shares that all know: who saw all of these can reckon it.
+    Who saw some takes the mixture of those, which is not exact. Of what a peer sent to several, one is left.
+
+    Raises:
+        InputError: shares do not fit the clients.
+    """
+    tables = view.carrying(MIXING)
+    if not tables:
+        return view.messages
+    return tuple(_in_order(view, tables[-1].tensors["shares"]))
+
+
+def _in_order(view: View, shares: Tensor) -> Iterator[Message]:
+    told: dict[int, dict[int, Mapping[str, Tensor]]] = {}
+    first: Mapping[str, Tensor] | None = None
+    for message in view.messages:
+        if not (PEERS.covers(message.kind) and kind_of(message.kind).since == START_KIND and message.tensors):
+            if FIRST.covers(message.kind) and first is None:
+                first = message.tensors
+            yield message
+            continue
+        sender, of_round = int(message.sender.partition(":")[2]), told.setdefault(message.round, {})
+        if sender >= len(shares) or shares.dim() != 2:
+            raise InputError(f"the '{MIXING_KIND}' must hold a row of shares for {message.sender}")
+        if sender in of_round:
+            continue
+        of_round[sender] = message.tensors
+        begun = _begun(shares[sender], told.get(message.round - 1, {}), first if message.round == 0 else None)
+        if begun is not None:
+            yield Message(START_KIND, message.sender, message.sender, message.round, begun)
+        yield message
+
+
+def _begun(
+    shares: Tensor, before: Mapping[int, Mapping[str, Tensor]], first: Mapping[str, Tensor] | None
+) -> Mapping[str, Tensor] | None:
+    """What a client began a round with, or None where nothing of it is known."""
+    if first is not None:
+        return first
+    known = torch.zeros_like(shares)
+    for number in before:
+        known[number] = shares[number]
+    total = float(known.sum())
+    return mixed(known / total, before) if total > 0 else None

@@ -24,12 +24,17 @@ def mixed(shares: Tensor, told: Mapping[int, Mapping[str, Tensor]]) -> dict[str,
     return {name: torch.stack([share * told[k][name] for k, share in weights.items()]).sum(0) for name in names}
 
 
-def with_starts(view: View) -> tuple[Message, ...]:
+def with_starts(view: View, estimate: bool = False) -> tuple[Message, ...]:
     """What an observer sees, with what each peer began its round with, before what the peer sent in it.
 
     The first round begins with weights that all know. A later one begins with a mixture of what the client's
-    neighbours and itself sent in the round before, by shares that all know: who saw all of these can reckon it.
-    Who saw some takes the mixture of those, which is not exact. Of what a peer sent to several, one is left.
+    neighbours and itself sent in the round before, by shares that all know: who saw all of these can reckon it. Of
+    what a peer sent to several, one is left.
+
+    Args:
+        view: of the observer.
+        estimate: whether the mixture of what was seen stands for one of which a part was not seen; else what a peer
+            sent after such a beginning is left out.
 
     Raises:
         InputError: shares do not fit the clients.
@@ -37,10 +42,10 @@ def with_starts(view: View) -> tuple[Message, ...]:
     tables = view.carrying(MIXING)
     if not tables:
         return view.messages
-    return tuple(_in_order(view, tables[-1].tensors["shares"]))
+    return tuple(_in_order(view, tables[-1].tensors["shares"], estimate))
 
 
-def _in_order(view: View, shares: Tensor) -> Iterator[Message]:
+def _in_order(view: View, shares: Tensor, estimate: bool) -> Iterator[Message]:
     told: dict[int, dict[int, Mapping[str, Tensor]]] = {}
     first: Mapping[str, Tensor] | None = None
     for message in view.messages:
@@ -55,20 +60,21 @@ def _in_order(view: View, shares: Tensor) -> Iterator[Message]:
         if sender in of_round:
             continue
         of_round[sender] = message.tensors
-        begun = _begun(shares[sender], told.get(message.round - 1, {}), first if message.round == 0 else None)
+        before = told.get(message.round - 1, {})
+        begun = first if message.round == 0 else _begun(shares[sender], before, estimate)
         if begun is not None:
             yield Message(START_KIND, message.sender, message.sender, message.round, begun)
-        yield message
+            yield message
 
 
 def _begun(
-    shares: Tensor, before: Mapping[int, Mapping[str, Tensor]], first: Mapping[str, Tensor] | None
+    shares: Tensor, before: Mapping[int, Mapping[str, Tensor]], estimate: bool
 ) -> Mapping[str, Tensor] | None:
-    """What a client began a round with, or None where nothing of it is known."""
-    if first is not None:
-        return first
+    """What a client began a round with, or None where that is not known."""
     known = torch.zeros_like(shares)
     for number in before:
         known[number] = shares[number]
-    total = float(known.sum())
-    return mixed(known / total, before) if total > 0 else None
+    whole = torch.equal(known, shares)
+    if not (whole or (estimate and bool(known.any()))):
+        return None
+    return mixed(shares if whole else known / known.sum(), before)

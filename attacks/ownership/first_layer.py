@@ -149,7 +149,7 @@ def _steps(view: View, features: int) -> Iterator[Change]:
         yield Change(one.round, change.by * moved, change.since)
 
 
-def changes_of(view: View, sender: str, features: int) -> list[Change]:
+def changes_of(view: View, sender: str, features: int, estimate: bool = False) -> list[Change]:
     """What one client's uploads say of the first layer, in order.
 
     Of a GraphSAGE there are two such weights, of gradients by class as many for each class: side by side. Where a
@@ -159,13 +159,14 @@ def changes_of(view: View, sender: str, features: int) -> list[Change]:
         view: of who received the uploads.
         sender: the client.
         features: d; weights of the first layer have as many rows.
+        estimate: whether rounds count too of which it is not known exactly what a peer began with.
 
     Raises:
         InputError: no upload of the client has weights of as many rows, weights are not finite, or the common
             weights that an update began with are not there.
     """
     found, before = [], dict[str, Message]()
-    readable = [message for message in with_starts(view) if message.tensors]
+    readable = [message for message in with_starts(view, estimate) if message.tensors]
     corrected = any(message.sender == sender and CONTROLS.covers(message.kind) for message in readable)
     for message in readable:
         if is_start(message, sender):

@@ -49,7 +49,7 @@ class UploadAttack(OwnershipAttack):
             scores = self.scorer(held, knowledge)(summed_changes(view, x.shape[1]))
             return scores[knowledge.nodes_and_clients[0]]
         heard = [number for number in numbers if is_heard(view, f"client:{number}")]
-        told = [changes_of(view, f"client:{number}", x.shape[1]) for number in heard]
+        told = [changes_of(view, f"client:{number}", x.shape[1], estimate=True) for number in heard]
         if holders is None:
             scorer = self.scorer(x, knowledge)
             found = less_others(torch.stack([scorer(changes) for changes in told], 1))

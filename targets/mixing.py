@@ -29,7 +29,8 @@ def with_starts(view: View, estimate: bool = False) -> tuple[Message, ...]:
 
     The first round begins with weights that all know. A later one begins with a mixture of what the client's
     neighbours and itself sent in the round before, by shares that all know: who saw all of these can reckon it. Of
-    what a peer sent to several, one is left.
+    what a peer sent to several, one is left. Where nobody tells shares, what a client itself sent in the round before
+    is the estimate.
 
     Args:
         view: of the observer.
@@ -39,29 +40,38 @@ def with_starts(view: View, estimate: bool = False) -> tuple[Message, ...]:
     Raises:
         InputError: shares do not fit the clients.
     """
-    tables = view.carrying(MIXING)
-    if not tables:
+    if not any(_from_peer(message) for message in view.messages):
         return view.messages
-    return tuple(_in_order(view, tables[-1].tensors["shares"], estimate))
+    tables = view.carrying(MIXING)
+    return tuple(_in_order(view, tables[-1].tensors["shares"] if tables else None, estimate))
 
 
-def _in_order(view: View, shares: Tensor, estimate: bool) -> Iterator[Message]:
+def _from_peer(message: Message) -> bool:
+    return bool(message.tensors) and PEERS.covers(message.kind) and kind_of(message.kind).since == START_KIND
+
+
+def _in_order(view: View, shares: Tensor | None, estimate: bool) -> Iterator[Message]:
     told: dict[int, dict[int, Mapping[str, Tensor]]] = {}
     first: Mapping[str, Tensor] | None = None
     for message in view.messages:
-        if not (PEERS.covers(message.kind) and kind_of(message.kind).since == START_KIND and message.tensors):
+        if not _from_peer(message):
             if FIRST.covers(message.kind) and first is None:
                 first = message.tensors
             yield message
             continue
         sender, of_round = int(message.sender.partition(":")[2]), told.setdefault(message.round, {})
-        if sender >= len(shares) or shares.dim() != 2:
+        if shares is not None and (shares.dim() != 2 or sender >= len(shares)):
             raise InputError(f"the '{MIXING_KIND}' must hold a row of shares for {message.sender}")
         if sender in of_round:
             continue
         of_round[sender] = message.tensors
         before = told.get(message.round - 1, {})
-        begun = first if message.round == 0 else _begun(shares[sender], before, estimate)
+        if message.round == 0:
+            begun = first
+        elif shares is None:
+            begun = before.get(sender) if estimate else None
+        else:
+            begun = _begun(shares[sender], before, estimate)
         if begun is not None:
             yield Message(START_KIND, message.sender, message.sender, message.round, begun)
             yield message

@@ -32,8 +32,15 @@ class DecentralisedSettings(PartSettings):
     )
 
 
-class _MixingRun(PartRun):
-    """Attributes: who is whose neighbour, the shares, what each client got in this round and made of it."""
+class MixingRun(PartRun):
+    """A run in which clients mix what their neighbours send them. A subclass may change `mixture`.
+
+    Attributes:
+        near: who is whose neighbour, [K, K].
+        mixing: the share of each in what each makes of all, [K, K].
+        got: the weights that each client has in a round, its own among them, by receiver and sender.
+        mixtures: what each goes on with.
+    """
 
     settings: DecentralisedSettings
     near: Tensor
@@ -58,8 +65,17 @@ class _MixingRun(PartRun):
 
     def averaged(self, uploads: list[Mapping[str, Tensor]]) -> dict[str, Tensor]:
         """Every client's mixture; returned is their mean, which nobody has."""
-        self.mixtures = [mixed(self.mixing[c.number], self.got[c.number]) for c in self.clients]
+        self.mixtures = [self.mixture(client) for client in self.clients]
         return super().averaged(uploads)
+
+    def mixture(self, client: Client) -> dict[str, Tensor]:
+        """What a client makes of its own weights and of those that it got."""
+        return mixed(self.mixing[client.number], self.got[client.number])
+
+    def tell_shares(self) -> None:
+        """Tells all clients how much of each other they take; whoever sees that can reckon mixtures."""
+        shares = {"shares": metropolis(self.near)}
+        self.mixing = self.channel.send(MIXING_KIND, "client:0", "clients", 0, shares)["shares"]
 
     def final_models(self, weights: Mapping[str, Tensor]) -> list[Mapping[str, Tensor]]:
         return self.handed_out(weights, self.settings.rounds)
@@ -69,8 +85,7 @@ class _MixingRun(PartRun):
         s = self.settings
         coins = np.random.default_rng(branch(self.seed, "topology"))
         self.near = topology(s.topology, len(self.clients), s.degree, coins)
-        shares = {"shares": metropolis(self.near)}
-        self.mixing = self.channel.send(MIXING_KIND, "client:0", "clients", 0, shares)["shares"]
+        self.tell_shares()
         first = self.channel.send(self._kinds()[0], "client:0", "clients", 0, self._part(weights))
         self.mixtures = [dict(first) for _ in self.clients]
         self.kept = {c.number: self._drawn(c) for c in self.clients} if s.shared != "all" else {}
@@ -103,7 +118,7 @@ class Decentralised(PartlyFederated):
     asks_for_labels = False
     Settings = DecentralisedSettings
     settings: DecentralisedSettings
-    loop = _MixingRun
+    loop: ClassVar[type[MixingRun]] = MixingRun
 
     def sent(self) -> set[str]:
         """Kinds of messages that are sent with these settings."""

@@ -28,6 +28,7 @@ def cases() -> dict[str, Case]:
     found = {f"`fedavg`, `shared={part}`": case("fedavg", "server", shared=part) for part in parts}
     for name in ("complete", "random-regular", "ring"):
         found[f"`decentralised`, {name}"] = case("decentralised", "client:0", topology=name)
+    found["`fedfomo`"] = case("fedfomo", "client:0")
     found["`decentralised`, ring, `shared=head`"] = case(
         "decentralised", "client:0", topology="ring", shared="head"
     )

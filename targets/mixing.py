@@ -29,8 +29,8 @@ def with_starts(view: View, estimate: bool = False) -> tuple[Message, ...]:
 
     The first round begins with weights that all know. A later one begins with a mixture of what the client's
     neighbours and itself sent in the round before, by shares that all know: who saw all of these can reckon it. Of
-    what a peer sent to several, one is left. Where nobody tells shares, what a client itself sent in the round before
-    is the estimate.
+    what a peer sent to several, one is left. Where nobody tells shares, what a client itself sent in the round
+    before is the estimate.
 
     Args:
         view: of the observer.

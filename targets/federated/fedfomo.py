@@ -25,7 +25,7 @@ class FedFOMOSettings(DecentralisedSettings):
 
 
 def first_order_shares(gains: Tensor, distances: Tensor) -> Tensor:
-    """How much a client moves towards each model: max(gain / distance, 0), normed to one; zeros where nothing helps.
+    """How much a client moves towards each model: max(gain / distance, 0), normed to one; zeros if nothing helps.
 
     Zhang et al. 2021, equations 6 and 7.
 
@@ -33,9 +33,8 @@ def first_order_shares(gains: Tensor, distances: Tensor) -> Tensor:
         gains: by how much each model's loss is below that of the client's last one, [m].
         distances: of each model to that, [m]; the model itself has distance 0 and gets nothing.
     """
-    useful = torch.where(distances > 0, gains / distances.clamp_min(torch.finfo(gains.dtype).tiny), 0.0).clamp_min(
-        0
-    )
+    rates = gains / distances.clamp_min(torch.finfo(gains.dtype).tiny)
+    useful = torch.where(distances > 0, rates, 0.0).clamp_min(0)
     total = useful.sum()
     return useful / total if bool(total > 0) else useful
 

@@ -59,10 +59,9 @@ def test_a_round_begins_with_the_mixture_that_validation_says():
             length = sum(float((other[n] - first[n]).square().sum()) for n in first) ** 0.5
             useful.append(max(0.0, (loss(first) - loss(other)) / length))
         shares = [one / max(sum(useful), 1e-30) for one in useful]
-        begun = {
-            n: first[n] + sum(s * (told[f"client:{k}", 0][n] - first[n]) for k, s in enumerate(shares))
-            for n in first
-        }
+        begun = dict(first)
+        for k, share in enumerate(shares):
+            begun = {n: w + share * (told[f"client:{k}", 0][n] - first[n]) for n, w in begun.items()}
         gradient = task.gradient(begun)
         for n in first:
             torch.testing.assert_close(told[c.name, 1][n], begun[n] - 0.5 * gradient[n], rtol=1e-4, atol=1e-6)

@@ -27,6 +27,7 @@ class Carries(StrEnum):
     CLASSIFIER = "a classifier that answers"
     ROWS = "rows of real nodes"
     SUMS = "sums of rows of real nodes"
+    MEANS = "means of a few rows of real nodes"
     LABEL_SUMS = "noisy sums of features by label"
     PROJECTION = "a projection of features"
     EMBEDDINGS = "embeddings of nodes"
@@ -296,6 +297,10 @@ CONDENSED_ROWS_KIND = declare("condensed-rows", Carries.CONDENSED, routes=[_BETW
 """Features [k, d] and labels [k] of condensed nodes (positions [k]), once to each client that gets them."""
 INITIAL_ROWS_KIND = declare("initial-rows", Carries.ROWS, routes=[_UP])
 """Features [k, d] and labels [k] of a client's labelled nodes, for the server to start from."""
+MEAN_ROWS_KIND = declare("mean-rows", Carries.MEANS, routes=[_UP])
+"""Means ``x`` [m, d] of ``rows`` [m] of a client's labelled rows each, and ``y`` [m, C] of labels (FedMix)."""
+COMMON_MEANS_KIND = declare("common-means", Carries.MEANS, routes=[_DOWN])
+"""Those of all clients."""
 CLASS_COUNTS_KIND = declare("class-counts", Carries.COUNTS, routes=[_UP])
 """Labelled nodes of a client, by class."""
 CLASS_GRADIENTS_KIND = declare("class-gradients", Carries.GRADIENT, Carries.CLASS_GRADIENTS, routes=[_UP])

@@ -1,14 +1,14 @@
 """Attacks that compare the target's answer about a node with what shadow models answer about it."""
 
+from __future__ import annotations
+
 from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
-import torch
-from torch import Tensor
 
 from ...targets.games.membership import NodeKnowledge
 from ...targets.transcript import View
@@ -16,6 +16,9 @@ from .adaptive import adaptive_knowledge
 from .query_attack import ShadowModelAttack, combined, query
 from .shadow_models import ShadowModels
 from .signals import as_told, log_confidence, margin
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 
 @dataclass(frozen=True)
@@ -79,6 +82,8 @@ class Calibrated(ShadowModelAttack):
         """One score per subject [s]."""
 
     def score(self, view: View, knowledge: NodeKnowledge) -> Tensor:
+        import torch
+
         knowledge = adaptive_knowledge(view, knowledge)
         asked = self.victim(view, knowledge)
         nodes = knowledge.subjects
@@ -89,6 +94,8 @@ class Calibrated(ShadowModelAttack):
 
     def blind_score(self, knowledge: NodeKnowledge) -> Tensor:
         """The target is a model that was trained on other nodes drawn at random: it knows nothing of the truth."""
+        import torch
+
         nodes = torch.cat([knowledge.subjects, knowledge.population])
         told = self.shadow_models(knowledge).ask_reference(query(knowledge, nodes)).to(knowledge.x.device)
         return torch.from_numpy(self._judged(knowledge, told, self.step())[0])
@@ -126,6 +133,8 @@ class Calibrated(ShadowModelAttack):
     @staticmethod
     def _references(knowledge: NodeKnowledge, pool: ShadowModels, nodes: Tensor, step: float) -> Answers:
         """What the shadows say; the target's part is left empty."""
+        import torch
+
         told = pool.ask(query(knowledge, nodes)).to(nodes.device)
         told = as_told(told, step)
         inside = pool.inside[:, nodes.cpu().numpy()]

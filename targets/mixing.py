@@ -1,13 +1,16 @@
 """Weights that clients mix without a server: what each began a round with, as far as others can reckon it."""
 
-from collections.abc import Iterator, Mapping
+from __future__ import annotations
 
-import torch
-from torch import Tensor
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING
 
 from ..errors import InputError
 from .messages import MIXING_KIND, START_KIND, Carries, Carrying, kind_of
 from .transcript import Message, View
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 PEERS = Carrying.any_of(Carries.UPDATE, to="client")
 """Weights after local training that clients send each other."""
@@ -19,6 +22,8 @@ FIRST = Carrying.any_of(Carries.WEIGHTS, to="clients")
 
 def mixed(shares: Tensor, told: Mapping[int, Mapping[str, Tensor]]) -> dict[str, Tensor]:
     """The mixture of some clients' weights, by ``shares`` [K], of which none but theirs is above zero."""
+    import torch
+
     weights = {number: float(shares[number]) for number in shares.nonzero().flatten().tolist()}
     names = next(iter(told.values()))
     return {name: torch.stack([share * told[k][name] for k, share in weights.items()]).sum(0) for name in names}
@@ -81,6 +86,8 @@ def _begun(
     shares: Tensor, before: Mapping[int, Mapping[str, Tensor]], estimate: bool
 ) -> Mapping[str, Tensor] | None:
     """What a client began a round with, or None where that is not known."""
+    import torch
+
     known = torch.zeros_like(shares)
     for number in before:
         known[number] = shares[number]

@@ -1,15 +1,17 @@
 """Whose rows are in means of a few rows, in closed form."""
 
-from typing import ClassVar
+from __future__ import annotations
 
-import torch
-from torch import Tensor
+from typing import TYPE_CHECKING, ClassVar
 
 from ...errors import InputError
 from ...targets.games.membership import LabelMembership, NodeKnowledge
 from ...targets.messages import Carries, Carrying
 from ...targets.transcript import Message, View, observer_members
 from ..attack import Attack
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 LEAST = 1e-4
 """Shares of rows that have a word are kept this far from 0 and 1: what is told is rounded, and no proof is made."""
@@ -31,6 +33,8 @@ class MeanRows(Attack[NodeKnowledge]):
     observer = "server"
 
     def score(self, view: View, knowledge: NodeKnowledge) -> Tensor:
+        import torch
+
         own, features = observer_members(view.observer), knowledge.x.shape[1]
         sent = [m for m in view.carrying(self.any_of[0]) if m.sender not in own]
         if not sent:
@@ -45,6 +49,8 @@ class MeanRows(Attack[NodeKnowledge]):
 
     def blind_score(self, knowledge: NodeKnowledge) -> Tensor:
         """Without means nothing tells one row from another."""
+        import torch
+
         return torch.zeros(len(knowledge.subjects), device=knowledge.x.device)
 
 
@@ -63,6 +69,8 @@ def likelihood_ratios(rows: Tensor, means: Tensor, shares: Tensor) -> Tensor:
 
 
 def _means(message: Message, features: int) -> Tensor:
+    import torch
+
     means = message.tensors.get("x")
     if means is None or means.dim() != 2 or means.shape[1] != features or not bool(torch.isfinite(means).all()):
         raise InputError(f"the '{message.kind}' of {message.sender} must hold finite means 'x' [m, {features}]")
@@ -70,5 +78,7 @@ def _means(message: Message, features: int) -> Tensor:
 
 
 def _unit(rows: Tensor) -> Tensor:
+    import torch
+
     unit: Tensor = rows / rows.norm(dim=1, keepdim=True).clamp_min(torch.finfo(rows.dtype).tiny)
     return unit

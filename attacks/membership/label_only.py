@@ -52,9 +52,13 @@ class LabelOnly(ShadowModelAttack):
     def _usual(self, pool: ShadowModels, knowledge: NodeKnowledge, queries: list[Query]) -> Tensor:
         """Share of right answers by shadow models that did not train on the node, [s]."""
         outside = torch.from_numpy(~pool.inside[:, knowledge.subjects.cpu().numpy()]).to(knowledge.x.device)
-        right = torch.stack([self._right(pool.ask(q), knowledge) for q in queries]).mean(0)
+        right = torch.stack([self._of_each(pool, q, knowledge) for q in queries]).mean(0)
         usual: Tensor = (right * outside).sum(0) / outside.sum(0).clamp(min=1)
         return usual
+
+    def _of_each(self, pool: ShadowModels, asked: Query, knowledge: NodeKnowledge) -> Tensor:
+        """Which answers of the shadow models are right, [K, s]."""
+        return torch.stack([self._right(told, knowledge) for told in pool.each(asked)])
 
     @staticmethod
     def _right(logits: Tensor, knowledge: NodeKnowledge) -> Tensor:

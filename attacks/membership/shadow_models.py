@@ -8,7 +8,7 @@ the count).
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -20,7 +20,7 @@ from torch import Tensor
 from ...errors import InputError
 from ...randomness import branch
 from ...targets.games.membership import NodeKnowledge
-from ...targets.models.model_ensemble import MEMORY, ask_models
+from ...targets.models.model_ensemble import MEMORY, ask_each
 from ...targets.models.own_training import OwnTraining
 from ...targets.models.training_config import TrainingConfig
 from ...targets.models.training_task import Query, TrainingTask
@@ -50,6 +50,10 @@ class ShadowModels(ABC):
     def ask(self, query: Query) -> Tensor:
         """Logits [K, s, C]."""
 
+    def each(self, query: Query) -> Iterator[Tensor]:
+        """Logits [s, C] of one model after the other, where all of them together would be much."""
+        return iter(self.ask(query))
+
     @abstractmethod
     def ask_reference(self, query: Query) -> Tensor:
         """Logits [1, s, C]."""
@@ -70,15 +74,18 @@ class RecipeModels(ShadowModels):
     device: str
 
     def ask(self, query: Query) -> Tensor:
+        return torch.stack(list(self.each(query)))
+
+    def each(self, query: Query) -> Iterator[Tensor]:
         return self._asked(query, slice(None, -1))
 
     def ask_reference(self, query: Query) -> Tensor:
-        return self._asked(query, slice(-1, None))
+        return torch.stack(list(self._asked(query, slice(-1, None))))
 
-    def _asked(self, query: Query, models: slice) -> Tensor:
+    def _asked(self, query: Query, models: slice) -> Iterator[Tensor]:
         task = replace(self.task, members=self.task.members[models])
         weights = {name: weight[models] for name, weight in self.weights.items()}
-        return ask_models(task, [query], weights, device=self.device)[0]
+        return (told for (told,) in ask_each(task, [query], weights, device=self.device))
 
 
 @dataclass(frozen=True, eq=False)

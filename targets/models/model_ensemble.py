@@ -106,17 +106,30 @@ def ask_models(
 
     ``task`` says what they were trained for; its members matter to queries whose edges are kept apart.
     """
+    found = ask_each(task, queries, weights, device=device, workers=workers, memory=memory)
+    return tuple(torch.stack(answers) for answers in zip(*found, strict=True))
+
+
+def ask_each(
+    task: TrainingTask,
+    queries: Sequence[Query],
+    weights: dict[str, Tensor],
+    *,
+    device: str = "cpu",
+    workers: int | None = None,
+    memory: int | None = None,
+) -> Iterator[list[Tensor]]:
+    """What `ask_models` gives, model by model: logits [s, C] for each query."""
     count = len(next(iter(weights.values())))
     models = [{name: weight[k] for name, weight in weights.items()} for k in range(count)]
     if is_collection(task.data) or _has_kernels(task, device):
         ask = _asker(task, queries, device)
         jobs = (delayed(ask)(k, model) for k, model in enumerate(models))
-        found = Parallel(n_jobs=workers, prefer="threads", return_as="generator")(jobs)
+        yield from Parallel(n_jobs=workers, prefer="threads", return_as="generator")(jobs)
     else:
         from .batched_models import asked_in_batches
 
-        found = asked_in_batches(task, queries, models, device, memory or batch_memory(device))
-    return tuple(torch.stack(answers) for answers in zip(*found, strict=True))
+        yield from asked_in_batches(task, queries, models, device, memory or batch_memory(device))
 
 
 def _trainer(

@@ -17,7 +17,6 @@ from .query_attack import ShadowModelAttack, combined, query
 from .shadow_models import ShadowModels
 from .signals import as_told, log_confidence, margin
 
-
 Read = Callable[[Tensor, Tensor], np.ndarray]
 """Logits [s, C] and labels [s] to one number for each node, [s]."""
 

@@ -162,8 +162,24 @@ def shadow_models(knowledge: NodeKnowledge, recipe: TrainingConfig, count: int, 
     return kept[key]
 
 
-def _trained(knowledge: NodeKnowledge, recipe: TrainingConfig, count: int, offline: bool) -> ShadowModels:
+def reference_model(knowledge: NodeKnowledge, recipe: TrainingConfig, count: int, offline: bool) -> ShadowModels:
+    """The reference of `shadow_models`, for those who ask nothing else: it alone is trained, unless all are there.
 
+    A user's own training functions train all, since what is wrong with them shows only in several models.
+    """
+    kept = _KEPT.setdefault(knowledge, {})
+    key = (recipe.model_dump_json(), count, offline)
+    if key in kept or knowledge.own is not None:
+        return shadow_models(knowledge, recipe, count, offline)
+    if (*key, "alone") not in kept:
+        kept[*key, "alone"] = _trained(knowledge, recipe, count, offline, alone=True)
+    return kept[*key, "alone"]
+
+
+def _trained(
+    knowledge: NodeKnowledge, recipe: TrainingConfig, count: int, offline: bool, alone: bool = False
+) -> ShadowModels:
+    """The models, or the reference alone, as it would be among them."""
     seed = branch(knowledge.seed, "offline shadows" if offline else "shadows")
     rng = np.random.default_rng(branch(seed, "masks"))
     pool, edges = _pool(knowledge, offline)
@@ -178,18 +194,19 @@ def _trained(knowledge: NodeKnowledge, recipe: TrainingConfig, count: int, offli
         models = knowledge.own.models(list(inside), pool if offline else None, branch(seed, "models"))
         return OwnModels(*who, knowledge.own, knowledge.x.cpu(), models)
     x = knowledge.x.cpu()
-    _check_memory(len(masks), recipe, x.shape[1], knowledge.classes)
+    numbers = (len(masks) - 1,) if alone else tuple(range(len(masks)))
+    _check_memory(len(numbers), recipe, x.shape[1], knowledge.classes)
     data = knowledge.posed(x, edges)
     data.y = knowledge.labels.cpu().clamp_min(0)
     task = TrainingTask(
         data,
-        torch.from_numpy(inside),
+        torch.from_numpy(inside[-len(numbers) :]),
         recipe,
         knowledge.classes,
         induced=knowledge.game == "node-presence",
     )
     device = str(knowledge.x.device)
-    return RecipeModels(*who, task, trained_once(task, branch(seed, "models"), device), device)
+    return RecipeModels(*who, task, trained_once(task, branch(seed, "models"), device, numbers), device)
 
 
 def _pool(knowledge: NodeKnowledge, offline: bool) -> tuple[np.ndarray, Tensor]:

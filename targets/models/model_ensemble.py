@@ -58,6 +58,7 @@ def train_models(
     workers: int | None = None,
     memory: int | None = None,
     first: Sequence[dict[str, Tensor]] | None = None,
+    numbers: Sequence[int] | None = None,
     keep_weights: bool = False,
     progress: Step | None = None,
 ) -> Trained:
@@ -73,15 +74,17 @@ def train_models(
         workers: threads, one model each at a time (CPU kernels); by default as joblib's context says, else one.
         memory: bytes that a batch may take where models are trained in batches, by default `batch_memory`.
         first: each model's first weights, by default drawn.
+        numbers: k of each model, by default from 0: some of many models are trained as they would be among all.
         keep_weights: return the trained weights too.
         progress: called with the number of models done.
     """
     count = len(task.members)
     features = task.data.num_features
+    named = range(count) if numbers is None else numbers
     begin = first or [
-        initial_weights(task.recipe, features, task.classes, branch(seed, "weights", k)) for k in range(count)
+        initial_weights(task.recipe, features, task.classes, branch(seed, "weights", k)) for k in named
     ]
-    coins = [branch(seed, "dropout", k) for k in range(count)]
+    coins = [branch(seed, "dropout", k) for k in named]
     if is_collection(task.data) or _has_kernels(task, device):
         train = _trainer(task, queries, device)
         jobs = (delayed(train)(k, begin[k], coins[k]) for k in range(count))

@@ -75,6 +75,8 @@ def _with_auxiliary(options: dict[str, Any], settings: dict[str, Any]) -> dict[s
     """The settings, and among them the second network where one is held."""
     given = {name: options.pop(name) for name in ("auxiliary", "auxiliary_same")}
     asked = {name: file for name, file in given.items() if file is not None}
+    if not asked:
+        return settings
     known = find("targets", options["target"]).Settings.model_fields
     for name in asked:
         option = f"--{name.replace('_', '-')}"

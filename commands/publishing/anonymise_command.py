@@ -283,6 +283,8 @@ def graph_defense(name: str) -> type[Defense]:
     """
     kind: type[Defense] = find("defenses", name)
     if "on_graph" not in kind.hooks():
-        known = ", ".join(n for n in registered("defenses") if "on_graph" in find("defenses", n).hooks())
-        raise InputError(f"the defense '{name}' does not change a graph: these do: {known}")
+        known = [n for n in registered("defenses") if "on_graph" in find("defenses", n).hooks()]
+        first = [n for n in known if n.startswith("k-")]
+        others = f"and {len(known) - len(first)} more ('gaudit list defenses' lists them)"
+        raise InputError(f"the defense '{name}' does not change a graph: these do: {', '.join(first)}, {others}")
     return kind

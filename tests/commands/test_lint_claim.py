@@ -156,6 +156,7 @@ MISTAKES = [
     ("sparse-vector", {"noise__positives": "unlimited"}, "never stops"),
     ("sparse-vector", {"noise__answers": "tested value"}, "gives away"),
     ("permute-and-flip", {"noise__scale": 1}, "factor of two"),
+    ("other", {"claim__unit": "edge-history", "claim__told": "edge-history"}, "together basic 4, claimed is 1"),
 ]
 
 

@@ -14,7 +14,7 @@ from typing import Any
 import click
 
 from gaudit.commands.main import main
-from gaudit.registry import find
+from gaudit.registry import find, is_installed
 
 from .places import ROOT
 
@@ -171,7 +171,8 @@ def _stand_in(params: Mapping[str, Any]) -> str:
     """The bundled graph in the place of one that takes long."""
     if any(setting.startswith("windows=") for setting in params.get("settings") or ()):
         return TIMED
-    if params.get("target") and find("targets", str(params["target"])).collections:
+    target = str(params.get("target"))  # a plug-in's is not installed here
+    if is_installed("targets", target) and find("targets", target).collections:
         return TOGETHER
     return NETWORK if params.get("target") == "publish" else DATASET
 

@@ -10,7 +10,7 @@ import zipfile
 import networkx as nx
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from gaudit.errors import InputError
@@ -75,6 +75,7 @@ ODD = st.sampled_from(
 )
 IDS = st.lists(st.one_of(WORDS, NUMBERS, ODD), min_size=2, max_size=7, unique=True)
 KINDS = WORDS.filter(lambda word: edge_list.number_of(word) is None)
+SECONDS = 6e8  # weights from here on may pass for times since 1970, and get a first row that says what they are
 FINITE = st.floats(allow_nan=False, allow_infinity=False)
 
 
@@ -112,9 +113,19 @@ def same(found, network, ids, names):
 @settings(max_examples=60)
 def test_text_is_read_as_it_was_written(ending, case, tmp_path_factory):
     network, ids, names = case
+    assume(network.weights is None or not all(SECONDS <= weight < 1e19 for weight in network.weights))
     path = tmp_path_factory.getbasetemp() / f"round{ending}"
     write_network(network, path, ids, names)
     same(read_network(path), network, ids, names)
+
+
+def test_weights_that_pass_for_times_are_written_with_the_names_of_the_columns(tmp_path):
+    network = Network.from_edges(3, np.array([0]), np.array([1]), np.array([SECONDS * 2]))
+    write_network(network, tmp_path / "late.edges", ["0", "1", "00"], [])
+    found = read_network(tmp_path / "late.edges")
+    assert found.network.weights == [SECONDS * 2]
+    assert found.network.events is None
+    assert found.dropped == Dropped(header=1)
 
 
 @pytest.mark.parametrize("ending", [".npz", ".graphml"])

@@ -147,7 +147,7 @@ def test_null_coins_tell_nothing(graph):
 @pytest.mark.usefixtures("announced")
 def test_attacks_on_other_games_are_refused(graph):
     outcome, results = audited(graph, ("listener", "blind"))
-    says = "it plays label-membership or node-presence, the target offers odd-degree"
+    says = "it plays label-membership or node-presence or graph-membership, the target offers odd-degree"
     assert [result.refused["blind"] for result in results] == [says] * 2
     assert [attack.plan.name for attack in outcome.attacks] == ["listener"]
 

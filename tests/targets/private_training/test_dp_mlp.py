@@ -29,7 +29,7 @@ def test_answers_are_the_published_models(project):
 
 def test_the_promise_is_in_the_notes():
     (note,) = (n for n in ran("dp-mlp", sixty_nodes(), epsilon=2.0).notes if "one of them blank in one input" in n)
-    assert "e^2," in note
+    assert "e^2 = 7.39 times" in note
 
 
 def test_a_delta_that_means_little_is_said():

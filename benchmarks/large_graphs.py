@@ -37,14 +37,18 @@ def main() -> None:
 @click.option("--seed", default=0, show_default=True)
 def make(size: str, path: Path, seed: int) -> None:
     """Write a random graph."""
-    nodes, edges, features, classes = SIZES[size]
+    np.savez(path, **made(*SIZES[size], seed))
+
+
+def made(nodes: int, edges: int, features: int, classes: int, seed: int) -> dict[str, np.ndarray]:
+    """A random graph: ``edge_index`` with each edge once [2, e], ``x`` [n, d] and ``y`` [n]."""
     rng = np.random.default_rng(seed)
     y = rng.integers(0, classes, nodes)
     centres = rng.standard_normal((classes, features), dtype=np.float32)
     x = rng.standard_normal((nodes, features), dtype=np.float32)
     x += 0.15 * centres[y]
     labels = np.where(rng.random(nodes) < UNLIKE, rng.integers(0, classes, nodes), y)
-    np.savez(path, edge_index=_edges(y, edges, classes, rng), x=x, y=labels)
+    return {"edge_index": _edges(y, edges, classes, rng), "x": x, "y": labels}
 
 
 def _edges(y: np.ndarray, edges: int, classes: int, rng: np.random.Generator) -> np.ndarray:

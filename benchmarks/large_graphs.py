@@ -16,6 +16,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import click
 import numpy as np
@@ -40,7 +41,7 @@ def make(size: str, path: Path, seed: int) -> None:
     np.savez(path, **made(*SIZES[size], seed))
 
 
-def made(nodes: int, edges: int, features: int, classes: int, seed: int) -> dict[str, np.ndarray]:
+def made(nodes: int, edges: int, features: int, classes: int, seed: int) -> dict[str, Any]:
     """A random graph: ``edge_index`` with each edge once [2, e], ``x`` [n, d] and ``y`` [n]."""
     rng = np.random.default_rng(seed)
     y = rng.integers(0, classes, nodes)

@@ -1,13 +1,13 @@
 """What an attack is: a view and declared prior knowledge in, one score per subject out."""
 
+from __future__ import annotations
+
 import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Any, ClassVar, Generic, TypeVar, final
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar, final
 
 import numpy as np
-import torch
-from torch import Tensor
 
 from ..errors import InputError
 from ..randomness import branch, seeded
@@ -15,6 +15,9 @@ from ..settings import Configured
 from ..targets.game import Knowledge
 from ..targets.messages import Carrying, kinds_of
 from ..targets.transcript import View
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 K = TypeVar("K", bound=Knowledge)
 
@@ -155,6 +158,8 @@ class Attack(Configured, ABC, Generic[K]):
         """One score per subject from prior knowledge alone, [s]."""
 
     def _scores(self, knowledge: K, score: Tensor) -> Scores:
+        import torch
+
         if score.shape != knowledge.subjects.shape or not bool(torch.isfinite(score).all()):
             raise RuntimeError(f"the attack '{self.name}' must give one finite score per subject")
         told = score.detach().double().cpu().numpy()

@@ -17,7 +17,7 @@ from rich.console import Console
 from rich.table import Table
 from torch import Tensor
 
-from gaudit.defenses.training.bottleneck import Encoder, compression
+from gaudit.defenses.training.bottleneck_encoder import Encoder, compression
 from gaudit.graphs.datasets.loading import load_dataset
 from gaudit.targets.condensation.gradient_distance import StructureGenerator
 from gaudit.targets.defense import Defense

@@ -5,13 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-import torch
-from torch import Tensor
 
 from ..errors import InputError
 from .masks import MASKS
 
 if TYPE_CHECKING:
+    from torch import Tensor
     from torch_geometric.data import Data
 
 
@@ -70,6 +69,8 @@ def spread_masks(
     Raises:
         InputError: labels are unusable, or too few nodes are left for validation and test.
     """
+    import torch
+
     nodes = len(_features(data, source))
     y = _labels(data, source, nodes)
     order = torch.from_numpy(np.random.default_rng(seed).permutation(nodes))
@@ -100,6 +101,8 @@ def _held_out_sizes(nodes: int, left: int, val: int, test: int, source: str) -> 
 
 
 def _with_masks(data: Data, parts: dict[str, Tensor], nodes: int) -> Data:
+    import torch
+
     result = data.clone()
     for name, members in parts.items():
         mask = torch.zeros(nodes, dtype=torch.bool)
@@ -109,6 +112,9 @@ def _with_masks(data: Data, parts: dict[str, Tensor], nodes: int) -> Data:
 
 
 def _tensor(data: Data, source: str, field: str) -> Tensor:
+    import torch
+    from torch import Tensor
+
     value = getattr(data, field, None)
     if value is None:
         wanted = "all three masks" if field in MASKS else "x, y and edge_index (in a file masks are optional)"
@@ -123,6 +129,8 @@ def _shape(value: Tensor) -> str:
 
 
 def _features(data: Data, source: str) -> Tensor:
+    import torch
+
     x = _tensor(data, source, "x")
     if not x.is_floating_point():
         raise InputError(f"{source}: features 'x' must be floating point, not {x.dtype}: convert with x.float()")
@@ -140,6 +148,8 @@ def _features(data: Data, source: str) -> Tensor:
 
 
 def _labels(data: Data, source: str, nodes: int) -> Tensor:
+    import torch
+
     y = _tensor(data, source, "y")
     if y.dtype != torch.int64:
         raise InputError(f"{source}: labels 'y' must be int64 class numbers, not {y.dtype}: convert with y.long()")
@@ -162,6 +172,7 @@ def _labels(data: Data, source: str, nodes: int) -> Tensor:
 
 
 def _edges(data: Data, source: str, nodes: int) -> Tensor:
+    import torch
     from torch_geometric.utils import coalesce, remove_self_loops, to_undirected
 
     edges = _tensor(data, source, "edge_index")
@@ -196,6 +207,8 @@ def _masks(data: Data, source: str, nodes: int) -> dict[str, Tensor]:
 
 
 def _mask(data: Data, source: str, name: str, nodes: int) -> Tensor:
+    import torch
+
     mask = _tensor(data, source, name)
     if mask.dtype != torch.bool or mask.shape != (nodes,):
         raise InputError(

@@ -9,14 +9,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-import torch
-from torch import Tensor
 
 from ..errors import InputError
 from .checks import check_graph
 from .masks import MASKS
 
 if TYPE_CHECKING:
+    from torch import Tensor
     from torch_geometric.data import Data
 
 GRAPH_OF = "graph_of"
@@ -36,6 +35,8 @@ def graphs_in(data: Data) -> int:
 
 def sizes_of(data: Data) -> Tensor:
     """How many nodes each graph has, [G] int64."""
+    import torch
+
     return torch.bincount(data.graph_of)
 
 
@@ -58,6 +59,8 @@ def reordered(data: Data, order: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         data: a checked collection.
         order: the old number of each graph, [G].
     """
+    import torch
+
     sizes, place = sizes_of(data), torch.empty_like(order)
     place[order] = torch.arange(len(order))
     nodes = place[data.graph_of].argsort(stable=True)
@@ -68,6 +71,8 @@ def reordered(data: Data, order: Tensor) -> tuple[Tensor, Tensor, Tensor]:
 
 def split_graphs(graphs: int, seed: int, train_share: float = 0.5, test_share: float = 0.4) -> dict[str, Tensor]:
     """A seeded split of graphs [G]: shares to train on and to test, the others for validation."""
+    import torch
+
     place = torch.from_numpy(np.random.default_rng(seed).permutation(graphs))
     train, test = place < round(train_share * graphs), place >= graphs - round(test_share * graphs)
     return dict(zip(MASKS, (train, ~train & ~test, test), strict=True))
@@ -97,6 +102,7 @@ def collection_of(
     Raises:
         InputError: the parts do not make a collection.
     """
+    import torch
     from torch_geometric.data import Data
 
     graphs = len(labels)

@@ -7,14 +7,13 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
-import torch
-from torch import Tensor
 
 from .directions import turned
 from .events import Events
 from .network import Network
 
 if TYPE_CHECKING:
+    from torch import Tensor
     from torch_geometric.data import Data
 
 
@@ -27,6 +26,7 @@ def data_of(network: Network) -> Data:
         class, and masks of which only the last holds anybody; ``plain`` is True. Where it has times also
         ``event_of`` [s], the edge of each event in the order of ends, and ``event_time`` [s].
     """
+    import torch
     from torch_geometric.data import Data
 
     count = network.nodes

@@ -1,16 +1,21 @@
 """Bounding what one unit adds, by clipping: of whole changes, and of single records' gradients. The only place."""
 
+from __future__ import annotations
+
 import math
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
-import torch
-from torch import Tensor
+if TYPE_CHECKING:
+    from torch import Tensor
 
 TINY = 1e-12
 
 
 def norm_of(change: Mapping[str, Tensor], order: int = 2) -> float:
     """L1 or L2 norm of all tensors together, as one vector; 0 without any."""
+    import torch
+
     if not change:
         return 0.0
     parts = torch.stack([torch.linalg.vector_norm(t, order, dtype=torch.double).cpu() for t in change.values()])
@@ -22,6 +27,8 @@ def clipped(change: Mapping[str, Tensor], largest: float, order: int = 2) -> dic
 
     All tensors are clipped together, as one vector: each alone would bound the whole by more than ``largest``.
     """
+    import torch
+
     norm = norm_of(change, order)
     if not math.isfinite(norm):  # no factor would bound it
         return {name: torch.zeros_like(tensor) for name, tensor in change.items()}
@@ -36,6 +43,8 @@ def clipped_samples(samples: list[Tensor], largest: float) -> list[Tensor]:
         samples: the gradients of b records by each weight, [b, ...] each; one that is not finite counts as none.
         largest: the bound.
     """
+    import torch
+
     squares = torch.stack([sample.flatten(1).square().sum(1) for sample in samples])
     length = squares.sum(0).sqrt()
     finite = length.isfinite()

@@ -1,12 +1,17 @@
 """Noise in floating point: Gaussian and Laplace, for where no promise needs an exact sampler (`exact_noise`)."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 import numpy as np
-import torch
-from torch import Tensor
 
 from ..randomness import branch, integer
+
+if TYPE_CHECKING:
+    import torch
+    from torch import Tensor
 
 
 class Streams:
@@ -32,9 +37,13 @@ class Generators:
     """
 
     def __init__(self, seed: np.random.SeedSequence) -> None:
+        import torch
+
         self._number, self._made = integer(seed), dict[torch.device, torch.Generator]()
 
     def on(self, device: torch.device) -> torch.Generator:
+        import torch
+
         if device not in self._made:
             self._made[device] = torch.Generator(device).manual_seed(self._number)
         return self._made[device]
@@ -45,11 +54,15 @@ def normal(like: Tensor, rng: np.random.Generator) -> Tensor:
 
     Drawn by numpy, whose seeds have 128 bits: torch's generator on a CPU has 2^32 streams, few enough to try.
     """
+    import torch
+
     return torch.from_numpy(rng.standard_normal(tuple(like.shape))).to(like)
 
 
 def quick_normal(like: Mapping[str, Tensor], generators: Generators) -> dict[str, Tensor]:
     """Standard normal numbers of the same names, shapes and types, for coins that no promise rests on."""
+    import torch
+
     return {
         name: torch.randn(t.shape, dtype=t.dtype, device=t.device, generator=generators.on(t.device))
         for name, t in like.items()
@@ -61,6 +74,8 @@ def laplace(like: Tensor, scale: float, generator: torch.Generator) -> Tensor:
 
     Five times as fast as the difference of two exponentials; a draw of 24 bits cannot exceed 16.6 scales.
     """
+    import torch
+
     centred = torch.rand(like.shape, dtype=like.dtype, device=like.device, generator=generator).sub_(0.5)
     sign = centred.sign()
     size = torch.log1p(centred.abs_().mul_(-2).clamp_(min=-1 + 2**-24)).neg_()

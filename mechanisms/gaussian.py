@@ -1,11 +1,11 @@
 """What Gaussian noise promises, exactly (Balle and Wang 2018; Dong, Roth and Su 2022; Canonne et al. 2020)."""
 
+from __future__ import annotations
+
 import math
 from functools import lru_cache
 
 import numpy as np
-from scipy.optimize import brentq
-from scipy.special import log_ndtr, ndtr
 
 from ..errors import InputError
 from .privacy_loss import Pair
@@ -21,6 +21,8 @@ def delta_of(distance: float, epsilon: float) -> float:
 
     Phi(d/2 - e/d) - exp(e) Phi(-d/2 - e/d), with the second term in logarithms, since exp(e) overflows.
     """
+    from scipy.special import log_ndtr, ndtr
+
     if distance <= 0:
         return 0.0
     second = math.exp(min(epsilon + float(log_ndtr(-distance / 2 - epsilon / distance)), 0.0))
@@ -33,6 +35,8 @@ def epsilon_of(distance: float, delta: float) -> float:
     Raises:
         InputError: delta is not between 0 and 1.
     """
+    from scipy.optimize import brentq
+
     if not 0 < delta < 1:
         raise InputError(f"Gaussian noise promises nothing with delta {delta}: expected one above 0 and below 1")
     if delta_of(distance, 0.0) <= delta:
@@ -50,6 +54,8 @@ def distance_of(epsilon: float, delta: float) -> float:
     Raises:
         InputError: epsilon is not above 0 or over 10^6, or delta not between 0 and 1.
     """
+    from scipy.optimize import brentq
+
     if not 0 < epsilon <= LARGEST or not 0 < delta < 1:
         expected = "expected one above 0 and up to 10^6, and one between 0 and 1"
         raise InputError(f"epsilon {epsilon:g} and delta {delta:g}: {expected}")

@@ -1,11 +1,12 @@
 """What two laws tell apart: the epsilon at a delta of one release exactly, of many together from below."""
 
+from __future__ import annotations
+
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import log_ndtr, logsumexp
 
 from ..graphs.network import Floats
 
@@ -34,15 +35,15 @@ class Pair:
     there: Floats
     times: int = 1
 
-    def repeated(self, times: int) -> "Pair":
+    def repeated(self, times: int) -> Pair:
         """The same, so many times as often."""
         return Pair(self.here, self.there, self.times * times)
 
-    def turned(self) -> "Pair":
+    def turned(self) -> Pair:
         """With both inputs exchanged."""
         return Pair(self.there, self.here, self.times)
 
-    def merged(self, outcomes: int) -> "Pair":
+    def merged(self, outcomes: int) -> Pair:
         """With runs of neighbouring outcomes counted as one, so that about so many are left: it tells no more."""
         starts = np.arange(0, len(self.here), -(-len(self.here) // outcomes))
         return Pair(np.logaddexp.reduceat(self.here, starts), np.logaddexp.reduceat(self.there, starts), self.times)
@@ -69,6 +70,8 @@ def normals(shifts: Floats, weights: Floats, cells: int = 10_000) -> Pair:
 
     Rounding is post-processing: what the pair tells apart, the laws themselves tell apart too.
     """
+    from scipy.special import log_ndtr
+
     edges = np.linspace(-9.0, 9.0 + float(np.max(shifts)), cells)
     parts = [log_cells(log_ndtr, edges - shift) for shift in shifts]
     with np.errstate(divide="ignore"):
@@ -156,6 +159,8 @@ def _losses(pair: Pair) -> tuple[Floats, Floats]:
 
 def _window(pairs: Sequence[Pair], losses: Sequence[tuple[Floats, Floats]]) -> tuple[float, float]:
     """Between which the sum of all losses lies but for `FAR` on either side (Chernoff's bound)."""
+
+    from scipy.special import logsumexp
 
     def beyond(sign: float) -> float:
         bounds = [-math.log(FAR) / float(tilt) for tilt in TILTS]

@@ -1,15 +1,18 @@
 """The only way out of a party."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-
-import torch
-from torch import Tensor
+from typing import TYPE_CHECKING
 
 from ..errors import InputError
 from .messages import check_route, kind_of
 from .transcript import Message, Transcript
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 Mod = Callable[[Message], Message]
 Retention = Callable[[Message], bool]
@@ -58,6 +61,8 @@ class Channel:
         Raises:
             InputError: nobody declared the kind (`messages.declare`), or not for this way; a tensor is sparse.
         """
+        import torch
+
         check_route(kind, sender, receiver)
         for name, tensor in tensors.items():
             if tensor.layout != torch.strided:

@@ -1,8 +1,9 @@
 """Where tensors live."""
 
+from __future__ import annotations
+
 from typing import Annotated
 
-import torch
 from pydantic import AfterValidator
 
 
@@ -12,6 +13,8 @@ def usable_device(name: str) -> str:
     Raises:
         ValueError: it does not exist here.
     """
+    import torch
+
     try:
         torch.zeros(1, device=name).cpu()
     except (RuntimeError, AssertionError, NotImplementedError, TypeError) as error:

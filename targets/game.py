@@ -13,8 +13,6 @@ from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, Self
 
 import numpy as np
-import torch
-from torch import Tensor
 
 from ..errors import InputError
 from ..graphs.network import Floats
@@ -24,6 +22,7 @@ from .models.training_config import TrainingConfig
 from .transcript import Message, View
 
 if TYPE_CHECKING:
+    from torch import Tensor
     from torch_geometric.data import Data
 
 Neighbours = Literal["true", "partial", "none", "apart"]
@@ -93,6 +92,8 @@ class Knowledge(ABC):
 
     def to(self, device: str) -> Self:
         """The same on another device."""
+        from torch import Tensor
+
         own: dict[str, Any] = {f.name: getattr(self, f.name) for f in fields(self)}
         moved: dict[str, Any] = {name: v.to(device) for name, v in own.items() if isinstance(v, Tensor)}
         return replace(self, **moved)
@@ -111,6 +112,13 @@ class Knowledge(ABC):
         return f"{'knows' if self.knows_defense else 'does not know'} the defense"
 
 
+def no_edges() -> Tensor:
+    """Edges [2, 0]."""
+    import torch
+
+    return torch.empty((2, 0), dtype=torch.long)
+
+
 @dataclass(frozen=True, eq=False, kw_only=True)
 class GraphKnowledge(Knowledge):
     """Knowledge of nodes, of one who can ask a model about them.
@@ -127,13 +135,14 @@ class GraphKnowledge(Knowledge):
 
     x: Tensor
     labels: Tensor
-    edges: Tensor = field(default_factory=lambda: torch.empty((2, 0), dtype=torch.long))
+    edges: Tensor = field(default_factory=no_edges)
     neighbours: Neighbours = "true"
     recipe: TrainingConfig | None = None
     own: OwnTraining | None = None
 
     def posed(self, x: Tensor, edges: Tensor) -> Data:
         """A graph of its own making to put to a model, without labels: features [n, d] and edges [2, e]."""
+        import torch
         from torch_geometric.data import Data
 
         return Data(x=x, edge_index=edges, y=torch.zeros(len(x), dtype=torch.long))
@@ -192,6 +201,8 @@ class Grant:
         A tensor called ``nodes`` in a table of answers, or in what goes to the public, names nodes; the message's
         rows are put into the order of the new ids, since the old order may tell.
         """
+        import torch
+
         theirs = torch.empty(len(self.ids), dtype=torch.long)
         theirs[torch.from_numpy(self.ids)] = torch.arange(len(self.ids))
         return replace(view, messages=tuple(_renamed(message, theirs) for message in view.messages))

@@ -9,14 +9,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
-from torch import Tensor
 
 from ..errors import InputError, unknown_name
 from ..randomness import integer
 
 if TYPE_CHECKING:
+    from torch import Tensor
     from torch_geometric.data import Data
 
 METHODS = ("dirichlet", "louvain", "metis")
@@ -47,6 +46,8 @@ class Partition:
     @classmethod
     def undivided(cls, nodes: int) -> Partition:
         """One client that owns all nodes."""
+        import torch
+
         return cls(torch.zeros(nodes, dtype=torch.long), 1, "one", torch.empty((2, 0), dtype=torch.long))
 
 
@@ -75,6 +76,8 @@ def partition(
     Raises:
         InputError: an unknown method, an impossible number of clients or ``beta``, or no partition found.
     """
+    import torch
+
     if method not in METHODS:
         raise unknown_name("partition method", method, METHODS)
     nodes = int(data.num_nodes or 0)
@@ -174,6 +177,7 @@ def _room(held: list[int], size: int, full: int, slack: int) -> int:
 
 def _metis(data: Data, clients: int, seed: np.random.SeedSequence) -> Owners:
     import pymetis
+    import torch
 
     nodes = int(data.num_nodes or 0)
     row, col = data.edge_index

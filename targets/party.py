@@ -6,13 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
-import torch
-from torch import Tensor
-
 from ..errors import InputError
 from .partition import Partition
 
 if TYPE_CHECKING:
+    from torch import Tensor
     from torch_geometric.data import Data
 
 
@@ -59,14 +57,20 @@ class Client:
 
     def degrees(self) -> Tensor:
         """Degree of each own node with the edges to other clients, [n]."""
+        import torch
+
         ends = torch.cat([self.edges[0], self.cut[0]])
         return torch.bincount(ends, minlength=len(self.nodes))
 
     def class_counts(self) -> Tensor:
         """Labelled nodes per class, [C]."""
+        import torch
+
         return torch.bincount(self.y_train[self.train], minlength=self.classes)
 
     def to(self, device: str) -> Client:
+        from torch import Tensor
+
         own: dict[str, Any] = {f.name: getattr(self, f.name) for f in fields(self)}
         moved: dict[str, Any] = {k: v.to(device) if isinstance(v, Tensor) else v for k, v in own.items()}
         return Client(**moved)
@@ -87,6 +91,8 @@ def clients_of(
     Raises:
         InputError: a client would hold no labelled node.
     """
+    import torch
+
     classes = int(data.y.max()) + 1
     local = torch.empty(data.num_nodes, dtype=torch.long)
     row, col = data.edge_index

@@ -1,7 +1,8 @@
 """Queries that change the features of one node at a time: the protocol of an adversary who may submit features."""
 
+from __future__ import annotations
+
 import numpy as np
-import torch
 from pydantic import Field, model_validator
 
 from ..graphs.network import Ints
@@ -40,7 +41,7 @@ class ProbingSettings(Settings):
         return [self.factor * (1 + share) for share in shares.tolist()]
 
     @model_validator(mode="after")
-    def _changes_something(self) -> "ProbingSettings":
+    def _changes_something(self) -> ProbingSettings:
         if 1 in self.factors:
             raise ValueError("factor 1 changes nothing: take another number, as 2, or another spread")
         return self
@@ -88,6 +89,8 @@ def sent(
     progress: Progress = no_progress,
 ) -> None:
     """Sends what is answered to each query: whose features are changed, or `NOBODY`, and who is asked about."""
+    import torch
+
     for done, (node, asked) in enumerate(queries):
         for factor in [1.0] * settings.repeats if node == NOBODY else settings.factors:
             told = {

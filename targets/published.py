@@ -1,15 +1,19 @@
 """Networks as messages, and back."""
 
+from __future__ import annotations
+
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
-import torch
-from torch import Tensor
 
 from ..errors import InputError
 from ..graphs.network import ATTRIBUTES, MARKS, Network
 from ..graphs.tables.node_table import NodeTable
 from .transcript import Message
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 ARRAYS = (*MARKS, "groups", "counts")
 
@@ -19,6 +23,8 @@ def tensors_of(network: Network) -> dict[str, Tensor]:
 
     Of people these are ``attributes`` (`NodeTable.runs`) and ``sensitive`` values, as places in the columns.
     """
+    import torch
+
     told = {"size": np.array([network.nodes]), "edges": network.edges}
     told |= {name: getattr(network, name) for name in ARRAYS if getattr(network, name) is not None}
     if network.people is not None:

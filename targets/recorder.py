@@ -1,14 +1,14 @@
 """Writing a recording while a run takes place, from whatever framework runs it."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-import torch
 from pydantic import ValidationError
-from torch import Tensor
 
 from ..errors import InputError, quoted
 from ..output_files import write
@@ -16,6 +16,9 @@ from .messages import check_route, kind_of
 from .models.training_config import TrainingConfig
 from .recording import ABOUT, About, ShardHeader, about_recording, shard_name, shards_of
 from .transcript import DTYPES, Message, MessageHeader, Transcript, write_tensors
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 
 class Recorder:
@@ -205,6 +208,8 @@ def save_recording(folder: str | Path, transcript: Transcript, about: About) -> 
 
 def _whole(value: Any, what: str) -> np.ndarray:
     """Whole numbers in a row, [n]."""
+    from torch import Tensor
+
     found = np.asarray(value.detach().cpu() if isinstance(value, Tensor) else value)
     if found.ndim != 1 or found.dtype.kind not in "iu":
         raise InputError(f"{what}: expected whole numbers in a row, got {found.dtype} of shape {list(found.shape)}")
@@ -213,6 +218,8 @@ def _whole(value: Any, what: str) -> np.ndarray:
 
 def _positions(value: Any, what: str) -> list[int] | None:
     """Positions of nodes, from a mask or from positions."""
+    from torch import Tensor
+
     if value is None:
         return None
     found = np.asarray(value.detach().cpu() if isinstance(value, Tensor) else value)
@@ -223,6 +230,9 @@ def _positions(value: Any, what: str) -> list[int] | None:
 
 def _tensor(kind: str, name: str, value: Any) -> Tensor:
     """A copy of one part of a message on the CPU."""
+    import torch
+    from torch import Tensor
+
     where = f"the message '{kind}' holds '{name}'"
     if isinstance(value, Tensor):
         if value.layout != torch.strided:
@@ -233,7 +243,7 @@ def _tensor(kind: str, name: str, value: Any) -> Tensor:
             found = torch.from_numpy(np.array(value))
         except (TypeError, ValueError) as error:
             raise InputError(f"{where} as {type(value).__name__}, which is no array of numbers") from error
-    if found.dtype not in DTYPES:
+    if str(found.dtype) not in DTYPES:
         raise InputError(f"{where} as {found.dtype}: expected real numbers, integers or booleans")
     if found.is_floating_point() and not bool(torch.isfinite(found).all()):
         raise InputError(f"{where} with values that are not finite: the run has diverged, what it sent is kept")

@@ -5,17 +5,17 @@ A folder holds ``recording.json``, which says what is known of the run, and shar
 killed leaves all that it had sent. What nobody declared is null: unknown, and told so.
 """
 
+from __future__ import annotations
+
 import hashlib
 import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Final, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 
-import torch
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 from safetensors import SafetensorError, safe_open
-from torch import Tensor
 
 from ..errors import InputError
 from ..untrusted import JSON_MEMORY, check_memory
@@ -35,6 +35,9 @@ from .transcript import (
     tensors_of,
 )
 
+if TYPE_CHECKING:
+    from torch import Tensor
+
 FORMAT: Final = "gaudit-transcript/2"
 ABOUT = "recording.json"
 """The file of a recording that says what is known of the run."""
@@ -43,11 +46,10 @@ UNKNOWN = "unknown"
 """How a defense is called that nobody recorded."""
 DIGITS, CHUNK = 6, 1 << 20
 NAMED = {
-    **{"F16": torch.float16, "BF16": torch.bfloat16, "F32": torch.float32, "F64": torch.float64},
-    **{"BOOL": torch.bool, "U8": torch.uint8, "I8": torch.int8},
-    **{"I16": torch.int16, "I32": torch.int32, "I64": torch.int64},
+    **{"F16": "float16", "BF16": "bfloat16", "F32": "float32", "F64": "float64"},
+    **{"BOOL": "bool", "U8": "uint8", "I8": "int8", "I16": "int16", "I32": "int32", "I64": "int64"},
 }
-"""The types that messages have, by their names in safetensors."""
+"""The types that messages have: torch's names by those in safetensors."""
 
 Number = Annotated[int, Field(ge=0, le=10**9)]
 Text = Annotated[str, Field(min_length=1, max_length=200)]
@@ -79,7 +81,7 @@ class Members(BaseModel):
     others: tuple[Number, ...] | None = None
 
     @model_validator(mode="after")
-    def _apart(self) -> "Members":
+    def _apart(self) -> Members:
         others = self.others or ()
         if len({*self.nodes, *others}) != len(self.nodes) + len(others):
             raise ValueError("a node is listed twice")
@@ -128,7 +130,7 @@ class About(BaseModel):
     tallies: tuple[Tally, ...] | None = None
 
     @model_validator(mode="after")
-    def _names_fit(self) -> "About":
+    def _names_fit(self) -> About:
         for name, party in self.parties.items():
             number = name.partition(":")[2]
             if party.partition is not None and number != str(party.partition):
@@ -244,12 +246,14 @@ def _read_shard(path: Path, into: Transcript, retain: Callable[[Message], bool],
 
 def _sizes(path: Path, file: safe_open, index: int, header: MessageHeader) -> dict[str, Tensor]:
     """The tensors of a message without their content: what is only counted is not read."""
+    import torch
+
     found = {}
     for name in header.tensors:
         part = file.get_slice(f"{index}/{name}")
         if part.get_dtype() not in NAMED:
             raise InputError(f"message {index} ({header.kind}) of {path} holds '{name}' as {part.get_dtype()}")
-        found[name] = torch.empty(part.get_shape(), dtype=NAMED[part.get_dtype()], device="meta")
+        found[name] = torch.empty(part.get_shape(), dtype=getattr(torch, NAMED[part.get_dtype()]), device="meta")
     return found
 
 

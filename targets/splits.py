@@ -5,13 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
-import torch
-from torch import Tensor
 
 from ..errors import InputError
 from ..graphs.masks import MASKS
 
 if TYPE_CHECKING:
+    from torch import Tensor
     from torch_geometric.data import Data
 
 SplitName = Literal["60/20/20", "20/40/40", "50/25/25", "dataset"]
@@ -47,6 +46,8 @@ def split_of_all(data: Data, shares: tuple[float, float], seed: np.random.SeedSe
     Raises:
         InputError: there are too few nodes for that.
     """
+    import torch
+
     nodes = int(data.num_nodes or 0)
     train, val = (round(share * nodes) for share in shares)
     if min(train, val, nodes - train - val) < 1:
@@ -71,6 +72,8 @@ def split_by_class(data: Data, owner: Tensor, shares: tuple[float, float], seed:
     Raises:
         InputError: no node is left for validation, or for testing.
     """
+    import torch
+
     nodes, rng = int(data.num_nodes or 0), np.random.default_rng(seed)
     classes = int(data.y.max()) + 1
     cell = (owner.cpu() * classes + data.y.cpu()).numpy()

@@ -1,21 +1,23 @@
 """What left the parties of a run, and what each observer saw of it."""
 
+from __future__ import annotations
+
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
-import torch
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from safetensors import SafetensorError, safe_open
-from safetensors.torch import save_file
-from torch import Tensor
 
 from ..errors import InputError, quoted
 from ..output_files import PRIVATE, whole
 from ..untrusted import JSON_MEMORY, check_memory, json_of
 from .messages import Carrying
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 FORMAT = "gaudit-transcript/1"
 HEADER = "gaudit"
@@ -23,9 +25,10 @@ HEADER = "gaudit"
 TENSOR_MEMORY = 1.2
 """Bytes of memory that a byte of a transcript takes: its tensors, and the largest of them once more."""
 DTYPES = {
-    *(torch.float16, torch.bfloat16, torch.float32, torch.float64, torch.bool),
-    *(torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64),
+    *("torch.float16", "torch.bfloat16", "torch.float32", "torch.float64", "torch.bool"),
+    *("torch.uint8", "torch.int8", "torch.int16", "torch.int32", "torch.int64"),
 }
+"""Types of numbers that messages have, as torch calls them."""
 PARTY = r"^(server|client:[0-9]{1,9})$"
 RECEIVER = r"^(server|client:[0-9]{1,9}|clients|public)$"
 HeaderT = TypeVar("HeaderT", bound=BaseModel)
@@ -71,7 +74,7 @@ class Tally(BaseModel):
     first_round: int
     last_round: int
 
-    def plus(self, message: Message) -> "Tally":
+    def plus(self, message: Message) -> Tally:
         return self.model_copy(
             update={
                 "count": self.count + 1,
@@ -95,7 +98,7 @@ class MessageHeader(BaseModel):
     tensors: tuple[str, ...]
 
     @classmethod
-    def of(cls, message: Message) -> "MessageHeader":
+    def of(cls, message: Message) -> MessageHeader:
         """That of a message."""
         return cls(
             kind=message.kind,
@@ -188,7 +191,7 @@ class View:
             raise InputError(f"the observer '{self.observer}' sees no '{kind}' message: choose another observer")
         return found[-1]
 
-    def until(self, round_: int) -> "View":
+    def until(self, round_: int) -> View:
         """What the observer had seen by the end of one round."""
         return replace(self, messages=tuple(m for m in self.messages if m.round <= round_))
 
@@ -295,7 +298,7 @@ class Transcript:
         write_tensors(path, self.messages, header)
 
     @classmethod
-    def load(cls, path: str | Path) -> "Transcript":
+    def load(cls, path: str | Path) -> Transcript:
         """Reads a file written by `save`. The file is not trusted: nothing in it is executed.
 
         Raises:
@@ -315,7 +318,7 @@ class Transcript:
             ) from error
 
     @classmethod
-    def _from_file(cls, path: Path, header: _Header, file: safe_open) -> "Transcript":
+    def _from_file(cls, path: Path, header: _Header, file: safe_open) -> Transcript:
         check_names(path, file, header.messages)
         messages = [
             Message(m.kind, m.sender, m.receiver, m.round, tensors_of(path, file, i, m), m.sealed_from)
@@ -332,6 +335,8 @@ def write_tensors(path: Path, messages: Iterable[Message], header: BaseModel) ->
     Raises:
         InputError: it cannot be written.
     """
+    from safetensors.torch import save_file
+
     tensors = {
         f"{i}/{name}": tensor.detach().cpu().contiguous().clone()
         for i, m in enumerate(messages)
@@ -428,9 +433,11 @@ def tensors_of(path: Path, file: safe_open, index: int, header: MessageHeader) -
     Raises:
         InputError: one is of a type that is not read, or not finite.
     """
+    import torch
+
     tensors: dict[str, Tensor] = {name: file.get_tensor(f"{index}/{name}") for name in header.tensors}
     for name, tensor in tensors.items():
-        if tensor.dtype not in DTYPES:
+        if str(tensor.dtype) not in DTYPES:
             raise InputError(
                 f"message {index} ({header.kind}) of the transcript {path} holds '{name}' as {tensor.dtype}: "
                 "expected real numbers, integers or booleans"

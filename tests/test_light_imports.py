@@ -139,7 +139,17 @@ def audited(tmp_path_factory):
 def test_results_are_read_without_what_computes_on_graphs(audited, arguments):
     modules = imported_by(called(*arguments), audited)
     assert "gaudit.audit.results.assemble" in modules
-    assert not modules & {"torch_geometric", "opacus", "scipy.stats", *NUMBERS - {"scipy"}}
+    assert not modules & {"torch", "torch_geometric", "opacus", "scipy.stats", *NUMBERS - {"scipy"}}
+
+
+@pytest.mark.parametrize("group", ["attacks", "defenses", "games"])
+def test_classes_that_results_name_need_no_torch(group):
+    """Who reads results looks at the classes in them. Attacks on links still import torch at once."""
+    points = registered(group).items()
+    names = [name for name, point in points if group != "attacks" or "link" not in point.module]
+    assert len(names) > 10
+    modules = imported_by(f"from gaudit.registry import find\nfor name in {names}: find({group!r}, name)")
+    assert not modules & {"torch", "torch_geometric", "opacus", "numba", "pandas"}
 
 
 @pytest.mark.parametrize("group", GROUPS)

@@ -1,13 +1,13 @@
 """What attacks on attributes share: guesses with the release beside the best guess without it."""
 
+from __future__ import annotations
+
 from abc import abstractmethod
 from collections.abc import Mapping
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
-import torch
 from scipy.sparse import csr_array
-from torch import Tensor
 
 from ...graphs.network import Floats
 from ...targets.games.attributes import Attribute, AttributeKnowledge
@@ -15,6 +15,9 @@ from ...targets.transcript import View
 from ..attack import Attack
 from .best_guess import Columns, best_guess, folds_of
 from .known_neighbours import mean_of_neighbours, neighbour_columns
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 FOLDS = 4
 
@@ -32,7 +35,7 @@ class AttributeAttack(Attack[AttributeKnowledge]):
     planted = "planted-attributes"
 
     @abstractmethod
-    def columns(self, view: View, knowledge: AttributeKnowledge, people: "KnownPeople") -> Mapping[str, Floats]:
+    def columns(self, view: View, knowledge: AttributeKnowledge, people: KnownPeople) -> Mapping[str, Floats]:
         """What the release tells of all people, [n, c] by name."""
 
     def score(self, view: View, knowledge: AttributeKnowledge) -> Tensor:
@@ -54,11 +57,13 @@ class KnownPeople:
     """
 
     def __init__(self, known: Tensor, told: Tensor) -> None:
+        import torch
+
         self.known, self.told = known.cpu().numpy(), told.cpu().numpy()
         self.fold = folds_of(self.told, FOLDS, torch.randperm(len(known)).numpy())
 
     @classmethod
-    def of(cls, knowledge: AttributeKnowledge) -> "KnownPeople":
+    def of(cls, knowledge: AttributeKnowledge) -> KnownPeople:
         """Those of an adversary, dealt out by torch's generator."""
         return cls(knowledge.known, knowledge.told)
 
@@ -82,5 +87,7 @@ class KnownPeople:
 
     def guess(self, knowledge: AttributeKnowledge, more: Mapping[str, Floats]) -> Tensor:
         """The best guess about the people in question, [s]."""
+        import torch
+
         found = best_guess(Columns(self.own(knowledge), more), self.known, self.told, self.fold)
         return torch.from_numpy(found)[knowledge.subjects.cpu()]

@@ -1,10 +1,9 @@
 """Attributes from a model's answers: each value is tried, and the one that fits best is taken."""
 
-from collections.abc import Mapping
-from typing import ClassVar
+from __future__ import annotations
 
-import torch
-from torch import Tensor
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, ClassVar
 
 from ...errors import InputError
 from ...graphs.network import Floats
@@ -17,6 +16,9 @@ from ...targets.transcript import Message, View
 from ..membership.victim import check_weights
 from .attribute_attack import AttributeAttack, KnownPeople
 from .people_rows import rows_of_people
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 MODEL = Carrying.any_of(Carries.WEIGHTS, to="public")
 STORED = posteriors_kind("full")
@@ -65,6 +67,7 @@ def _submitted(view: View, knowledge: AttributeKnowledge) -> list[Tensor]:
 
 def _asked(view: View, knowledge: AttributeKnowledge) -> list[Tensor]:
     """What a published model answers on the adversary's links, without the value and with it, [n, C] each."""
+    import torch
     from torch_geometric.data import Data
 
     message, recipe = view.carrying(MODEL)[-1], knowledge.recipe or TrainingConfig()

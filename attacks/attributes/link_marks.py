@@ -1,11 +1,11 @@
 """How strong a link is, or of which type, from a published network that does not tell it."""
 
-from typing import ClassVar
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
-from torch import Tensor
 
 from ...errors import InputError
 from ...graphs.network import Floats, Network
@@ -18,6 +18,9 @@ from ..attack import Attack
 from ..links.link_similarity import adamic_adar, common_neighbours
 from .attribute_attack import FOLDS
 from .best_guess import Columns, best_guess, folds_of
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 PRIOR = 1.0
 """Known links whose marks are those of all, added to those at an end."""
@@ -52,6 +55,8 @@ class LinkMarks(Attack[LinkMarkKnowledge]):
 
 def _guess(knowledge: LinkMarkKnowledge, network: Network | None) -> Tensor:
     """The best guess about the links in question, [s]."""
+    import torch
+
     known, told = knowledge.known.cpu().numpy(), knowledge.told.cpu().numpy()
     fold = folds_of(told, FOLDS, torch.randperm(len(known)).numpy())
     pairs = np.concatenate([known, knowledge.subjects.cpu().numpy()])

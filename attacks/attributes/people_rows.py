@@ -1,10 +1,14 @@
 """Tables of what was told of each person."""
 
-import torch
-from torch import Tensor
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
 
 from ...errors import InputError
 from ...targets.transcript import Message
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 
 def rows_of_people(message: Message, name: str, people: int, width: int | None = None) -> Tensor:
@@ -19,6 +23,8 @@ def rows_of_people(message: Message, name: str, people: int, width: int | None =
     Raises:
         InputError: it lacks somebody, or is malformed.
     """
+    import torch
+
     nodes, rows = message.tensors.get("nodes"), message.tensors.get(name)
     if nodes is None or rows is None or rows.dim() != 2 or width not in (None, rows.shape[1]):
         raise InputError(f"a message '{message.kind}' must hold nodes [s] and {name} [s, {width or 'c'}]")

@@ -1,11 +1,11 @@
 """What attacks on existence share: one score for each person, the higher the likelier it is in the release."""
 
+from __future__ import annotations
+
 from abc import abstractmethod
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
-import torch
-from torch import Tensor
 
 from ...graphs.network import Floats, Network, Original
 from ...targets.games.existence import Existence, ExistenceKnowledge
@@ -14,6 +14,9 @@ from ...targets.published import network_of
 from ...targets.transcript import View
 from ..attack import Attack
 from ..identity.identity_attack import Facts
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 
 class ExistenceAttack(Attack[ExistenceKnowledge]):
@@ -41,6 +44,8 @@ class ExistenceAttack(Attack[ExistenceKnowledge]):
         """For each person [p] how well it is found in the published network: the higher, the better."""
 
     def score(self, view: View, knowledge: ExistenceKnowledge) -> Tensor:
+        import torch
+
         published = network_of(view.carrying(PUBLISHED_GRAPH)[-1])
         if published.counts is not None:  # numbers of edges instead of edges: everybody may be in it
             return torch.zeros(len(knowledge.subjects), dtype=torch.double)
@@ -48,4 +53,6 @@ class ExistenceAttack(Attack[ExistenceKnowledge]):
 
     def blind_score(self, knowledge: ExistenceKnowledge) -> Tensor:
         """Without the release everybody is as likely in it."""
+        import torch
+
         return torch.zeros(len(knowledge.subjects), dtype=torch.double)

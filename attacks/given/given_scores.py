@@ -1,15 +1,17 @@
 """Scores that somebody else made, taken as they are."""
 
-from typing import ClassVar
+from __future__ import annotations
 
-import torch
-from torch import Tensor
+from typing import TYPE_CHECKING, ClassVar
 
 from ...errors import InputError
 from ...targets.games.given import GIVEN, GivenKnowledge
 from ...targets.messages import GIVEN_SCORES, SCORES_KIND, Carrying
 from ...targets.transcript import View
 from ..attack import Attack
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 
 class GivenScores(Attack[GivenKnowledge]):
@@ -25,6 +27,8 @@ class GivenScores(Attack[GivenKnowledge]):
     planted = "planted-scores"
 
     def score(self, view: View, knowledge: GivenKnowledge) -> Tensor:
+        import torch
+
         told = view.last(SCORES_KIND).tensors
         subjects, score = told["subjects"], told["score"]
         place = torch.searchsorted(subjects, knowledge.subjects)
@@ -33,4 +37,6 @@ class GivenScores(Attack[GivenKnowledge]):
         return score[place].double()
 
     def blind_score(self, knowledge: GivenKnowledge) -> Tensor:
+        import torch
+
         return torch.zeros(len(knowledge.subjects)) if knowledge.blind is None else knowledge.blind.double()

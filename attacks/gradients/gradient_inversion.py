@@ -5,19 +5,21 @@ Nothing is optimised or guessed here. A gradient of the cross-entropy by the las
 (2018, section 3) noted for fully connected layers; message passing only changes what the row is.
 """
 
+from __future__ import annotations
+
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
-
-import torch
-from torch import Tensor
+from typing import TYPE_CHECKING, ClassVar
 
 from ...errors import InputError
 from ...targets.games.lone_node import LoneNode, UploadKnowledge
 from ...targets.messages import CLASS_GRADIENTS_KIND, MATCHING_MODEL_KIND, Carries, Carrying
 from ...targets.transcript import Message, View
 from ..attack import Attack
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 LAST_LAYER = {
     "gcn": ("b2", ("w2",)),
@@ -112,6 +114,8 @@ def read_gradient(gradient: Mapping[str, Tensor], theta: Mapping[str, Tensor], a
     Raises:
         InputError: an unknown architecture, or a tensor of the last layer is missing or of another shape.
     """
+    import torch
+
     weights, bias = _last_layer(theta, architecture, "the model")
     by_weights, error = _last_layer(gradient, architecture, "the gradient")
     if by_weights.shape != weights.shape or error.shape != bias.shape:
@@ -146,6 +150,8 @@ def leading_row(gradient: Mapping[str, Tensor], architecture: str) -> Tensor:
     Raises:
         InputError: see `read_gradient`.
     """
+    import torch
+
     by_weights, _ = _last_layer(gradient, architecture, "the gradient")
     row: Tensor = torch.linalg.svd(by_weights, full_matrices=False).U[:, 0]
     return row if float(row.sum()) >= 0 else -row
@@ -153,6 +159,8 @@ def leading_row(gradient: Mapping[str, Tensor], architecture: str) -> Tensor:
 
 def _last_layer(tensors: Mapping[str, Tensor], architecture: str, whose: str) -> tuple[Tensor, Tensor]:
     """Weights, one above the other, [rows, C], and bias [C], in float64."""
+    import torch
+
     if architecture not in LAST_LAYER:
         raise InputError(
             f"nothing can be read off gradients of '{architecture}' in closed form: expected one of "
@@ -190,6 +198,8 @@ def _residual_of_several(vector: Tensor, label: int, weights: Tensor, posterior:
     chi-square of as many degrees of freedom as there are singular values that count; the lower tail of that is
     its first term, (x / 2)^(k/2) / Gamma(k/2 + 1).
     """
+    import torch
+
     # where p is nearly 1, neither p - 1 nor p - p^2 would have digits left: both from the other classes
     error = posterior.clone()
     error[label] = 0
@@ -297,6 +307,8 @@ class _Reading:
     """What the server works out of one exchange; the attributes are by node id."""
 
     def __init__(self, sent: Sequence[PartialSums], binary: bool) -> None:
+        import torch
+
         for part in sent:
             if part.sums.dim() != 2 or not len(part.nodes) == len(part.sums) == len(part.degree):
                 raise InputError(
@@ -390,6 +402,8 @@ class GradientReadout(Attack[UploadKnowledge]):
     planted = "planted-gradients"
 
     def score(self, view: View, knowledge: UploadKnowledge) -> Tensor:
+        import torch
+
         theta = view.of_kind(MATCHING_MODEL_KIND)[0]
         model = _architecture(theta.tensors)
         claimed = set()
@@ -402,6 +416,8 @@ class GradientReadout(Attack[UploadKnowledge]):
 
     def blind_score(self, knowledge: UploadKnowledge) -> Tensor:
         """Nothing is claimed of a gradient that was not seen."""
+        import torch
+
         return torch.zeros(len(knowledge.subjects))
 
 

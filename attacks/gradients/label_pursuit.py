@@ -1,15 +1,15 @@
 """Label membership from gradients: the labelled nodes of which an uploaded mean, or a sum of these, is made."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
-from typing import Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
-import torch
 from pydantic import Field
 from scipy.sparse import coo_array, csr_array
-from torch import Tensor
 
 from ...errors import InputError
 from ...graphs.network import Floats, Ints
@@ -23,6 +23,9 @@ from .node_gradients import NodeGradients, Surroundings, Tensors, node_gradients
 from .pursuit import LEAST, ROUNDING, Observed, Seen, Solution, pursue
 from .sights import COMMON, COUNTED, Sight, sights
 from .whole_units import whole_units
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 DECOYS = 500
 """How many nodes that are no members compete with the candidates, or as many as there are candidates if that is
@@ -91,12 +94,16 @@ class LabelPursuit(Attack[NodeKnowledge]):
         )
 
     def score(self, view: View, knowledge: NodeKnowledge) -> Tensor:
+        import torch
+
         found = pursued(view, knowledge, self.settings.rounds)
         self.accusations = tuple(accusations(found.found))
         return torch.from_numpy(found.score).to(knowledge.x.device)
 
     def blind_score(self, knowledge: NodeKnowledge) -> Tensor:
         """Nothing is claimed of gradients that were not seen."""
+        import torch
+
         return torch.zeros(len(knowledge.subjects), device=knowledge.x.device)
 
 
@@ -152,6 +159,8 @@ Allowed = dict[int | None, np.ndarray]
 
 def decoys_of(knowledge: NodeKnowledge) -> Ints:
     """Some nodes that are no members, [z]."""
+    import torch
+
     known = torch.cat([knowledge.shadow, knowledge.population]).cpu().numpy()
     own: Ints = np.unique(known)
     most = max(DECOYS, len(knowledge.subjects))

@@ -1,11 +1,13 @@
 """Gradients as an observer sees them, whatever their messages are called, with the weights that they belong to."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import pairwise
+from typing import TYPE_CHECKING
 
 import numpy as np
-from torch import Tensor
 
 from ...errors import InputError
 from ...graphs.network import Floats
@@ -13,13 +15,16 @@ from ...targets.messages import KINDS, Carries, Carrying, kind_of
 from ...targets.transcript import Message, View, observer_members
 from .node_gradients import WEIGHTS
 
+if TYPE_CHECKING:
+    from torch import Tensor
+
 COMMON = Carrying.any_of(Carries.WEIGHTS, to="clients")
 MATCHED_AT = Carrying.any_of(Carries.MATCHED_AT)
 CONTROLS = Carrying.any_of(Carries.CONTROL)
 UPLOADED = Carrying.any_of(Carries.GRADIENT, Carries.UPDATE)
 TOTALS = Carrying.any_of(Carries.TOTAL)
 BY_CLASS = Carrying.any_of(Carries.CLASS_GRADIENTS)
-Told = Mapping[int, Mapping[str, Tensor]]
+Told = Mapping[int, Mapping[str, "Tensor"]]
 """What clients told of their numbers of labels."""
 COUNTED = Carrying.any_of(Carries.COUNTS, to="server")
 

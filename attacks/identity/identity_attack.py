@@ -1,15 +1,15 @@
 """What attacks on identity share: for each person the set of published nodes that may be it."""
 
+from __future__ import annotations
+
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 from pydantic import Field
-from torch import Tensor
 
 from ...graphs.network import Ints, Network, Original
 from ...settings import Settings
@@ -18,6 +18,9 @@ from ...targets.messages import GRAPH_WITH_ACCOUNTS, PUBLISHED_GRAPH, Carrying
 from ...targets.published import network_of
 from ...targets.transcript import View
 from ..attack import Attack
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 Of = Literal["original", "published"]
 Facts = Mapping[str, NDArray[Any]]
@@ -39,14 +42,14 @@ class Candidates:
     listed: Ints
 
     @classmethod
-    def of_sets(cls, sets: "list[Ints]") -> "Candidates":
+    def of_sets(cls, sets: list[Ints]) -> Candidates:
         """From one array of published nodes per person."""
         sizes = np.array([len(s) for s in sets], dtype=np.int64)
         together = np.concatenate([np.sort(s) for s in sets]) if sets else np.empty(0)
         return cls(np.cumsum(sizes) - sizes, sizes, together.astype(np.int64))
 
     @classmethod
-    def of_keys(cls, persons: Ints, published: Ints) -> "Candidates":
+    def of_keys(cls, persons: Ints, published: Ints) -> Candidates:
         """All published nodes with the same key as the person: keys [p] of persons, [n'] of published nodes."""
         order = np.argsort(published, kind="stable").astype(np.int64)
         keys = published[order]
@@ -122,6 +125,8 @@ class IdentityAttack(Attack[PersonKnowledge]):
         """The candidate set of each person; ``seeds`` are known pairs of person and published node [2, s]."""
 
     def score(self, view: View, knowledge: PersonKnowledge) -> Tensor:
+        import torch
+
         background = knowledge.background
         read = GRAPH_WITH_ACCOUNTS if self.opens_accounts else PUBLISHED_GRAPH
         published = network_of(view.carrying(read)[-1])
@@ -133,6 +138,8 @@ class IdentityAttack(Attack[PersonKnowledge]):
 
     def blind_score(self, knowledge: PersonKnowledge) -> Tensor:
         """Without the release every published node may be anybody."""
+        import torch
+
         return torch.full((len(knowledge.subjects),), 1.0, dtype=torch.double)
 
 

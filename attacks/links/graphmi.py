@@ -79,7 +79,8 @@ class GraphMI(LinkAttack):
     weight, 2 n^2 bytes at most; and 2 n^2 bytes (1 GiB at most) once smoothness counts. Scores are those of the
     pairs in question alone. 19,717 nodes take 2 to 3 GiB. With ``candidates`` only some pairs, drawn at random, may
     get a weight, and a step costs what these cost. Pairs in question are scored all the same, so an AUC leaves none
-    of them out; but it is the AUC of this search, which is another than that over all pairs.
+    of them out; but it is the AUC of this search, which is another than that over all pairs. Some 10 iterations
+    serve it: on 100,000 nodes a hundred were worse than none.
     """
 
     name = "graphmi"

@@ -1,19 +1,22 @@
 """The adaptive adversary: one who holds a client's feature transformation feeds transformed features to models."""
 
+from __future__ import annotations
+
 import hashlib
 from collections.abc import Mapping
 from dataclasses import replace
+from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
-
-import torch
-from torch import Tensor
 
 from ...targets.games.membership import NodeKnowledge
 from ...targets.messages import ENCODER_KIND
 from ...targets.models.encoder import encoded
 from ...targets.transcript import View
 
-_SEEN: "WeakKeyDictionary[NodeKnowledge, dict[str, NodeKnowledge]]" = WeakKeyDictionary()
+if TYPE_CHECKING:
+    from torch import Tensor
+
+_SEEN: WeakKeyDictionary[NodeKnowledge, dict[str, NodeKnowledge]] = WeakKeyDictionary()
 
 
 def adaptive_knowledge(view: View, knowledge: NodeKnowledge) -> NodeKnowledge:
@@ -35,6 +38,8 @@ def adaptive_knowledge(view: View, knowledge: NodeKnowledge) -> NodeKnowledge:
 
 def _fingerprint(tensors: Mapping[str, Tensor]) -> str:
     """Of every value in its place: sums would take a transformation with its rows in another order for the same."""
+    import torch
+
     digest = hashlib.blake2b()
     for name, tensor in sorted(tensors.items()):
         digest.update(f"{name} {tensor.dtype} {tuple(tensor.shape)}".encode())

@@ -1,13 +1,16 @@
 """The attack that sees nothing."""
 
-from typing import ClassVar
+from __future__ import annotations
 
-from torch import Tensor
+from typing import TYPE_CHECKING, ClassVar
 
 from ...targets.games.membership import NodeKnowledge
 from ...targets.messages import Carrying
 from ...targets.transcript import View
 from .shadow_mia import ShadowMIA
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 
 class Blind(ShadowMIA):

@@ -1,14 +1,14 @@
 """Attacks that compare the target's answer about a node with what shadow models answer about it."""
 
+from __future__ import annotations
+
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
-import torch
-from torch import Tensor
 
 from ...targets.games.membership import NodeKnowledge
 from ...targets.transcript import View
@@ -17,8 +17,11 @@ from .query_attack import ShadowModelAttack, combined, query
 from .shadow_models import ShadowModels
 from .signals import as_told, log_confidence, margin
 
-Read = Callable[[Tensor, Tensor], np.ndarray]
-"""Logits [s, C] and labels [s] to one number for each node, [s]."""
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    Read = Callable[[Tensor, Tensor], np.ndarray]
+    """Logits [s, C] and labels [s] to one number for each node, [s]."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,6 +116,8 @@ class Calibrated(ShadowModelAttack):
         """One score per subject [s]."""
 
     def score(self, view: View, knowledge: NodeKnowledge) -> Tensor:
+        import torch
+
         knowledge = adaptive_knowledge(view, knowledge)
         asked = self.victim(view, knowledge)
         nodes = knowledge.subjects
@@ -123,6 +128,8 @@ class Calibrated(ShadowModelAttack):
 
     def blind_score(self, knowledge: NodeKnowledge) -> Tensor:
         """The target is a model that was trained on other nodes drawn at random: it knows nothing of the truth."""
+        import torch
+
         nodes = torch.cat([knowledge.subjects, knowledge.population])
         told = self.shadow_models(knowledge).ask_reference(query(knowledge, nodes)).to(knowledge.x.device)
         return torch.from_numpy(self._judged(knowledge, told, self.step())[0])
@@ -160,6 +167,8 @@ class Calibrated(ShadowModelAttack):
     @staticmethod
     def _references(knowledge: NodeKnowledge, pool: ShadowModels, nodes: Tensor, step: float) -> Answers:
         """What the shadows say; the target's part is left empty."""
+        import torch
+
         asked = query(knowledge, nodes)
 
         def told() -> Iterator[Tensor]:

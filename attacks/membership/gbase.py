@@ -1,16 +1,15 @@
 """Bayes-optimal membership inference from neighbourhoods (Lassila et al., NeurIPS 2025)."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
-from typing import ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
 import scipy.sparse as sp
-import torch
 from pydantic import Field
-from scipy.special import expit, log_expit, logit, logsumexp
-from torch import Tensor
 
 from ...randomness import branch
 from ...targets.games.membership import NodeKnowledge
@@ -24,11 +23,14 @@ from .shadow_models import best_setting
 from .signals import hardened, log_confidence
 from .victim import Artefact, weights_in
 
+if TYPE_CHECKING:
+    from torch import Tensor
+
 GRID = tuple(np.linspace(0, 1, 21).tolist())
 BLOCK = 256
 ROWS = 16384
 
-Ask = Callable[[Query], Tensor]
+Ask = Callable[[Query], "Tensor"]
 """What answers with the logits [R, a, C] of R models."""
 
 
@@ -98,6 +100,8 @@ class GBASE(ShadowModelAttack):
         return super().why_not(view, knowledge)
 
     def score(self, view: View, knowledge: NodeKnowledge) -> Tensor:
+        import torch
+
         asked = self.victim(view, knowledge, self._artefact(view))
 
         def ask(query: Query) -> Tensor:
@@ -109,6 +113,8 @@ class GBASE(ShadowModelAttack):
 
     def blind_score(self, knowledge: NodeKnowledge) -> Tensor:
         """The target is a model that was trained on other nodes drawn at random: it knows nothing of the truth."""
+        import torch
+
         return torch.from_numpy(self._guessed(knowledge, self.shadow_models(knowledge).ask_reference, ("",)))
 
     def _artefact(self, view: View) -> Artefact | None:
@@ -121,6 +127,8 @@ class GBASE(ShadowModelAttack):
 
     def _guessed(self, knowledge: NodeKnowledge, target: Ask, sources: tuple[str, ...]) -> np.ndarray:
         """Scores [s], after guesses at the members."""
+        from scipy.special import expit
+
         s, count = self.settings, len(knowledge.subjects)
         coins = np.random.default_rng(branch(knowledge.seed, self.name, "masks"))
         drawn = coins.random((s.masks, count))
@@ -150,6 +158,8 @@ class GBASE(ShadowModelAttack):
         self, target: np.ndarray, shadow: np.ndarray, inside: np.ndarray, alpha: float, prior: float
     ) -> np.ndarray:
         """Scores [s] from differences of the target [M, s] and of the shadows [K, M, s]."""
+        from scipy.special import logit
+
         used = ~inside if self.offline else np.ones_like(inside)
         return mean_log_odds(target - alpha * log_mean(shadow, used[:, None]) + logit(prior))
 
@@ -170,6 +180,8 @@ def mean_log_odds(log_odds: np.ndarray) -> np.ndarray:
 
     The mean itself rounds to 1 beyond log-odds of 37, where nodes would be tied.
     """
+    from scipy.special import log_expit, logsumexp
+
     found: np.ndarray = logsumexp(log_expit(log_odds), axis=0) - logsumexp(log_expit(-log_odds), axis=0)
     return found
 
@@ -206,6 +218,8 @@ def differences(
         radius: of the balls.
         labels_only: use nothing of an answer but its label.
     """
+    import torch
+
     subjects, labels = knowledge.subjects.cpu().numpy(), knowledge.labels.cpu().numpy()
     x = sp.csr_matrix(knowledge.x.cpu().numpy())
     source, end = knowledge.edges.cpu().numpy()
@@ -275,7 +289,7 @@ class Pairs:
     balls: int
 
     @classmethod
-    def of(cls, balls: sp.csr_matrix, adjacency: sp.csr_matrix, within: int) -> "Pairs":
+    def of(cls, balls: sp.csr_matrix, adjacency: sp.csr_matrix, within: int) -> Pairs:
         """From distances [b, n]; counts what is at most so many hops away from the centre."""
         rows, centre = balls.nnz, balls.data == 0
         owner = np.repeat(np.arange(balls.shape[0]), np.diff(balls.indptr))
@@ -294,6 +308,8 @@ class Pairs:
 
     def difference(self, told: Tensor, labels: np.ndarray) -> np.ndarray:
         """l(G) - l(G without its centre) [R, b] from logits about those asked [R, a, C] and labels [n]."""
+        import torch
+
         true = labels[self.nodes[self.asked]]
         log_p = log_confidence(told.cpu(), torch.from_numpy(np.maximum(true, 0)))
         sign = np.where(true >= 0, self.sign, 0)
@@ -316,6 +332,8 @@ def _induced(owner: np.ndarray, nodes: np.ndarray, adjacency: sp.csr_matrix) -> 
 
 def _rows(x: sp.csr_matrix, nodes: np.ndarray, like: Tensor) -> Tensor:
     """Features of some nodes as a sparse tensor."""
+    import torch
+
     part = x[nodes]
     starts, columns, values = (torch.from_numpy(v) for v in (part.indptr, part.indices, part.data))
     return torch.sparse_csr_tensor(starts, columns, values, part.shape, check_invariants=False).to(like)

@@ -5,19 +5,22 @@ models. Within a process knowledge is kept once. Between processes models are to
 that what is read is what would have been trained, to the last bit.
 """
 
+from __future__ import annotations
+
 import fcntl
 import hashlib
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
-import torch
-from safetensors.torch import load_file, save_file
-from torch import Tensor
 
 from ...targets.models.model_ensemble import train_models
 from ...targets.models.training_task import TrainingTask
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 _folders: list[Path] = []
 """Where the processes of this run keep models; nothing outside of runs with several processes."""
@@ -41,6 +44,8 @@ def trained_once(
     ``numbers`` are as there. Processes that need the same models wait for the one that trains them; should it be
     killed, the next one does.
     """
+    from safetensors.torch import load_file, save_file
+
     if not _folders or device != "cpu":
         return train_models(task, [], seed, device=device, numbers=numbers, keep_weights=True).weights
     file = _folders[0] / f"{_digest(task, seed, numbers)}.safetensors"
@@ -59,6 +64,8 @@ def trained_once(
 
 def _digest(task: TrainingTask, seed: np.random.SeedSequence, numbers: tuple[int, ...] | None) -> str:
     """A name that two tasks share only where the same models come of them."""
+    import torch
+
     found = hashlib.blake2b(digest_size=16)
     said = (task.recipe.model_dump_json(), task.classes, task.induced, seed.entropy, seed.spawn_key, numbers)
     found.update(repr((*said, torch.get_num_threads())).encode())

@@ -1,8 +1,10 @@
 """Membership from predicted labels alone: how firmly a prediction stands when the question is shaken."""
 
-import torch
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from pydantic import Field
-from torch import Tensor
 
 from ...targets.games.membership import NodeKnowledge
 from ...targets.models.training_task import Query
@@ -11,6 +13,9 @@ from .adaptive import adaptive_knowledge
 from .query_attack import ShadowModelAttack, ShadowModelAttackSettings, combined, query
 from .shadow_models import ShadowModels
 from .victim import Victim
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 
 class LabelOnlySettings(ShadowModelAttackSettings):
@@ -34,6 +39,8 @@ class LabelOnly(ShadowModelAttack):
     settings: LabelOnlySettings
 
     def score(self, view: View, knowledge: NodeKnowledge) -> Tensor:
+        import torch
+
         knowledge = adaptive_knowledge(view, knowledge)
         asked, pool = self.victim(view, knowledge), self.shadow_models(knowledge)
         shakes = range(self.settings.shakes)
@@ -44,6 +51,8 @@ class LabelOnly(ShadowModelAttack):
 
     def blind_score(self, knowledge: NodeKnowledge) -> Tensor:
         """A model that was trained on other nodes drawn at random takes the target's place."""
+        import torch
+
         pool = self.shadow_models(knowledge)
         queries = [self._shaken(knowledge) for _ in range(self.settings.shakes)]
         told = torch.stack([self._right(pool.ask_reference(q), knowledge) for q in queries]).mean(0)[0]
@@ -51,6 +60,8 @@ class LabelOnly(ShadowModelAttack):
 
     def _usual(self, pool: ShadowModels, knowledge: NodeKnowledge, queries: list[Query]) -> Tensor:
         """Share of right answers by shadow models that did not train on the node, [s]."""
+        import torch
+
         outside = torch.from_numpy(~pool.inside[:, knowledge.subjects.cpu().numpy()]).to(knowledge.x.device)
         right = torch.stack([self._of_each(pool, q, knowledge) for q in queries]).mean(0)
         usual: Tensor = (right * outside).sum(0) / outside.sum(0).clamp(min=1)
@@ -58,6 +69,8 @@ class LabelOnly(ShadowModelAttack):
 
     def _of_each(self, pool: ShadowModels, asked: Query, knowledge: NodeKnowledge) -> Tensor:
         """Which answers of the shadow models are right, [K, s]."""
+        import torch
+
         return torch.stack([self._right(told, knowledge) for told in pool.each(asked)])
 
     @staticmethod
@@ -67,6 +80,8 @@ class LabelOnly(ShadowModelAttack):
 
     def _shaken(self, knowledge: NodeKnowledge) -> Query:
         """The plain query without some features and some edges (both directions of an edge go together)."""
+        import torch
+
         x, plain = knowledge.x.cpu(), _plain(knowledge)
         kept = torch.rand(x.shape) >= self.settings.lost_features
         edges = plain.edges

@@ -1,8 +1,10 @@
 """Membership from the loss: as it is, or compared with how hard the node is for others."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import numpy as np
-import torch
-from torch import Tensor
 
 from ...targets.games.membership import NodeKnowledge
 from ...targets.messages import ANSWERS, Carries, Carrying
@@ -13,6 +15,9 @@ from .query_attack import QueryAttack, combined, query
 from .shadow_models import reference_model
 from .signals import as_told, log_confidence
 from .victim import weights_in
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 
 class Loss(QueryAttack):
@@ -27,6 +32,8 @@ class Loss(QueryAttack):
         return bool(weights_in(view, self.settings.artefact))
 
     def score(self, view: View, knowledge: NodeKnowledge) -> Tensor:
+        import torch
+
         knowledge = adaptive_knowledge(view, knowledge)
         asked = self.victim(view, knowledge)
         told = asked.ask(knowledge.x, knowledge.edges, knowledge.subjects)
@@ -34,6 +41,8 @@ class Loss(QueryAttack):
 
     def blind_score(self, knowledge: NodeKnowledge) -> Tensor:
         """The loss under a model that was trained on other nodes drawn at random."""
+        import torch
+
         stranger = reference_model(knowledge, self.recipe(knowledge), 4, offline=False)
         told = stranger.ask_reference(query(knowledge, knowledge.subjects))
         return torch.from_numpy(self._read(told, knowledge, self.step())[0])

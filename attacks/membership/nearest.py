@@ -1,11 +1,10 @@
 """Membership by likeness: a private row that resembles a released one was probably used."""
 
-from typing import ClassVar, Literal
+from __future__ import annotations
 
-import torch
+from typing import TYPE_CHECKING, ClassVar, Literal
+
 from pydantic import Field
-from torch import Tensor
-from torch.nn import functional as F
 
 from ...errors import InputError
 from ...settings import Settings
@@ -21,6 +20,9 @@ from ...targets.messages import (
 from ...targets.transcript import View, observer_members
 from ..attack import Attack
 from .adaptive import adaptive_knowledge
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 TOLD = (
     Carrying.any_of(Carries.CONDENSED, to="server"),
@@ -66,6 +68,8 @@ class Nearest(Attack[NodeKnowledge]):
 
     def blind_score(self, knowledge: NodeKnowledge) -> Tensor:
         """Rows of the shadow data in place of released ones, as many as a half of the members."""
+        import torch
+
         if not len(knowledge.shadow):
             return torch.zeros(len(knowledge.subjects), device=knowledge.x.device)
         return largest_cosine(knowledge.x[knowledge.subjects], knowledge.x[own_in_their_place(knowledge)])
@@ -73,12 +77,16 @@ class Nearest(Attack[NodeKnowledge]):
 
 def own_in_their_place(knowledge: NodeKnowledge) -> Tensor:
     """Shadow nodes in place of those that a release tells of: as many as a half of the members, at random."""
+    import torch
+
     size = max(knowledge.members // 2, 1)
     return knowledge.shadow[torch.randperm(len(knowledge.shadow), device=knowledge.x.device)[:size]]
 
 
 def _rows(view: View, features: int) -> Tensor:
     """All rows that others let out in a view; of a graph that is released again and again the last ones."""
+    import torch
+
     own = observer_members(view.observer)
     others = [m for m in view.messages if m.tensors and m.kind in kinds_of(TOLD) and m.sender not in own]
     seen = [*view.carrying(RELEASED_GRAPH)[-1:], *others]
@@ -99,6 +107,9 @@ def _changes(view: View, features: int) -> Tensor:
 
 def largest_cosine(rows: Tensor, others: Tensor) -> Tensor:
     """For each of ``rows`` [s, d] its largest cosine similarity to any of ``others`` [n', d]."""
+    import torch
+    from torch.nn import functional as F
+
     directions = F.normalize(_near_one(others), dim=1).t()
     some = max(AT_ONCE // max(len(others), 1), 1)
     return torch.cat([(F.normalize(_near_one(r), dim=1) @ directions).max(1).values for r in rows.split(some)])
@@ -106,4 +117,6 @@ def largest_cosine(rows: Tensor, others: Tensor) -> Tensor:
 
 def _near_one(rows: Tensor) -> Tensor:
     """Rows times a power of two each, which changes no cosine: squares of huge or tiny values would be lost."""
+    import torch
+
     return torch.ldexp(rows, -torch.frexp(rows.abs().amax(1, keepdim=True)).exponent)

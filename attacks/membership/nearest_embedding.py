@@ -1,11 +1,11 @@
 """Membership by likeness where only embeddings are told: of condensed nodes, or norms and means of them."""
 
-from collections.abc import Iterator, Mapping
-from typing import ClassVar, Literal
+from __future__ import annotations
 
-import torch
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, ClassVar, Literal
+
 from pydantic import Field, model_validator
-from torch import Tensor
 
 from ...errors import InputError
 from ...settings import Settings
@@ -15,6 +15,9 @@ from ...targets.models.propagation import gcn_operator
 from ...targets.transcript import Message, View, observer_members
 from ..attack import Attack
 from .nearest import largest_cosine, own_in_their_place
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 What = Literal["nodes", "prototypes", "norms"]
 CONTENT: dict[What, tuple[str, str]] = {
@@ -35,7 +38,7 @@ class NearestEmbeddingSettings(Settings):
     )
 
     @model_validator(mode="after")
-    def _norms_have_no_direction(self) -> "NearestEmbeddingSettings":
+    def _norms_have_no_direction(self) -> NearestEmbeddingSettings:
         if self.differences and self.compare == "norms":
             raise ValueError("norms have no direction: differences need nodes or prototypes")
         return self
@@ -60,6 +63,8 @@ class NearestEmbedding(Attack[NodeKnowledge]):
         return *kinds_of(self.needs), CONTENT[self.settings.compare][0]
 
     def score(self, view: View, knowledge: NodeKnowledge) -> Tensor:
+        import torch
+
         rows = _aggregated(knowledge)[knowledge.subjects]
         before: tuple[Tensor, dict[str, Tensor]] | None = None
         total, rounds = torch.zeros(len(rows), device=rows.device), 0
@@ -91,6 +96,8 @@ class NearestEmbedding(Attack[NodeKnowledge]):
         return own, {name: value.to(rows) - shift for name, value in sent.items()}
 
     def _alike(self, own: Tensor, told: list[Tensor]) -> Tensor:
+        import torch
+
         if self.settings.compare == "norms":
             norms = torch.cat(told).to(own)
             nearest: Tensor = (own.norm(dim=1)[:, None] - norms[None]).abs().min(1).values
@@ -99,6 +106,8 @@ class NearestEmbedding(Attack[NodeKnowledge]):
 
     def blind_score(self, knowledge: NodeKnowledge) -> Tensor:
         """Likeness of aggregated features to those of the adversary's own nodes: no weights, no embeddings."""
+        import torch
+
         if not len(knowledge.shadow):
             return torch.zeros(len(knowledge.subjects), device=knowledge.x.device)
         rows, drawn = _aggregated(knowledge), own_in_their_place(knowledge)
@@ -145,6 +154,8 @@ def _rounds(view: View, what: What) -> Iterator[tuple[Mapping[str, Tensor], dict
 
 
 def _named(message: Message, name: str) -> dict[str, Tensor]:
+    import torch
+
     value = message.tensors.get(name)
     nodes = message.tensors.get("nodes")
     if value is None or not bool(torch.isfinite(value).all()):

@@ -1,10 +1,11 @@
 """What attacks share that put questions to a model, and those that ask shadow models the same."""
 
-from typing import ClassVar, cast
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar, cast
 
 import numpy as np
 from pydantic import Field
-from torch import Tensor
 
 from ...settings import Settings
 from ...targets.games.graph_membership import GraphMembership
@@ -17,6 +18,9 @@ from ..attack import Attack
 from .release_models import ModelSettings
 from .shadow_models import ShadowModels, shadow_models
 from .victim import ARTEFACTS, Artefact, Victim, asks_release, victim
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 
 class QueryAttackSettings(Settings):

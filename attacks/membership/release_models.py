@@ -1,18 +1,21 @@
 """How an adversary trains models and asks them."""
 
-from typing import Literal
+from __future__ import annotations
 
-import torch
+from typing import TYPE_CHECKING, Literal
+
 from pydantic import Field
-from torch import Tensor
-from torch.nn import functional as F
 
 from ...targets.condensation.condensed import CondensedGraph
 from ...targets.games.membership import NodeKnowledge
-from ...targets.models.backbone import GCN, Backbone
 from ...targets.models.propagation import Neighbourhood, gcn_operator, whole_graph
 from ...targets.models.training import fit
 from ...targets.models.training_config import TrainingConfig
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from ...targets.models.backbone import Backbone
 
 
 class ModelSettings(TrainingConfig):
@@ -28,6 +31,10 @@ class ModelSettings(TrainingConfig):
 
 def trained_gcn(near: Neighbourhood, y: Tensor, classes: int, settings: ModelSettings) -> Backbone:
     """A GCN trained on the nodes of ``near``. The caller seeds torch."""
+    from torch.nn import functional as F
+
+    from ...targets.models.backbone import GCN
+
     model = GCN(near.rows.shape[1], settings.hidden, classes, settings.dropout).to(y.device)
     fit(
         model,
@@ -47,6 +54,8 @@ def trained_on_release(release: CondensedGraph, classes: int, settings: ModelSet
 
 def asked(model: Backbone, near: Neighbourhood) -> Tensor:
     """Posteriors of the nodes in question, [k, C]."""
+    import torch
+
     with torch.no_grad():
         posterior: Tensor = model(near).softmax(1)
     return posterior
@@ -59,6 +68,8 @@ def query_graph(knowledge: NodeKnowledge, x: Tensor) -> Neighbourhood:
 
 def shadow_graph(knowledge: NodeKnowledge, x: Tensor, edges: Tensor) -> Neighbourhood:
     """The shadow nodes, in the order of ``knowledge.shadow``, with some of the edges among them [2, e]."""
+    import torch
+
     place = torch.full((len(x),), -1, dtype=torch.long, device=x.device)
     place[knowledge.shadow] = torch.arange(len(knowledge.shadow), device=x.device)
     return whole_graph(x[knowledge.shadow], gcn_operator(place[edges], len(knowledge.shadow)))

@@ -1,11 +1,10 @@
 """Membership inference by a classifier of posteriors (Shokri et al. 2017; Salem et al. 2019; FedGC, appendix E)."""
 
-from typing import ClassVar, Literal
+from __future__ import annotations
 
-import torch
+from typing import TYPE_CHECKING, ClassVar, Literal
+
 from pydantic import Field
-from torch import Tensor, nn
-from torch.nn import functional as F
 
 from ...targets.games.membership import NodeKnowledge
 from ...targets.messages import RELEASED_GRAPH, TRANSFORMATION, Carrying
@@ -17,7 +16,10 @@ from .release_models import asked, query_graph, shadow_graph, trained_gcn
 from .shadow_models import shadow_models
 from .signals import as_told
 
-Examples = tuple[Tensor, Tensor, Tensor]
+if TYPE_CHECKING:
+    from torch import Tensor, nn
+
+Examples = tuple["Tensor", "Tensor", "Tensor"]
 """Posteriors of nodes of its own [m, C], whether each was trained on [m], posteriors of the subjects [s, C]."""
 
 
@@ -47,6 +49,8 @@ class ShadowMIA(QueryAttack):
     settings: ShadowSettings
 
     def score(self, view: View, knowledge: NodeKnowledge) -> Tensor:
+        import torch
+
         seen = adaptive_knowledge(view, knowledge)
         posterior, member, _ = self._examples(seen)
         answers = self.victim(view, seen)
@@ -68,6 +72,8 @@ class ShadowMIA(QueryAttack):
 
     def _from_release(self, knowledge: NodeKnowledge) -> Examples:
         """One shadow GCN on the adversary's own graph, as FedGC has it."""
+        import torch
+
         x = knowledge.x
         near = shadow_graph(knowledge, x, knowledge.shadow_edges)
         y = knowledge.labels[knowledge.shadow]
@@ -83,6 +89,8 @@ class ShadowMIA(QueryAttack):
 
     def _from_recipe(self, knowledge: NodeKnowledge) -> Examples:
         """Several shadow models trained as the target is, on the adversary's own nodes."""
+        import torch
+
         pool = shadow_models(knowledge, self.recipe(knowledge), self.settings.shadows, offline=True)
         posterior = pool.ask(query(knowledge, pool.pool)).softmax(-1).flatten(0, 1)
         member = torch.from_numpy(pool.inside[:, pool.pool.numpy()]).flatten().float()
@@ -92,6 +100,9 @@ class ShadowMIA(QueryAttack):
 
     def _judge(self, features: Tensor, member: Tensor) -> nn.Module:
         """A 3-layer perceptron trained to tell members; both sides weigh the same."""
+        from torch import nn
+        from torch.nn import functional as F
+
         h = self.settings.hidden
         model = nn.Sequential(
             nn.Linear(features.shape[1], h), nn.ReLU(), nn.Linear(h, h), nn.ReLU(), nn.Linear(h, 1)
@@ -108,6 +119,9 @@ class ShadowMIA(QueryAttack):
 
     def _read(self, posterior: Tensor, step: float) -> Tensor:
         """What the perceptron reads of posteriors [m, C] that are told in some step."""
+        import torch
+        from torch.nn import functional as F
+
         predicted = F.one_hot(posterior.argmax(1), posterior.shape[1]).to(posterior)
         if step >= 1:
             return predicted
@@ -118,6 +132,8 @@ class ShadowMIA(QueryAttack):
         return torch.cat([posterior, predicted], dim=1) if self.settings.per_class else posterior
 
     def _judged(self, judge: nn.Module, posterior: Tensor, step: float) -> Tensor:
+        import torch
+
         with torch.no_grad():
             return judge(self._read(posterior, step)).squeeze(1)  # type: ignore[no-any-return]
 

@@ -7,15 +7,15 @@ number of models that a node is in says nothing (Privacy Meter's design; leaving
 the count).
 """
 
+from __future__ import annotations
+
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
-import torch
-from torch import Tensor
 
 from ...errors import InputError
 from ...randomness import branch
@@ -25,6 +25,9 @@ from ...targets.models.own_training import OwnTraining
 from ...targets.models.training_config import TrainingConfig
 from ...targets.models.training_task import Query, TrainingTask
 from .kept_pools import trained_once
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 MOST_PARTS = 64
 
@@ -74,12 +77,16 @@ class RecipeModels(ShadowModels):
     device: str
 
     def ask(self, query: Query) -> Tensor:
+        import torch
+
         return torch.stack(list(self.each(query)))
 
     def each(self, query: Query) -> Iterator[Tensor]:
         return self._asked(query, slice(None, -1))
 
     def ask_reference(self, query: Query) -> Tensor:
+        import torch
+
         return torch.stack(list(self._asked(query, slice(-1, None))))
 
     def _asked(self, query: Query, models: slice) -> Iterator[Tensor]:
@@ -103,6 +110,8 @@ class OwnModels(ShadowModels):
     models: list[Any]
 
     def ask(self, query: Query) -> Tensor:
+        import torch
+
         pairs = zip(self.models[:-1], self.inside, strict=True)
         told = torch.stack([self.training.ask(model, self.x, query, inside) for model, inside in pairs])
         alike, constant = bool((told == told[:1]).all()), bool((told[0] == told[0, :1]).all())
@@ -142,7 +151,7 @@ def _simplest_share(share: float) -> tuple[int, int]:
     return (1, MOST_PARTS) if share < 0.5 else (MOST_PARTS - 1, MOST_PARTS)
 
 
-_KEPT: "WeakKeyDictionary[NodeKnowledge, dict[tuple[object, ...], ShadowModels]]" = WeakKeyDictionary()
+_KEPT: WeakKeyDictionary[NodeKnowledge, dict[tuple[object, ...], ShadowModels]] = WeakKeyDictionary()
 
 
 def shadow_models(knowledge: NodeKnowledge, recipe: TrainingConfig, count: int, offline: bool) -> ShadowModels:
@@ -180,6 +189,8 @@ def _trained(
     knowledge: NodeKnowledge, recipe: TrainingConfig, count: int, offline: bool, alone: bool = False
 ) -> ShadowModels:
     """The models, or the reference alone, as it would be among them."""
+    import torch
+
     seed = branch(knowledge.seed, "offline shadows" if offline else "shadows")
     rng = np.random.default_rng(branch(seed, "masks"))
     pool, edges = _pool(knowledge, offline)

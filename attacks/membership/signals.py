@@ -1,8 +1,13 @@
 """What a model's answer says about one node, as a number that is high where the label was learned."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import numpy as np
-import torch
-from torch import Tensor
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 FINEST = 1e-4
 """Steps below this are the rounding of numbers, not a defense."""
@@ -21,6 +26,8 @@ def margin(logits: Tensor, labels: Tensor) -> np.ndarray:
 
     From logits: log(p / (1 - p)) after a softmax would lose all that is beyond 1 - 1e-7.
     """
+    import torch
+
     own = torch.zeros(logits.shape[-2:], dtype=torch.bool, device=logits.device)
     own[torch.arange(len(labels), device=logits.device), labels] = True
     wide = logits.double()
@@ -34,6 +41,8 @@ def as_told(logits: Tensor, step: float) -> Tensor:
 
     Shadow models must be read as coarsely as the target is, else a rounded 0 looks like a certainty of theirs.
     """
+    import torch
+
     if step <= 0:
         return logits
     if step >= 1:
@@ -59,6 +68,8 @@ def resolution(posteriors: Tensor) -> float:
 
 def hardened(logits: Tensor, wrong: float = 0.01) -> Tensor:
     """Answers of which only the label is left, as `margin` and `log_confidence` can read them."""
+    import torch
+
     classes = logits.shape[-1]
     told = torch.full_like(logits, wrong / max(classes - 1, 1))
     return told.scatter(-1, logits.argmax(-1, keepdim=True), 1 - wrong).log()

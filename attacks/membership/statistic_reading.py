@@ -1,11 +1,10 @@
 """Membership from noisy sums by label: is a node's row in the sum of its class?"""
 
+from __future__ import annotations
+
 import math
 from collections.abc import Iterator, Mapping
-from typing import ClassVar
-
-import torch
-from torch import Tensor
+from typing import TYPE_CHECKING, ClassVar
 
 from ...targets.federated.label_statistic import GRID, Basis
 from ...targets.games.membership import NodeKnowledge
@@ -13,6 +12,9 @@ from ...targets.messages import LABEL_STATISTIC_KIND, LABEL_SUMS, LABEL_SUMS_KIN
 from ...targets.models.propagation import Neighbourhood, gcn_operator
 from ...targets.transcript import View
 from ..attack import Attack
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 
 class StatisticReading(Attack[NodeKnowledge]):
@@ -38,6 +40,8 @@ class StatisticReading(Attack[NodeKnowledge]):
         return reason
 
     def score(self, view: View, knowledge: NodeKnowledge) -> Tensor:
+        import torch
+
         told = view.last(LABEL_STATISTIC_KIND).tensors
         rows = _rows(Basis(told["basis"], told["mean"]), knowledge)[knowledge.subjects]
         labels, ratios = knowledge.labels[knowledge.subjects], []
@@ -47,6 +51,8 @@ class StatisticReading(Attack[NodeKnowledge]):
 
     def blind_score(self, knowledge: NodeKnowledge) -> Tensor:
         """Without the sums nothing is left to compare: everybody alike."""
+        import torch
+
         return torch.zeros(len(knowledge.subjects), device=knowledge.x.device)
 
 
@@ -55,6 +61,8 @@ def _readable(view: View, told: Mapping[str, Tensor]) -> Iterator[tuple[Tensor, 
 
     Each client's part where all are seen; else what is left of the whole without the observer's own parts.
     """
+    import torch
+
     parts = [m.tensors["sums"].double() / GRID for m in view.of_kind(LABEL_SUMS_KIND)]
     clients, deviation = int(told["clients"]), float(told["deviation"])
     if len(parts) == clients > 1:
@@ -80,6 +88,8 @@ def _ratios(sums: Tensor, deviation: float, rows: Tensor, labels: Tensor, member
         labels: of the subjects, [s].
         members: how many subjects are expected in it.
     """
+    import torch
+
     found, rate = torch.zeros(len(rows), dtype=torch.double, device=rows.device), members / len(rows)
     for label in labels.unique().tolist():
         own = labels == label

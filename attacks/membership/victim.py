@@ -1,12 +1,10 @@
 """What an adversary puts its questions to: a published model, uploads, a released graph, or a table of answers."""
 
+from __future__ import annotations
+
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
-from typing import Literal
-
-import torch
-from torch import Tensor
-from torch.nn import functional as F
+from typing import TYPE_CHECKING, Literal
 
 from ...errors import InputError
 from ...targets.condensation.condensed import CondensedGraph
@@ -30,6 +28,9 @@ from ...targets.models.training_task import Query, TrainingTask
 from ...targets.transcript import Message, View, observer_members
 from .release_models import ModelSettings, asked, trained_on_release
 from .signals import hardened, resolution
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 Artefact = Literal["auto", "model", "updates", "posteriors", "labels", "release", "releases"]
 ARTEFACTS = (Carrying.any_of(Carries.CLASSIFIER), ANSWERS, RELEASED_GRAPH)
@@ -61,6 +62,8 @@ class _Weights(Victim):
     """One model or several, by their weights."""
 
     def __init__(self, messages: Iterable[Message], recipe: TrainingConfig, knowledge: GraphKnowledge) -> None:
+        import torch
+
         found = tuple(messages)
         self.recipe, self.classes, self.posed = recipe, knowledge.classes, knowledge.posed
         self.sources = tuple(m.sender for m in found)
@@ -70,6 +73,8 @@ class _Weights(Victim):
         self.weights = {name: torch.stack([m.tensors[name].float() for m in found]) for name in shapes}
 
     def ask(self, x: Tensor, edges: Tensor, nodes: Tensor) -> Tensor:
+        import torch
+
         data = self.posed(x.cpu(), edges.cpu())
         everybody = torch.ones((len(self.sources), len(data.y)), dtype=torch.bool)
         task = TrainingTask(data, everybody, self.recipe, self.classes)
@@ -90,6 +95,8 @@ class _Release(Victim):
         self.sources = ("public",) * len(self.models)
 
     def ask(self, x: Tensor, edges: Tensor, nodes: Tensor) -> Tensor:
+        import torch
+
         near = whole_graph(x, gcn_operator(edges, len(x)))
         return torch.stack([asked(model, near)[nodes].clamp_min(1e-30).log() for model in self.models])
 
@@ -100,6 +107,8 @@ class _Table(Victim):
     fixed = True
 
     def __init__(self, kind: str, nodes: Tensor, logits: Tensor, total: int, step: float) -> None:
+        import torch
+
         self.kind, self.sources, self.step = kind, ("public",), step
         self.row = torch.full((total,), -1, dtype=torch.long, device=nodes.device)
         self.row[nodes] = torch.arange(len(nodes), device=nodes.device)
@@ -184,6 +193,8 @@ def check_weights(message: Message, shapes: Mapping[str, tuple[int, ...]]) -> No
     Raises:
         InputError: it does not.
     """
+    import torch
+
     for name, shape in shapes.items():
         part = message.tensors.get(name)
         if part is None or tuple(part.shape) != shape:
@@ -194,6 +205,9 @@ def check_weights(message: Message, shapes: Mapping[str, tuple[int, ...]]) -> No
 
 
 def _table(message: Message, knowledge: GraphKnowledge) -> _Table:
+    import torch
+    from torch.nn import functional as F
+
     tensors, total, classes = message.tensors, len(knowledge.labels), knowledge.classes
     nodes = tensors.get("nodes")
     if nodes is None:

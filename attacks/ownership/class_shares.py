@@ -1,10 +1,10 @@
 """Which classes a client has labels of, by what it says of its classes, or by its update."""
 
-from typing import ClassVar, Literal
+from __future__ import annotations
 
-import torch
+from typing import TYPE_CHECKING, ClassVar, Literal
+
 from pydantic import Field
-from torch import Tensor
 
 from ...errors import InputError
 from ...settings import Settings
@@ -13,6 +13,9 @@ from ...targets.messages import Carries, Carrying, kind_of
 from ...targets.transcript import Message, View
 from ..attack import Attack
 from .first_layer import COMMON, UPDATES
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 SHARES = Carrying.any_of(Carries.CLASS_SHARES, to="server")
 FUNCTION = Carrying.any_of(Carries.FUNCTION, to="server")
@@ -56,6 +59,8 @@ class ClassShares(Attack[ClassKnowledge]):
     settings: ClassSharesSettings
 
     def score(self, view: View, knowledge: ClassKnowledge) -> Tensor:
+        import torch
+
         clients, classes = knowledge.clients_and_classes
         numbers = clients.unique()
         table = self._table(view, numbers.tolist(), knowledge.classes)
@@ -66,6 +71,8 @@ class ClassShares(Attack[ClassKnowledge]):
 
     def _table(self, view: View, clients: list[int], classes: int) -> Tensor:
         """A score for each client and class, [K, C]."""
+        import torch
+
         read = self.settings.read
         if read == "shares" or (read == "auto" and view.carrying(SHARES)):
             return _means([_sent(view, SHARES, client) for client in clients], classes, "shares", "raw")
@@ -88,10 +95,14 @@ def _of_classes(messages: tuple[Message, ...], classes: int) -> bool:
 
 def _means(sent: list[list[Message]], classes: int, *names: str) -> Tensor:
     """The mean over each client's messages of the first row of numbers by class, [K, C]."""
+    import torch
+
     return torch.stack([torch.stack([_numbers(m, classes, names) for m in own]).mean(0) for own in sent])
 
 
 def _numbers(message: Message, classes: int, names: tuple[str, ...]) -> Tensor:
+    import torch
+
     found = next((message.tensors[name] for name in names if name in message.tensors), torch.empty(0))
     row = found[0] if found.dim() == 2 and len(found) else found
     if row.shape != (classes,) or not bool(torch.isfinite(row).all()):
@@ -103,6 +114,9 @@ def _numbers(message: Message, classes: int, names: tuple[str, ...]) -> Tensor:
 
 def _rise(view: View, client: int, classes: int, rounds: int) -> Tensor:
     """The largest rise of a weight of each class, the mean over the first updates, [C]."""
+    import torch
+    from torch import Tensor
+
     name, begun, found = f"client:{client}", dict[str, Message](), list[Tensor]()
     for message in view.messages:
         if COMMON.covers(message.kind) and message.receiver in ("clients", name) and message.tensors:
@@ -118,6 +132,8 @@ def _rise(view: View, client: int, classes: int, rounds: int) -> Tensor:
 
 def _change(message: Message, before: Message | None, classes: int) -> Tensor:
     """How the last layer's weights changed, [h, C]."""
+    import torch
+
     after, since = message.tensors.get(LAST), None if before is None else before.tensors.get(LAST)
     if after is None or since is None or after.shape != since.shape or after.shape[-1] != classes:
         raise InputError(

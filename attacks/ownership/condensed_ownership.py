@@ -1,11 +1,9 @@
 """Who holds whom, by condensed rows, by what is embedded of them, or by what training on them spans."""
 
-from collections.abc import Mapping, Sequence
-from typing import ClassVar
+from __future__ import annotations
 
-import torch
-from torch import Tensor
-from torch.nn import functional as F
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, ClassVar
 
 from ...errors import InputError
 from ...targets.condensation.condensed import rows_of
@@ -16,6 +14,9 @@ from ...targets.transcript import Message, View, observer_members
 from .first_layer import COMMON, CUT, UPDATES, Change, changes_of, side_by_side, summed_changes, uploads_are_read
 from .ownership_attack import OwnershipAttack, less_others
 from .row_spans import share_within, span_of
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 ROWS = (Carrying.any_of(Carries.CONDENSED, to="client"), Carrying.any_of(Carries.CONDENSED, to="server"))
 RAW = Carrying.any_of(Carries.ROWS, to="client")
@@ -50,6 +51,8 @@ class CondensedOwnership(OwnershipAttack):
         return tuple(kind for kind in self.kinds() if kind != STATISTICS_KIND)
 
     def score(self, view: View, knowledge: OwnershipKnowledge) -> Tensor:
+        import torch
+
         x, own = knowledge.x, observer_members(view.observer)
         names = [f"client:{number}" for number in knowledge.clients.tolist()]
         told = {name: rows_told(view, name, x.shape[1]) for name in names if name not in own}
@@ -74,6 +77,9 @@ class CondensedOwnership(OwnershipAttack):
 
 def likeness(x: Tensor, rows: Mapping[str, Tensor]) -> Tensor:
     """The largest cosine of each centred row [n, d] to a client's, [n, clients]; these are centred together."""
+    import torch
+    from torch.nn import functional as F
+
     centre = torch.cat(list(rows.values())).mean(0)
     unit = F.normalize(x - x.mean(0), dim=1)
     found = [(unit @ F.normalize(own - centre, dim=1).t()).max(1).values for own in rows.values()]
@@ -82,12 +88,16 @@ def likeness(x: Tensor, rows: Mapping[str, Tensor]) -> Tensor:
 
 def raw_rows(view: View, sender: str, features: int) -> Tensor:
     """Real rows that a client sent to another as they are, [k, d]; none, k is 0."""
+    import torch
+
     sent = [rows_of(message, features) for message in view.carrying(RAW) if message.sender == sender]
     return torch.cat(sent).unique(dim=0) if sent else torch.empty(0, features)
 
 
 def _likest(x: Tensor, rows: Tensor) -> Tensor:
     """The largest cosine of each row [n, d] to any of ``rows``, [n]; neither is centred, so that copies have 1."""
+    from torch.nn import functional as F
+
     return (F.normalize(x, dim=1) @ F.normalize(rows, dim=1).t()).max(1).values.double()
 
 
@@ -97,6 +107,8 @@ def rows_told(view: View, sender: str, features: int) -> Tensor:
     Raises:
         InputError: what it sent is misshapen.
     """
+    import torch
+
     sent = [m for sort in ROWS for m in view.carrying(sort) if m.sender == sender]
     if sent:
         return torch.cat([rows_of(message, features) for message in sent])
@@ -111,6 +123,9 @@ def solved_rows(view: View, sender: str, features: int) -> Tensor:
     Raises:
         InputError: embeddings are misshapen, or the common weights of their round are not there.
     """
+    import torch
+    from torch import Tensor
+
     common = {m.round: m.tensors for m in view.carrying(COMMON) if {"w1", "b1"} <= set(m.tensors)}
     told = dict[int, dict[int, Tensor]]()
     for message in view.carrying(EMBEDDINGS):
@@ -129,6 +144,8 @@ def solved_rows(view: View, sender: str, features: int) -> Tensor:
 
 def _less_offset(message: Message, common: Mapping[int, Mapping[str, Tensor]], features: int) -> Tensor:
     """Embeddings of a message less the bias of the common weights of its round, [k, h]."""
+    import torch
+
     weights, rows = common.get(message.round), message.tensors["embeddings"]
     called = f"'{message.kind}' of {message.sender} in round {message.round}"
     if weights is None or weights["w1"].dim() != 2 or weights["w1"].shape[0] != features:

@@ -9,17 +9,20 @@ Adam does not keep it so: what it keeps is where the gradient is exactly zero.
 Where uploads are sealed, their sum says the same of all clients' rows together: the step of the common weights.
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-
-import torch
-from torch import Tensor
+from typing import TYPE_CHECKING
 
 from ...errors import InputError
 from ...targets.messages import KINDS, Carries, Carrying, kind_of
 from ...targets.transcript import Message, View, observer_members
 from .row_spans import span_of
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 CONTROLS = Carrying.any_of(Carries.CONTROL, to="server")
 UPDATES = Carrying.any_of(Carries.UPDATE, to="server")
@@ -55,6 +58,8 @@ class Change:
 
 def side_by_side(changes: Sequence[Change]) -> Tensor:
     """What several messages say of the first layer, without what decay of weights added, [d, m]."""
+    import torch
+
     by = torch.cat([change.by for change in changes], 1)
     if any(change.since is None for change in changes):
         return by
@@ -164,6 +169,8 @@ def _gradient(message: Message, features: int) -> Change:
 
 def _update(message: Message, before: Message | None, features: int) -> Change:
     """What changed since the common weights ``before``, the last ones that went out before the update."""
+    import torch
+
     called = f"the '{message.kind}' of {message.sender} in round {message.round}"
     if before is None:
         raise InputError(f"{called} cannot be read: the common weights that it began with are not there")
@@ -180,6 +187,8 @@ def _reads(weight: Tensor, features: int) -> bool:
 
 def _weights_of(message: Message, features: int, names: list[str] | None = None) -> Tensor:
     """The weights of a message that read features, float64 [d, m]; m is 0 where there are none."""
+    import torch
+
     every = message.tensors
     chosen = [every[name] for name in (every if names is None else names) if _reads(every[name], features)]
     found = torch.cat([weight.double() for weight in chosen], 1) if chosen else torch.empty(features, 0)

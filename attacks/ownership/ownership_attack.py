@@ -1,17 +1,19 @@
 """What attacks on ownership share: one score for each node and client, judged against the other clients'."""
 
+from __future__ import annotations
+
 from abc import abstractmethod
 from collections.abc import Callable
-from typing import ClassVar
-
-import torch
-from torch import Tensor
+from typing import TYPE_CHECKING, ClassVar
 
 from ...targets.games.ownership import NodeOwnership, OwnershipKnowledge
 from ...targets.messages import Carrying
 from ...targets.transcript import View
 from ..attack import Attack
 from .first_layer import COMMON, SUMS, UPLOADS, Change, changes_of, summed_changes, uploads_are_read
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 
 class OwnershipAttack(Attack[OwnershipKnowledge]):
@@ -27,6 +29,8 @@ class OwnershipAttack(Attack[OwnershipKnowledge]):
 
     def blind_score(self, knowledge: OwnershipKnowledge) -> Tensor:
         """Without what was sent nothing tells one client, or one of its nodes, from another."""
+        import torch
+
         return torch.zeros(len(knowledge.subjects))
 
 
@@ -42,6 +46,8 @@ class UploadAttack(OwnershipAttack):
     first_rounds = 50
 
     def score(self, view: View, knowledge: OwnershipKnowledge) -> Tensor:
+        import torch
+
         x, holders, numbers = knowledge.x, knowledge.holders, knowledge.clients.tolist()
         if not uploads_are_read(view):
             held = x if holders is None else torch.where((holders >= 0)[:, None], x, 0.0)

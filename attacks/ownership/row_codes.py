@@ -1,12 +1,15 @@
 """What a change of the first layer says of each row of features: a code by ridge regression."""
 
-from dataclasses import dataclass
+from __future__ import annotations
 
-import torch
-from torch import Tensor
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from ...errors import InputError
 from .row_spans import share_within, span_of
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 
 def row_codes(x: Tensor, change: Tensor, ridge: float) -> Tensor:
@@ -23,6 +26,8 @@ def row_codes(x: Tensor, change: Tensor, ridge: float) -> Tensor:
     Raises:
         InputError: all rows are zero.
     """
+    import torch
+
     rows, change = x.double(), change.double()
     if len(rows) > rows.shape[1]:
         return rows @ torch.cholesky_solve(change, _factor(rows.t(), _size(rows, ridge)))
@@ -46,8 +51,10 @@ class WhiteRows:
     factor: Tensor
 
     @classmethod
-    def of(cls, x: Tensor, ridge: float) -> "WhiteRows":
+    def of(cls, x: Tensor, ridge: float) -> WhiteRows:
         """Those of rows [n, d], see `row_codes` for the ridge and errors."""
+        import torch
+
         rows = x.double()
         factor = _factor(rows.t(), _size(rows, ridge))
         return cls(torch.linalg.solve_triangular(factor, rows.t(), upper=False).t(), factor)
@@ -58,6 +65,8 @@ class WhiteRows:
         It is the squared length of the row's code, its columns brought to length 1 and rid of what they share, over
         its leverage. For ``cut`` see `span_of`.
         """
+        import torch
+
         white = torch.linalg.solve_triangular(self.factor, change.double(), upper=False)
         return share_within(self.rows, span_of(white, cut))
 
@@ -71,6 +80,8 @@ def _size(rows: Tensor, ridge: float) -> float:
 
 def _factor(rows: Tensor, size: float) -> Tensor:
     """The lower Cholesky factor of the rows' Gram matrix with a ridge."""
+    import torch
+
     gram = rows @ rows.t()
     gram.diagonal().add_(size)
     factor: Tensor = torch.linalg.cholesky(gram)

@@ -1,7 +1,11 @@
 """What a client's uploads of many rounds span together: the space of its rows."""
 
-import torch
-from torch import Tensor
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 
 def span_of(change: Tensor, cut: float) -> Tensor:
@@ -14,6 +18,8 @@ def span_of(change: Tensor, cut: float) -> Tensor:
         change: X^T B of any number of rounds with the same rows X; with columns enough it spans what X spans.
         cut: singular values below this share of the largest are taken for rounding.
     """
+    import torch
+
     every = change.double()
     few = every.shape[1] <= every.shape[0]
     squared, vectors = torch.linalg.eigh(every.t() @ every if few else every @ every.t())
@@ -29,6 +35,8 @@ def share_within(rows: Tensor, basis: Tensor) -> Tensor:
         rows: [n, d].
         basis: orthonormal, [d, rank].
     """
+    import torch
+
     whole = rows.double().square().sum(1)
     inside = (rows.double() @ basis).square().sum(1)
     return torch.where(whole > 0, inside / whole.clamp_min(torch.finfo(whole.dtype).tiny), 0.0)

@@ -1,10 +1,11 @@
 """Who holds whom, by the space that a client's uploads of many rounds span."""
 
+from __future__ import annotations
+
 from collections.abc import Callable
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from pydantic import Field
-from torch import Tensor
 
 from ...settings import Settings
 from ...targets.games.ownership import OwnershipKnowledge
@@ -12,6 +13,9 @@ from ...targets.models.propagation import gcn_operator
 from .first_layer import Change, side_by_side
 from .ownership_attack import UploadAttack
 from .row_spans import share_within, span_of
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 
 class SpanOwnershipSettings(Settings):

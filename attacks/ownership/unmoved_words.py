@@ -1,14 +1,17 @@
 """Who took no part, by words that never moved, whatever the optimiser."""
 
-from collections.abc import Callable
+from __future__ import annotations
 
-import torch
-from torch import Tensor
+from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from ...errors import InputError
 from ...targets.games.ownership import Contribution, NodeOwnership, OwnershipKnowledge
 from .first_layer import Change
 from .ownership_attack import UploadAttack
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 DENSE = 0.5
 """Share of non-zero features from which on no word is missing anywhere."""
@@ -31,6 +34,8 @@ class UnmovedWords(UploadAttack):
     games = (Contribution.name, NodeOwnership.name)
 
     def scorer(self, x: Tensor, knowledge: OwnershipKnowledge) -> Callable[[list[Change]], Tensor]:
+        import torch
+
         _check_sparse(knowledge.x)
         return lambda changes: moved_together(x, torch.cat([change.by for change in changes], 1))
 
@@ -42,6 +47,8 @@ def moved_together(x: Tensor, moved: Tensor) -> Tensor:
         x: features [n, d], zero where a node does not have a word.
         moved: the change of each word's weights, [d, m].
     """
+    import torch
+
     has = x != 0
     still = ~(moved != 0).any(1)
     length = moved.norm(dim=1, keepdim=True)

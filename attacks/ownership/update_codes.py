@@ -1,15 +1,20 @@
 """Who holds whom, by the codes that plain training steps leave of each row in a client's upload."""
 
+from __future__ import annotations
+
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from pydantic import Field
-from torch import Tensor
 
 from ...settings import Settings
 from ...targets.games.ownership import OwnershipKnowledge
 from .first_layer import Change, side_by_side
 from .ownership_attack import UploadAttack
 from .row_codes import WhiteRows
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 
 class UpdateCodesSettings(Settings):

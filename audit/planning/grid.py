@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
-import torch
 
 from ... import __version__
 from ...attacks.attack import Attack
@@ -287,6 +286,8 @@ def fingerprint_of(tasks: list[PlannedTrial], digests: dict[str, str]) -> str:
 
 def digest_of(data: Data) -> str:
     """Of a graph: features, labels, edges, masks and names, in the order of the rows."""
+    import torch
+
     known = hashlib.sha256()
     for name in sorted(data.keys()):
         value = data[name]

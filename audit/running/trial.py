@@ -7,7 +7,6 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import torch
 
 from ...attacks.attack import Attack
 from ...errors import InputError
@@ -248,4 +247,6 @@ def _attacked(attack: Attack[Any], plan: AttackPlan, run: Run, round_: int, cach
 
 def use_one_thread() -> None:
     """One thread per worker: parallel over trials, never inside operations, so that numbers do not depend on it."""
+    import torch
+
     torch.set_num_threads(1)

@@ -1,10 +1,11 @@
 """Randomised response on which words an explanation names."""
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
-import torch
 from pydantic import Field
 
 from ...settings import Settings
@@ -53,6 +54,8 @@ class ExplanationResponse(Defense):
     settings: ExplanationResponseSettings
 
     def on_message(self, seed: np.random.SeedSequence) -> Callable[[Message], Message] | None:
+        import torch
+
         rng = np.random.default_rng(seed)
 
         def flipped(message: Message) -> Message:

@@ -1,19 +1,22 @@
 """Noise on posteriors before they are given away: fresh for each answer, or frozen to the query."""
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
-import torch
 from pydantic import Field
-from torch import Tensor
 
 from ...randomness import branch
 from ...settings import Settings
 from ...targets.defense import Defense
 from ...targets.messages import QUERY_NAMES, Carries, Carrying, posteriors_kind
 from ...targets.transcript import Message
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 TABLES = Carrying.any_of(Carries.POSTERIORS)
 UNCHANGED = posteriors_kind(QUERY_NAMES["true"])
@@ -53,6 +56,8 @@ class NoisyAnswers(Defense):
     settings: NoisyAnswersSettings
 
     def on_message(self, seed: np.random.SeedSequence) -> Callable[[Message], Message] | None:
+        import torch
+
         s, fresh = self.settings, np.random.default_rng(branch(seed, "fresh"))
 
         def noisy(message: Message) -> Message:
@@ -72,6 +77,8 @@ class NoisyAnswers(Defense):
 
     def _with(self, told: Tensor, noise: Tensor) -> Tensor:
         """Rows of a sum of 1 near those that were to be told, [k, C]."""
+        import torch
+
         exact = told.double()
         if self.settings.on == "logits":
             return (exact.clamp_min(LEAST).log() + noise).softmax(1).to(told)

@@ -1,18 +1,22 @@
 """Posteriors of which the largest alone are told."""
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
-import torch
 from pydantic import Field
-from torch import Tensor
 
 from ...graphs.network import Verified
 from ...settings import Settings
 from ...targets.defense import Defense
 from ...targets.messages import Carries, Carrying
 from ...targets.transcript import Message
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 TABLES = Carrying.any_of(Carries.POSTERIORS)
 
@@ -59,6 +63,8 @@ class TopAnswers(Defense):
         return rest.minimum(kept[:, -1:]).expand_as(exact).scatter(1, best, kept)
 
     def verify_message(self, before: Message, after: Message) -> Verified | None:
+        import torch
+
         told = after.tensors["posteriors"].sort(1).values
         alike = told[:, : max(0, told.shape[1] - self.settings.classes)]
         wrong = int((alike != alike[:, :1]).any(1).sum())

@@ -1,19 +1,22 @@
 """Explanations of which a few entries alone are told: the largest, or as many at random."""
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from dataclasses import replace
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
-import torch
 from pydantic import Field
-from torch import Tensor
 
 from ...graphs.network import Verified
 from ...settings import Settings
 from ...targets.defense import Defense
 from ...targets.messages import EXPLANATIONS
 from ...targets.transcript import Message
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 
 class TopExplanationsSettings(Settings):
@@ -72,10 +75,14 @@ class RandomExplanations(TopExplanations):
     trivial = True
 
     def ranked_by(self, told: Tensor, rng: np.random.Generator) -> Tensor:
+        import torch
+
         return (told != 0) * torch.from_numpy(1 - rng.random(told.shape, dtype=np.float32)).to(told.device)
 
 
 def largest(rows: Tensor, count: int) -> Tensor:
     """Which entries are among the ``count`` largest of their row, [s, d] bool; any of those alike."""
+    import torch
+
     places = rows.topk(min(count, rows.shape[1]), dim=1).indices
     return torch.zeros_like(rows, dtype=torch.bool).scatter_(1, places, True)

@@ -1,12 +1,13 @@
 """Randomised response on a client's edges: edge-local differential privacy of all that is computed on them."""
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
-import torch
 from pydantic import Field
-from torch import Tensor
 
 from ...errors import InputError
 from ...graphs.network import Ints
@@ -15,6 +16,9 @@ from ...mechanisms.guarantee import Guarantee
 from ...settings import Settings
 from ...targets.defense import Defense, SharedModel
 from ...targets.party import Client
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 MOST_FLIPS = 20_000_000
 """Of pairs of one client, expected; a graph of that many edges is refused rather than trained on for hours."""
@@ -129,5 +133,7 @@ def successes(trials: int, chance: float, rng: np.random.Generator) -> Ints:
 
 def undirected(coded: Ints, size: int) -> Tensor:
     """Edges in both directions [2, e] from codes of pairs."""
+    import torch
+
     low, high = (torch.from_numpy(part) for part in ends(coded, size))
     return torch.stack([torch.cat([low, high]), torch.cat([high, low])])

@@ -1,22 +1,25 @@
 """Noise that each node adds to its own features: local differential privacy of all that is computed on them."""
 
+from __future__ import annotations
+
 from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import replace
 from math import tanh
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 from pydantic import Field, model_validator
-from torch import Tensor
 
 from ...graphs.network import Floats, Ints
 from ...mechanisms.guarantee import Guarantee
 from ...settings import Settings
 from ...targets.defense import Defense, SharedModel
 from ...targets.party import Client
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 AT_ONCE = 4_000_000
 """Features for which noise is drawn at a time: bounds the memory beyond features and answers."""
@@ -35,7 +38,7 @@ class FeatureResponseSettings(Settings):
     )
 
     @model_validator(mode="after")
-    def _range_is_one(self) -> "FeatureResponseSettings":
+    def _range_is_one(self) -> FeatureResponseSettings:
         if not self.low < self.high:
             raise ValueError(f"low is {self.low:g} and high {self.high:g}: expected high to be larger")
         return self
@@ -125,6 +128,8 @@ class FeatureResponse(Defense):
         seed: np.random.SeedSequence,
         hold: Callable[[str, dict[str, Tensor]], None],
     ) -> Client:
+        import torch
+
         found = self.randomised(client.x.cpu().float().numpy(), np.random.default_rng(seed))
         return replace(client, x=torch.from_numpy(found).to(device=client.x.device, dtype=client.x.dtype))
 

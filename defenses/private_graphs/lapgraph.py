@@ -1,13 +1,14 @@
 """LapGraph: as many edges as a noisy count says, where noisy cells are largest (Wu et al. 2022)."""
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
+from typing import TYPE_CHECKING
 
 import numpy as np
-import torch
 from pydantic import Field, model_validator
-from torch import Tensor
 
 from ...errors import InputError
 from ...graphs.network import Floats, Ints
@@ -20,6 +21,9 @@ from ...targets.defense import Defense, SharedModel
 from ...targets.party import Client
 from .dp_graph import MOST_EDGES
 
+if TYPE_CHECKING:
+    from torch import Tensor
+
 LEAST_EPSILON = 2.0**-50
 
 
@@ -30,7 +34,7 @@ class LapGraphSettings(Settings):
     count: float = Field(0.01, gt=0, lt=1, description="share of epsilon that is spent on the number of edges")
 
     @model_validator(mode="after")
-    def _noise_can_be_drawn(self) -> "LapGraphSettings":
+    def _noise_can_be_drawn(self) -> LapGraphSettings:
         if self.count * self.epsilon < LEAST_EPSILON:
             raise ValueError(f"count times epsilon is below {LEAST_EPSILON:g}: no noise can be drawn for that")
         return self
@@ -93,6 +97,8 @@ class LapGraph(Defense):
         seed: np.random.SeedSequence,
         hold: Callable[[str, dict[str, Tensor]], None],
     ) -> Client:
+        import torch
+
         size, s = len(client.nodes), self.settings
         row, col = client.edges.cpu().numpy()
         before = np.unique(codes(row, col, size)[row != col])

@@ -1,15 +1,20 @@
 """Adversarial regularisation against membership inference (Nasr, Shokri and Houmansadr, CCS 2018)."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import numpy as np
-import torch
 from pydantic import Field
-from torch import Tensor, nn
-from torch.nn import functional as F
 
 from ...randomness import seeded
 from ...settings import Settings
 from ...targets.defense import Defense, LossTerm
 from ...targets.party import Client
+
+if TYPE_CHECKING:
+    import torch
+    from torch import Tensor
 
 
 class AdversarialSettings(Settings):
@@ -47,6 +52,9 @@ class _InferenceGain(LossTerm):
     def __init__(
         self, settings: AdversarialSettings, classes: int, device: torch.device, seed: np.random.SeedSequence
     ) -> None:
+        import torch
+        from torch import nn
+
         self.settings = settings
         with seeded(seed):
             self.model = nn.Sequential(
@@ -55,6 +63,9 @@ class _InferenceGain(LossTerm):
         self.adam = torch.optim.Adam(self.model.parameters(), lr=settings.lr)
 
     def gradient(self, logits: Tensor, labels: Tensor, reference: Tensor, reference_labels: Tensor) -> Tensor:
+        import torch
+        from torch.nn import functional as F
+
         for _ in range(self.settings.steps):
             self._learn(logits.detach(), labels, reference.detach(), reference_labels)
         with torch.enable_grad():
@@ -64,10 +75,15 @@ class _InferenceGain(LossTerm):
         return self.settings.weight * gradient
 
     def _guess(self, logits: Tensor, labels: Tensor) -> Tensor:
+        import torch
+        from torch.nn import functional as F
+
         one_hot = F.one_hot(labels, logits.shape[1])
         return self.model(torch.cat([logits.softmax(1), one_hot], dim=1)).squeeze(1)  # type: ignore[no-any-return]
 
     def _learn(self, logits: Tensor, labels: Tensor, reference: Tensor, reference_labels: Tensor) -> None:
+        from torch.nn import functional as F
+
         loss = -F.logsigmoid(self._guess(logits, labels)).mean()
         loss = loss - F.logsigmoid(-self._guess(reference, reference_labels)).mean()
         self.adam.zero_grad(set_to_none=True)

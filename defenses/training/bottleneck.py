@@ -1,27 +1,27 @@
 """Local graph transformation by the information bottleneck (FedGC, section 3.2)."""
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
-import torch
 from pydantic import Field
-from torch import Tensor, nn
-from torch.nn import functional as F
 
 from ...errors import InputError
 from ...randomness import seeded
 from ...settings import Settings
 from ...targets.defense import Defense, SharedModel
 from ...targets.messages import ENCODER_KIND
-from ...targets.models.backbone import GCN
-from ...targets.models.encoder import gaussian, spread_bias
 from ...targets.models.propagation import Factor, Neighbourhood, gcn_operator, sparse_features
 from ...targets.party import Client
 
-CORAS_FEATURES = 1433
-"""Those of the graph on which the default gamma was chosen."""
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from ...targets.models.backbone import GCN
+    from .bottleneck_encoder import Encoder
 
 
 class BottleneckSettings(Settings):
@@ -41,48 +41,6 @@ class BottleneckSettings(Settings):
     lr: float = Field(2e-3, gt=0)
     dropout: float = Field(0.5, ge=0, lt=1, description="in the frozen head")
     labels: Literal["self-trained", "own"] = Field("self-trained", description="own: the ablation '-st'")
-
-
-class Encoder(nn.Module):
-    """h = W2 relu(W1 x), then one aggregation: mean and deviation of z per node (FedGC Eq. 9).
-
-    W1 is d x d and W2 is d x 2d: 6.2 million weights on Cora, 41 million on CiteSeer. Bag-of-words features
-    go through the first layer as a sparse matrix; the second is aggregated before it is multiplied, which
-    is the same as after.
-    """
-
-    def __init__(self, features: int, biases: bool = False) -> None:
-        super().__init__()
-        self.w1 = nn.Parameter(torch.empty(features, features))
-        self.w2 = nn.Parameter(torch.empty(features, 2 * features))
-        for weight in (self.w1, self.w2):
-            nn.init.kaiming_uniform_(weight.T, a=5**0.5)
-        if biases:
-            bound = features**-0.5
-            self.b1 = nn.Parameter(torch.empty(features).uniform_(-bound, bound))
-            self.b2 = nn.Parameter(torch.empty(2 * features).uniform_(-bound, bound))
-        self.biases = biases
-
-    def forward(self, x: Factor, operator: Factor) -> tuple[Tensor, Tensor]:
-        """Mean and deviation, [n, d] each."""
-        if not self.biases:
-            return gaussian(operator @ torch.relu(x @ self.w1), self.w2)
-        added = spread_bias(operator.matrix, self.b2)
-        return gaussian(operator @ torch.relu(x @ self.w1 + self.b1), self.w2, added)
-
-    def values(self) -> dict[str, Tensor]:
-        """A copy of its weights by name."""
-        return {name: p.detach().clone() for name, p in self.named_parameters()}
-
-
-def compression(mean: Tensor, deviation: Tensor, how: str = "sum") -> Tensor:
-    """KL(N(mean, deviation^2) || N(0, 1)), summed over features, averaged over nodes (FedGC Eq. 7).
-
-    ``per-dimension`` is the mean over features times Cora's number of them: the same on Cora, and not larger on a
-    graph because it has more features. Features that are all doubled leave it as it is.
-    """
-    summed = 0.5 * (mean.square() + deviation.square() - 1 - 2 * deviation.log()).sum(1).mean()
-    return summed if how == "sum" else summed * (CORAS_FEATURES / mean.shape[1])
 
 
 class InformationBottleneck(Defense):
@@ -117,6 +75,8 @@ class InformationBottleneck(Defense):
     def first_weights(self, features: int, seed: np.random.SeedSequence) -> dict[str, Tensor]:
         if self.settings.first_weights == "own":
             return {}
+        from .bottleneck_encoder import Encoder
+
         with seeded(seed):
             return Encoder(features, self.settings.biases).values()
 
@@ -140,6 +100,11 @@ class InformationBottleneck(Defense):
 
     def _fit(self, client: Client, shared: SharedModel) -> tuple[Tensor, dict[str, Tensor]]:
         """The sample z with the best validation accuracy, and the encoder that gave it."""
+        import torch
+        from torch.nn import functional as F
+
+        from .bottleneck_encoder import compression
+
         encoder = self._first(client, shared)
         head = _frozen(shared, self.settings.dropout)
         x = Factor.of(sparse_features(client.x))
@@ -168,6 +133,8 @@ class InformationBottleneck(Defense):
 
     def _first(self, client: Client, shared: SharedModel) -> Encoder:
         """The encoder as the client's training begins; the caller seeds torch."""
+        from .bottleneck_encoder import Encoder
+
         encoder = Encoder(client.x.shape[1], self.settings.biases)
         if self.settings.first_weights == "common":
             if not shared.first:
@@ -179,6 +146,8 @@ class InformationBottleneck(Defense):
         return encoder.to(client.x.device)
 
     def _labels(self, client: Client, shared: SharedModel) -> tuple[Tensor, Tensor]:
+        import torch
+
         if self.settings.labels == "own":
             return client.y_train, client.train
         labels = torch.where(client.train, client.y_train, shared.pseudo_labels[client.number])
@@ -186,6 +155,8 @@ class InformationBottleneck(Defense):
 
 
 def _frozen(shared: SharedModel, dropout: float) -> GCN:
+    from ...targets.models.backbone import GCN
+
     d, h = shared.weights["w1"].shape
     head = GCN(d, h, len(shared.weights["b2"]), dropout).to(shared.weights["w1"].device)
     head.load(shared.weights)
@@ -194,6 +165,8 @@ def _frozen(shared: SharedModel, dropout: float) -> GCN:
 
 def _validation_accuracy(head: GCN, z: Tensor, operator: Tensor, client: Client) -> float:
     """Accuracy on the client's validation nodes; 0 if it has none."""
+    import torch
+
     if not bool(client.val.any()):
         return 0.0
     head.eval()

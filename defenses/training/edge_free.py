@@ -1,17 +1,21 @@
 """Condensing from features and labels, without reading an edge; edges are used only when the release is asked."""
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
-import torch
 from pydantic import Field
-from torch import Tensor
 
 from ...mechanisms.guarantee import Guarantee
 from ...settings import Settings
 from ...targets.defense import Defense, SharedModel
 from ...targets.party import Client
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 PUBLIC = ("features", "labels", "who holds which node")
 
@@ -93,6 +97,7 @@ def similar_pairs(x: Tensor, neighbours: int) -> Tensor:
     Returns:
         pairs of rows, both ways, each once: (2, links).
     """
+    import torch
     from sklearn.feature_extraction.text import TfidfTransformer
     from sklearn.neighbors import kneighbors_graph
 

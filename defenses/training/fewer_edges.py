@@ -1,17 +1,22 @@
 """The trivial alternative to defenses of links: train on fewer edges."""
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 from pydantic import Field
-from torch import Tensor
 
 from ...graphs.pair_codes import codes
 from ...settings import Settings
 from ...targets.defense import Defense, SharedModel
 from ...targets.party import Client
 from ..local_privacy.edge_response import undirected
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 
 class FewerEdgesSettings(Settings):

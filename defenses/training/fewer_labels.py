@@ -1,16 +1,20 @@
 """The trivial alternative to most defenses: train on fewer labels."""
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
-import torch
 from pydantic import Field
-from torch import Tensor
 
 from ...settings import Settings
 from ...targets.defense import Defense, SharedModel
 from ...targets.party import Client
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 
 class FewerLabelsSettings(Settings):
@@ -42,6 +46,8 @@ class FewerLabels(Defense):
         seed: np.random.SeedSequence,
         hold: Callable[[str, dict[str, Tensor]], None],
     ) -> Client:
+        import torch
+
         rng, kept = np.random.default_rng(seed), torch.zeros_like(client.train)
         for label in client.y_train[client.train].unique().tolist():
             nodes = (client.train & (client.y_train == label)).nonzero().flatten()

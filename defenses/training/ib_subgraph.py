@@ -1,18 +1,22 @@
 """Training on the subgraph that an information bottleneck keeps (SOS, Section 4)."""
 
+from __future__ import annotations
+
 from collections.abc import Callable
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from pydantic import Field
-from torch import Tensor
 
 from ...errors import InputError
 from ...randomness import branch
 from ...targets.defense import Defense, SharedModel
 from ...targets.party import Client
 from .random_subgraph import SubgraphSettings, check_edges, confined, mask_of, subgraph_size
-from .sub_gib import SubGIBSettings, node_scores
+from .sub_gib_settings import SubGIBSettings
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 
 class IBSubgraphSettings(SubgraphSettings, SubGIBSettings):
@@ -54,6 +58,8 @@ class IBSubgraph(Defense):
         s = self.settings
         check_edges(client)
         size = subgraph_size(client, s.rho) if s.keep == "top-k" else 0
+        from .sub_gib import node_scores
+
         scores = node_scores(client, s, branch(seed, "sub-gib")).cpu().numpy()
         if s.keep == "top-k":
             kept = highest(scores, size, np.random.default_rng(branch(seed, "ties")))

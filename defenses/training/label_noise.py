@@ -1,18 +1,22 @@
 """Randomised response on the labels that are trained on (Warner 1965; label differential privacy)."""
 
+from __future__ import annotations
+
 import math
 from collections.abc import Callable
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
-import torch
 from pydantic import Field
-from torch import Tensor
 
 from ...mechanisms.guarantee import Guarantee
 from ...settings import Settings
 from ...targets.defense import Defense, SharedModel
 from ...targets.party import Client
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 
 class LabelNoiseSettings(Settings):
@@ -61,6 +65,8 @@ class LabelNoise(Defense):
         seed: np.random.SeedSequence,
         hold: Callable[[str, dict[str, Tensor]], None],
     ) -> Client:
+        import torch
+
         rng = np.random.default_rng(seed)
         nodes, classes = client.train.nonzero().flatten(), client.classes
         honest = 1 / (1 + (classes - 1) * math.exp(-self.settings.epsilon))

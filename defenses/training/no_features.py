@@ -1,16 +1,20 @@
 """The trivial alternative to defenses of features: train on none."""
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
-import torch
 from pydantic import Field
-from torch import Tensor
 
 from ...settings import Settings
 from ...targets.defense import Defense, SharedModel
 from ...targets.party import Client
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 
 class NoFeaturesSettings(Settings):
@@ -47,5 +51,7 @@ class NoFeatures(Defense):
         seed: np.random.SeedSequence,
         hold: Callable[[str, dict[str, Tensor]], None],
     ) -> Client:
+        import torch
+
         x = client.x
         return replace(client, x=torch.full(x.shape, self.settings.value, dtype=x.dtype, device=x.device))

@@ -1,14 +1,19 @@
 """Laplace noise while a graph is condensed: the 'privacy scale' of FedC4 (CIKM 2025, section 5.5)."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import numpy as np
-import torch
 from pydantic import Field
-from torch import Tensor
 
 from ...mechanisms.float_noise import Generators, laplace
 from ...settings import Settings
 from ...targets.defense import Defense, GradientChange
 from ...targets.party import Client
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 
 class NoisyCondensingSettings(Settings):
@@ -52,5 +57,7 @@ class NoisyCondensing(Defense):
 
 def root_mean_square(tensors: dict[str, Tensor]) -> float:
     """Of all coordinates of all tensors together."""
+    import torch
+
     squares = sum(float(value.square().sum(dtype=torch.double)) for value in tensors.values())
     return float((squares / max(sum(value.numel() for value in tensors.values()), 1)) ** 0.5)

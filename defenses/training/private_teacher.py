@@ -1,11 +1,12 @@
 """Labels that enter once, through one noisy sum: a teacher labels all nodes, nothing else reads a true label."""
 
+from __future__ import annotations
+
 import math
 from dataclasses import replace
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
-import torch
 from pydantic import Field
 
 from ...graphs.network import Floats
@@ -20,6 +21,9 @@ from ...targets.defense import Defense, Exchange
 from ...targets.federated.label_statistic import Noise, Summing, common_basis, label_statistic
 from ...targets.party import Client
 from .teacher import Statistic, teacher_of
+
+if TYPE_CHECKING:
+    import torch
 
 SENSITIVITY = {"zero-out": 1.0, "replace": math.sqrt(2)}
 """How far one label moves the sums: its row of length 1 is missing, or stands at another class."""
@@ -123,6 +127,8 @@ class PrivateTeacher(Defense):
 
     def _drawn(self, client: Client, seed: np.random.SeedSequence) -> torch.Tensor:
         """The nodes that are trained on, [n] bool: by lot, whoever is a member."""
+        import torch
+
         coins: Floats = np.random.default_rng(seed).random(len(client.nodes))
         drawn = coins < max(self.settings.share, float(coins.min()) + 1e-12)  # one at least
         return torch.from_numpy(drawn).to(client.x.device)
@@ -137,6 +143,8 @@ def taught(client: Client, labels: torch.Tensor, drawn: torch.Tensor, share: flo
         drawn: which nodes are trained on, [n] bool.
         share: of the nodes that seem to be labelled, for sizes that follow from their number.
     """
+    import torch
+
     asked = client.val | client.test  # to choose by, and to be measured on; nothing trains on these
     return replace(
         client,

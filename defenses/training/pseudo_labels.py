@@ -1,17 +1,21 @@
 """Pseudo-labels as a defense (Lee 2013; FedGC, baseline 'PL')."""
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
-import torch
 from pydantic import Field
-from torch import Tensor
 
 from ...errors import InputError
 from ...settings import Settings
 from ...targets.defense import Defense, SharedModel
 from ...targets.party import Client
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 
 class PseudoLabelSettings(Settings):
@@ -42,6 +46,8 @@ class PseudoLabels(Defense):
         seed: np.random.SeedSequence,
         hold: Callable[[str, dict[str, Tensor]], None],
     ) -> Client:
+        import torch
+
         if shared is None:
             raise InputError("the defense 'pseudo-labels' needs a target that trains a shared model")
         drawn = torch.from_numpy(np.random.default_rng(seed).random(len(client.nodes)) < self.settings.share)

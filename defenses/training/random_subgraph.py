@@ -1,17 +1,21 @@
 """Training on a random subgraph: the trivial alternative to finding a subgraph worth keeping."""
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
-import torch
 from pydantic import Field
-from torch import Tensor
 
 from ...errors import InputError
 from ...settings import Settings
 from ...targets.defense import Defense, SharedModel
 from ...targets.party import Client
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 
 class SubgraphSettings(Settings):
@@ -80,6 +84,8 @@ def check_edges(client: Client) -> None:
 
 def mask_of(nodes: np.ndarray, client: Client) -> Tensor:
     """A mask [n] that is true at some local ids."""
+    import torch
+
     mask = torch.zeros(len(client.nodes), dtype=torch.bool)
     mask[torch.from_numpy(nodes)] = True
     return mask.to(client.nodes.device)
@@ -96,6 +102,8 @@ def confined(client: Client, kept: Tensor) -> Client:
     Raises:
         InputError: no labelled node is left.
     """
+    import torch
+
     edges = client.edges[:, kept[client.edges].all(0)]
     left = torch.zeros_like(kept)
     left[edges.flatten()] = True

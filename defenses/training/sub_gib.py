@@ -24,38 +24,20 @@ The paper leaves open, or says in two ways, what is needed to compute it. The re
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 import torch
-from pydantic import Field
 from torch import Tensor, nn
 from torch.nn import functional as F
 
 from ...errors import InputError
 from ...randomness import seeded
-from ...settings import Settings
 from ...targets.models.propagation import Factor, sparse_features, sparse_operator
 from ...targets.party import Client
+from .sub_gib_settings import SmoothnessName, SubGIBSettings
 
 LOG_4 = 2 * float(np.log(2))
 """Loss of a discriminator that cannot tell anything."""
-SmoothnessName = Literal["normalised", "mean", "sum"]
-
-
-class SubGIBSettings(Settings):
-    """Settings of Sub-GIB; defaults are the paper's (section 5.1; of `smoothness` what Eq. 12 cites)."""
-
-    beta: float = Field(0.2, ge=0, description="weight of the information about the client's graph")
-    gamma: float = Field(0.5, ge=0, description="weight of single nodes beside the whole graph in it")
-    smoothness: SmoothnessName = Field(
-        "normalised",
-        description="Laplacian of Eq. 12: that of GraphMI, which the paper cites; or D - A, as a mean over edges "
-        "or as a sum, which leaves IN nearly constant",
-    )
-    epochs: int = Field(150, ge=1)
-    hidden: int = Field(512, ge=1)
-    lr: float = Field(1e-3, gt=0)
 
 
 class SubGIB(nn.Module):

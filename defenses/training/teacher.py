@@ -1,14 +1,16 @@
 """Labels for all nodes from noisy sums by label: everything here is post-processing of one private statistic."""
 
+from __future__ import annotations
+
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-
-import torch
-from torch import Tensor
-from torch.nn import functional as F
+from typing import TYPE_CHECKING
 
 from ...targets.federated.label_statistic import Summing
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 KAPPA = 40.0
 """Concentration of classes around their mean directions."""
@@ -83,6 +85,8 @@ def clustered(statistic: Statistic, features: Sequence[Tensor], sums: Summing) -
     of the sums without their noise. The sums weigh as much as the share of their squared length that is no noise
     (as James and Stein shrink), so that clusters, which need not be classes, count for less the more is told.
     """
+    from torch.nn import functional as F
+
     noisy, signal = statistic.sums, statistic.signal()
     trust = signal / (1 + signal)
     prior, direction = math.sqrt(trust) * noisy / noisy.norm(), F.normalize(noisy, dim=1)
@@ -105,6 +109,8 @@ def _cluster_sums(posteriors: Tensor, rows: Tensor) -> Tensor:
 
 
 def _with_one(rows: Tensor) -> Tensor:
+    import torch
+
     return torch.cat([rows, torch.ones_like(rows[:, :1])], dim=1)
 
 
@@ -123,6 +129,8 @@ def fitted(statistic: Statistic, first: Teacher, features: Sequence[Tensor], sum
         features: phi of each party's nodes.
         sums: how the parties add up.
     """
+    import torch
+
     noisy, labels = statistic.sums, first.labels
     told = [first.posteriors(rows) for rows in features]
     share = labels / sums.total([p.sum(0) for p in told]).clamp(min=TINY)

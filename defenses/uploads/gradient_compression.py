@@ -1,17 +1,21 @@
 """Uploads made small: few levels, or few coordinates. Saving bytes is no promise, but it takes detail away."""
 
-from typing import Literal
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
-import torch
 from pydantic import Field
-from torch import Tensor
 
 from ...mechanisms.float_noise import Generators
 from ...settings import Settings
 from ...targets.channel import Mod
 from ...targets.defense import Defense
 from .upload_changes import UPLOADS, Change, on_uploads
+
+if TYPE_CHECKING:
+    import torch
+    from torch import Tensor
 
 
 class QuantisationSettings(Settings):
@@ -56,6 +60,8 @@ class QuantisedUploads(Defense):
 
 def quantised(values: Tensor, levels: int, generator: torch.Generator | None) -> Tensor:
     """Values on one of ``levels`` evenly spaced ones of their own range; to the nearest without a generator."""
+    import torch
+
     if not values.numel():
         return values
     low, high = values.min(), values.max()
@@ -100,6 +106,8 @@ class TopKUploads(Defense):
 
 def largest(change: Change, share: float) -> Change:
     """The largest ``share`` of all coordinates, one at least, the others zero; the first of those alike."""
+    import torch
+
     if not change:
         return change
     flat = torch.cat([tensor.flatten() for tensor in change.values()])

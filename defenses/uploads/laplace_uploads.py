@@ -1,9 +1,10 @@
 """Laplace noise on what clients upload, as papers on federated learning use it (FedGC, baseline 'LDP'; SOS)."""
 
+from __future__ import annotations
+
 from typing import Literal
 
 import numpy as np
-import torch
 from pydantic import Field, model_validator
 
 from ...graphs.network import Floats, Ints
@@ -33,7 +34,7 @@ class LaplaceSettings(Settings):
     )
 
     @model_validator(mode="after")
-    def _noise_can_be_drawn(self) -> "LaplaceSettings":
+    def _noise_can_be_drawn(self) -> LaplaceSettings:
         if self.norm == "l1" and self.clip is not None and self.epsilon * WIDEST < 2 * GRID:
             raise ValueError(f"epsilon is {self.epsilon:g}: with norm l1 no noise can be drawn below 2^-24")
         return self
@@ -104,6 +105,8 @@ class LaplaceLDP(Defense):
 
 def exactly_noised(change: Change, clip: float, epsilon: float, rng: np.random.Generator) -> Change:
     """The change, clipped to an L1 norm, with exact noise that hides which change of such a norm it is."""
+    import torch
+
     values = [tensor.reshape(-1).double().cpu() for tensor in clipped(change, clip, 1).values()]
     whole = on_grid(torch.cat(values).numpy() / clip) if values else np.empty(0, dtype=np.int64)
     scale = laplace_scale(2 * GRID, drawable_epsilon(epsilon))

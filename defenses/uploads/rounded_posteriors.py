@@ -1,10 +1,11 @@
 """Posteriors rounded before they are given away: a folk defense."""
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
-import torch
 from pydantic import Field
 
 from ...settings import Settings
@@ -38,6 +39,8 @@ class RoundedPosteriors(Defense):
     settings: RoundedPosteriorsSettings
 
     def on_message(self, seed: np.random.SeedSequence) -> Callable[[Message], Message] | None:
+        import torch
+
         def rounded(message: Message) -> Message:
             if not TABLES.covers(message.kind):
                 return message

@@ -1,9 +1,10 @@
 """What defenses of uploads share: which messages they are, and what a client adds to what it was given."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-
-from torch import Tensor
+from typing import TYPE_CHECKING
 
 from ...errors import InputError
 from ...mechanisms.guarantee import Guarantee
@@ -11,10 +12,13 @@ from ...targets.channel import Mod
 from ...targets.messages import KINDS, Carries, Carrying, kind_of
 from ...targets.transcript import Message
 
+if TYPE_CHECKING:
+    from torch import Tensor
+
 UPLOADS = Carrying.any_of(Carries.GRADIENT, Carries.UPDATE, to="server")
 """What the defenses here change: gradients and updates that clients upload, whatever their kinds are called."""
 
-Change = dict[str, Tensor]
+Change = dict[str, "Tensor"]
 """What a client adds to what everybody knows: a gradient, or the step of its weights; by name."""
 
 

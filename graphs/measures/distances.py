@@ -10,7 +10,7 @@ import numpy as np
 from ..network import Ints, Network
 
 SOURCES = 200
-FEW_STEPS = 200_000
+FEW_STEPS = 4_000_000
 """Looks at a node or an edge up to which Python is done before the compiler of loops would be imported."""
 QUANTILE = 0.9
 """Share of the connected pairs that lies within the effective diameter (Leskovec, Kleinberg and Faloutsos 2005)."""

@@ -1,14 +1,17 @@
 """A condensed graph as it is released."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-
-import torch
-from torch import Tensor
+from typing import TYPE_CHECKING
 
 from ...errors import InputError
 from ..models.propagation import Neighbourhood, dense_gcn_operator
 from ..transcript import Message
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 
 @dataclass(frozen=True)
@@ -32,12 +35,14 @@ class CondensedGraph:
     @classmethod
     def from_tensors(
         cls, tensors: Mapping[str, Tensor], features: int | None = None, classes: int | None = None
-    ) -> "CondensedGraph":
+    ) -> CondensedGraph:
         """Reads a release, which may come from outside.
 
         Raises:
             InputError: a part is missing, misshapen or not finite.
         """
+        import torch
+
         missing = {"x", "y", "adjacency"} - set(tensors)
         if missing:
             raise InputError(f"the condensed graph lacks {', '.join(sorted(missing))}")
@@ -72,6 +77,8 @@ class CondensedGraph:
 
 def joined(parts: Sequence[CondensedGraph]) -> CondensedGraph:
     """Several condensed graphs as one, without links between them (FedGM, Eq. 8 and 9)."""
+    import torch
+
     x, y = torch.cat([part.x for part in parts]), torch.cat([part.y for part in parts])
     return CondensedGraph(x, y, torch.block_diag(*[part.adjacency for part in parts]))
 
@@ -82,6 +89,8 @@ def rows_of(message: Message, features: int) -> Tensor:
     Raises:
         InputError: they are missing, misshapen or not finite.
     """
+    import torch
+
     x = message.tensors.get("x")
     if x is None or x.dim() != 2 or x.shape[1] != features or not len(x) or not bool(torch.isfinite(x).all()):
         shape = "none" if x is None else f"{tuple(x.shape)}, or not finite"

@@ -3,15 +3,15 @@
 All else that the parties tell each other here are sums over nodes that no label enters.
 """
 
+from __future__ import annotations
+
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import TYPE_CHECKING
 
 import numpy as np
-import torch
-from torch import Tensor
-from torch.nn import functional as F
 
 from ...errors import InputError
 from ...mechanisms.exact_noise import discrete_gaussian
@@ -21,6 +21,9 @@ from ..messages import FEATURE_BASIS_KIND, FEATURE_SUMS_KIND, LABEL_STATISTIC_KI
 from ..models.propagation import Factor, Neighbourhood
 from ..party import Client
 
+if TYPE_CHECKING:
+    from torch import Tensor
+
 STATISTIC_KINDS = (FEATURE_SUMS_KIND, FEATURE_BASIS_KIND, LABEL_SUMS_KIND, LABEL_STATISTIC_KIND)
 """What the parties send in the making of a private teacher."""
 GRID = 2**20
@@ -29,7 +32,7 @@ SWEEPS = 8
 """Of subspace iteration."""
 SPARE = 8
 """Directions that are iterated beside those that are wanted, which makes these converge."""
-Parts = Sequence[Tensor]
+Parts = Sequence["Tensor"]
 
 
 @dataclass(frozen=True)
@@ -46,6 +49,8 @@ class Basis:
 
     def features(self, near: Neighbourhood) -> Tensor:
         """phi, [k, p] float64: each row has length 1 or is zero."""
+        from torch.nn import functional as F
+
         rows = near.second @ (near.rows @ self.directions)
         return F.normalize((rows - self.mean).double(), dim=1)
 
@@ -61,6 +66,8 @@ class Summing:
 
     def total(self, parts: Parts) -> Tensor:
         """The sum of the clients' parts, which have one shape."""
+        import torch
+
         if len(self.clients) == 1:
             return parts[0]
         pairs = zip(self.clients, parts, strict=True)
@@ -105,6 +112,8 @@ def common_basis(
     Raises:
         InputError: features are too large for sums of their squares.
     """
+    import torch
+
     nodes = sum(len(client.nodes) for client in clients)
     having = sums.total([(client.x != 0).sum(0).float() for client in clients])
     weight = torch.log((1 + nodes) / (1 + having)) + 1
@@ -160,6 +169,8 @@ def label_sums(features: Tensor, labels: Tensor, labelled: Tensor, classes: int)
         labelled: which of them are there, [n] bool.
         classes: C.
     """
+    import torch
+
     steps = (features.double() * (1 - 1e-12) * GRID).trunc().long().cpu()
     found = torch.zeros(classes, steps.shape[1], dtype=torch.long)
     found.index_add_(0, labels[labelled].cpu(), steps[labelled.cpu()])
@@ -219,6 +230,8 @@ def label_statistic(
         channel: what the sums go through.
         coins: of each client.
     """
+    import torch
+
     parts = []
     for client, rows in zip(clients, features, strict=True):
         own = label_sums(rows, client.y_train, client.train, client.classes)

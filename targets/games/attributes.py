@@ -7,10 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 from pydantic import BeforeValidator, Field
-from torch import Tensor
 
 from ...errors import InputError
 from ...graphs.network import Floats
@@ -23,6 +21,7 @@ from .links import LinkGrant
 from .membership import asked_with, communities_of
 
 if TYPE_CHECKING:
+    from torch import Tensor
     from torch_geometric.data import Data
 
 FEWEST = 10
@@ -67,6 +66,8 @@ class AttributeKnowledge(GraphKnowledge):
     @property
     def others(self) -> Tensor:
         """All that it knows of everybody but links and the attribute: other features and classes, [n, d']."""
+        import torch
+
         kept = torch.ones(self.x.shape[1], dtype=torch.bool, device=self.x.device)
         kept[self.columns] = False
         parts = [self.x[:, kept]]
@@ -135,6 +136,8 @@ class Attribute(Game):
         Args:
             x: the features of all people, [n, d].
         """
+        import torch
+
         rows = x[torch.from_numpy(self.known)][:, list(self.hidden.columns)]
         return _representatives(rows, torch.from_numpy(self.told))
 
@@ -150,6 +153,8 @@ class Attribute(Game):
         What is hidden together with the attribute is known of the same people and of nobody else. Classes are known
         unless they are what is asked about.
         """
+        import torch
+
         rng, nodes = np.random.default_rng(branch(seed, "grant")), data.num_nodes
         ours = rng.permutation(nodes)
         theirs = np.empty(nodes, dtype=np.int64)
@@ -202,6 +207,8 @@ class Attribute(Game):
 
 def _representatives(rows: Tensor, told: Tensor) -> Tensor:
     """The mean of rows [k, h] of people without a value, and of those with it [k], [2, h]."""
+    import torch
+
     return torch.stack([rows[~told].mean(0), rows[told].mean(0)])
 
 

@@ -7,8 +7,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-import torch
-from torch import Tensor
 
 from ...graphs.network import Floats
 from ...randomness import branch
@@ -17,6 +15,7 @@ from ..party import Client
 from .lone_node import UploadGrant
 
 if TYPE_CHECKING:
+    from torch import Tensor
     from torch_geometric.data import Data
 
 
@@ -70,6 +69,8 @@ class ClassPresence(Game):
         self, data: Data, adversary: Adversary, seed: np.random.SeedSequence
     ) -> tuple[Grant, Callable[[Game], Game]]:
         """How common each class is; clients and classes are called what they are."""
+        import torch
+
         knowledge = ClassKnowledge(
             subjects=torch.from_numpy(np.sort(self.subjects)),
             members=int(self.truth.sum()),

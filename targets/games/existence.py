@@ -1,19 +1,22 @@
 """Being in a published network at all as a secret: is this person one of its nodes?"""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
-from torch_geometric.data import Data
 
 from ...errors import InputError
 from ...graphs.network import Network, Original
 from ...randomness import branch
 from ..game import Adversary, Game, Grant, Knowledge, Words, as_it_is, in_thirds, without_ancestry
 from .identities import Background
+
+if TYPE_CHECKING:
+    from torch_geometric.data import Data
 
 LEAST = 5
 """People of each sort who must be in question."""
@@ -82,6 +85,8 @@ class Existence(Game):
         self, data: Data, adversary: Adversary, seed: np.random.SeedSequence
     ) -> tuple[Grant, Callable[[Game], Game]]:
         """What the attack says that its adversary knows of each person, under new ids of all people."""
+        import torch
+
         attack, people = adversary.attack, self.network.nodes
         if not isinstance(attack, LearnsOfPeople):
             raise InputError(f"the attack '{attack.name}' plays {self.name}: derive it from ExistenceAttack")

@@ -7,8 +7,6 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
-import torch
-from torch import Tensor
 
 from ...graphs.pair_codes import codes, ends
 from ...randomness import branch
@@ -18,6 +16,7 @@ from .links import EdgePresence
 from .membership import LabelMembership, NodePresence
 
 if TYPE_CHECKING:
+    from torch import Tensor
     from torch_geometric.data import Data
 
 
@@ -36,7 +35,11 @@ class GivenKnowledge(Knowledge):
         return "made its scores elsewhere, and nobody told what it knew"
 
 
-_NOTHING = GivenKnowledge(subjects=torch.empty(0, dtype=torch.long), members=0, game="")
+def _nothing() -> GivenKnowledge:
+    """What is known before any score is."""
+    import torch
+
+    return GivenKnowledge(subjects=torch.empty(0, dtype=torch.long), members=0, game="")
 
 
 @dataclass(frozen=True)
@@ -63,6 +66,8 @@ class GivenGrant(Grant):
         return replace(view, messages=tuple(self._renamed(message) for message in view.messages))
 
     def _renamed(self, message: Message) -> Message:
+        import torch
+
         if "subjects" not in message.tensors:
             return message
         named = torch.from_numpy(self.named(message.tensors["subjects"].cpu().numpy()))
@@ -99,8 +104,10 @@ class GivenGame(Game):
         self, data: Data, adversary: Adversary, seed: np.random.SeedSequence
     ) -> tuple[Grant, Callable[[Game], Game]]:
         """Ids of its own, and what the table tells that it would score without the release."""
+        import torch
+
         ours = np.random.default_rng(branch(seed, "grant")).permutation(self.table)
-        given = GivenGrant(_NOTHING, ours, self.pairs_of is not None)
+        given = GivenGrant(_nothing(), ours, self.pairs_of is not None)
         named = given.named(self.subjects)
         order = np.argsort(named)
         knowledge = GivenKnowledge(

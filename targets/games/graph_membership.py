@@ -7,8 +7,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import torch
-from torch import Tensor
 
 from ...errors import InputError
 from ...graphs.collection import GRAPH_OF, by_graph, graphs_in, is_collection, reordered
@@ -19,6 +17,7 @@ from .graph_columns import density_of, edges_of, graph_columns, nodes_of
 from .membership import SMALLEST_SHADOW, NodeKnowledge, asked_with, drawn_apart
 
 if TYPE_CHECKING:
+    from torch import Tensor
     from torch_geometric.data import Data
 
 
@@ -35,6 +34,7 @@ class CollectionKnowledge(NodeKnowledge):
     graph_of: Tensor
 
     def posed(self, x: Tensor, edges: Tensor) -> Data:
+        import torch
         from torch_geometric.data import Data
 
         nobody = torch.zeros(len(self.labels), dtype=torch.long)
@@ -85,6 +85,8 @@ class GraphMembership(Game):
         self, data: Data, adversary: Adversary, seed: np.random.SeedSequence
     ) -> tuple[Grant, Callable[[Game], Game]]:
         """All graphs in another order; labels of its own graphs, and an auditor those of the graphs in question."""
+        import torch
+
         if not is_collection(data):
             raise InputError("membership of graphs is asked of a collection of graphs, and this is one graph")
         rng, auditor = np.random.default_rng(branch(seed, "grant")), adversary.attack.auditor

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
-import torch
 
 from ...errors import InputError
 from ...untrusted import check_memory
@@ -30,6 +29,8 @@ def held_by(data: Data, holders: np.ndarray) -> list[Client]:
     Raises:
         InputError: nobody holds anything.
     """
+    import torch
+
     owner = torch.from_numpy(holders)
     if not bool((owner >= 0).any()):
         raise InputError("nobody holds a node: at least one must have a holder from 0 on")

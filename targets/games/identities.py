@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 
 from ...errors import InputError
@@ -154,6 +153,8 @@ class Identity(Game):
         many persons. In question are the others of whom it knows anything. An attack that opens accounts plays the
         game about the release that has them.
         """
+        import torch
+
         if self._apart(adversary) is not self:
             return self._apart(adversary).grant(data, adversary, seed)
         attack, original = adversary.attack, self.original

@@ -7,9 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
-from torch import Tensor
 
 from ...errors import InputError
 from ...graphs.network import Network
@@ -19,6 +17,7 @@ from ..game import Adversary, Game, Grant, Knowledge, Words, as_it_is, in_thirds
 from .links import LinkGrant
 
 if TYPE_CHECKING:
+    from torch import Tensor
     from torch_geometric.data import Data
 
 FEWEST = 10
@@ -85,6 +84,8 @@ class LinkMark(Game):
         self, data: Data, adversary: Adversary, seed: np.random.SeedSequence
     ) -> tuple[Grant, Callable[[Game], Game]]:
         """That those in question are linked, the marks of known links, and who is who."""
+        import torch
+
         ours = np.random.default_rng(branch(seed, "grant")).permutation(self.nodes)
         theirs = np.argsort(ours)
 

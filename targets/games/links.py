@@ -7,8 +7,6 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Self
 
 import numpy as np
-import torch
-from torch import Tensor
 
 from ...errors import InputError
 from ...graphs.network import Floats
@@ -23,6 +21,7 @@ from ..transcript import Message, View
 from .public_columns import PRIVATE, pair_columns
 
 if TYPE_CHECKING:
+    from torch import Tensor
     from torch_geometric.data import Data
 
 NON_EDGES = 12_000
@@ -143,6 +142,8 @@ class EdgePresence(Game):
         within each client; where a network is published also which published node each node is. One that knows a
         share of the edges (``knows_links``) knows as many pairs that are none too (He et al. 2021).
         """
+        import torch
+
         rng, share = np.random.default_rng(branch(seed, "grant")), adversary.attack.knows_links
         nodes = data.num_nodes
         ours = rng.permutation(nodes)
@@ -373,6 +374,8 @@ def _by_fate(
 
 def remaining(client: Client) -> Tensor:
     """Which nodes take part in a client's training: those with an edge or a label, [n] bool."""
+    import torch
+
     linked = torch.zeros(len(client.nodes), dtype=torch.bool, device=client.nodes.device)
     linked[client.edges.flatten()] = True
     return linked | client.train

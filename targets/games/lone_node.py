@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-import torch
 
 from ...randomness import branch
 from ..game import Adversary, Game, Grant, Knowledge, Words, as_it_is, without_ancestry
@@ -56,6 +55,8 @@ class LoneNode(Game):
         self, data: Data, adversary: Adversary, seed: np.random.SeedSequence
     ) -> tuple[Grant, Callable[[Game], Game]]:
         """Next to nothing: which upload is whose."""
+        import torch
+
         knowledge = UploadKnowledge(
             subjects=torch.from_numpy(np.sort(self.subjects)),
             members=int(self.truth.sum()),

@@ -7,8 +7,6 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
-import torch
-from torch import Tensor
 
 from ...errors import InputError
 from ...graphs.measures.communities import leiden
@@ -25,17 +23,26 @@ from ..game import (
     Words,
     as_it_is,
     in_thirds,
+    no_edges,
     without_ancestry,
 )
 from ..party import Client
 from .public_columns import node_columns
 
 if TYPE_CHECKING:
+    from torch import Tensor
     from torch_geometric.data import Data
 
 POPULATION = 1000
 FEW = 50
 SMALLEST_SHADOW = 8
+
+
+def _nobody() -> Tensor:
+    """Nodes [0]."""
+    import torch
+
+    return torch.empty(0, dtype=torch.long)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -55,8 +62,8 @@ class NodeKnowledge(GraphKnowledge):
     shadow: Tensor
     shadow_edges: Tensor
     auditor: bool = False
-    population: Tensor = field(default_factory=lambda: torch.empty(0, dtype=torch.long))
-    all_edges: Tensor = field(default_factory=lambda: torch.empty((2, 0), dtype=torch.long))
+    population: Tensor = field(default_factory=_nobody)
+    all_edges: Tensor = field(default_factory=no_edges)
     holders: Tensor | None = None
 
     def lacks(self, auditor: bool, own_data: bool) -> str | None:
@@ -110,6 +117,7 @@ class NodeGame(Game):
         are subjects or as many as there are. What is left then is the population that no model is trained on; where
         next to nothing is left, it is a quarter of the shadow nodes.
         """
+        import torch
         from torch_geometric.utils import subgraph
 
         rng, auditor = np.random.default_rng(branch(seed, "grant")), adversary.attack.auditor
@@ -283,6 +291,8 @@ def drawn_apart(
 
 def asked_with(edges: Tensor, neighbours: Neighbours, rng: np.random.Generator) -> Tensor:
     """The edges of the adversary's queries: all, a random half (both directions together), or none."""
+    import torch
+
     if neighbours in ("true", "apart"):
         return edges
     if neighbours == "none":

@@ -8,8 +8,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-import torch
-from torch import Tensor
 
 from ...graphs.measures.communities import leiden
 from ...graphs.network import Floats, Network
@@ -32,6 +30,7 @@ from .membership import asked_with
 from .public_columns import node_columns
 
 if TYPE_CHECKING:
+    from torch import Tensor
     from torch_geometric.data import Data
 
 CLIENTS = 10**6
@@ -66,6 +65,8 @@ class OwnershipKnowledge(GraphKnowledge):
     @property
     def nodes_and_clients(self) -> tuple[Tensor, Tensor]:
         """The node of each subject, and the place of its client among ``clients``, [s] each."""
+        import torch
+
         node, client = self.subjects // CLIENTS, self.subjects % CLIENTS
         return node, torch.searchsorted(self.clients, client)
 
@@ -110,6 +111,8 @@ class _Held(Game):
 
         That is what the curious server of SOS knows (Zhang et al., AsiaCCS 2023, section 3.2), and the links.
         """
+        import torch
+
         rng, nodes = np.random.default_rng(branch(seed, "grant")), int(data.num_nodes or 0)
         ours = rng.permutation(nodes)
         theirs = np.empty(nodes, dtype=np.int64)

@@ -5,19 +5,23 @@ by side; where each has a graph of its own (its members' subgraph) and for GAT t
 graph. Plain torch with autograd: on a GPU the batch is what makes it fast.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
-import torch
-from torch import Tensor
-from torch.nn import functional as F
 
 from ...randomness import integer
 from .propagation import Factor, gcn_operator, mean_operator
 from .training_task import One, Query, TrainingTask
 
-Weights = dict[str, Tensor]
+if TYPE_CHECKING:
+    import torch
+    from torch import Tensor
+
+Weights = dict[str, "Tensor"]
 FLOATS_PER_UNIT = 12
 """Copies of a hidden layer that a step holds at most: forward, backward, dropout, and the optimiser's."""
 
@@ -92,7 +96,7 @@ def _made(
     device: str,
     memory: int,
     course: Course = Course(),
-) -> "Iterator[_Batch]":
+) -> Iterator[_Batch]:
     """Batches of models, one after the other, each as large as ``memory`` bytes allow."""
     size = batch_size(task, memory)
     for start in range(0, len(first), size):
@@ -138,6 +142,8 @@ class _Batch:
         device: str,
         course: Course = Course(),
     ) -> None:
+        import torch
+
         self.recipe, self.classes, self.task, self.device = task.recipe, task.classes, task, device
         self.course, self.some, self.seen = course, some, list[Weights]()
         self.x = task.data.x.float().to(device)
@@ -155,6 +161,8 @@ class _Batch:
             yield [answer[k].cpu() for answer in answers], int(epochs[k]), kept
 
     def recorded(self) -> Weights:
+        import torch
+
         edges = self.task.data.edge_index.to(self.device)
         self._train(self._blocks(edges, within=self.task.induced))
         return {name: torch.stack([seen[name] for seen in self.seen], 1) for name in self.weights}
@@ -165,6 +173,8 @@ class _Batch:
             self.seen.append({name: w.detach().to("cpu", copy=True) for name, w in self.weights.items()})
 
     def _train(self, blocks: Blocks) -> Tensor:
+        import torch
+
         recipe, watch = self.recipe, self.task.validation
         validation = None if watch is None else watch.to(self.device)
         seen = blocks if watch is None or not self.task.induced else self._validation_blocks(watch)
@@ -199,12 +209,16 @@ class _Batch:
         return epochs.cpu()
 
     def _optimiser(self, lr: float) -> torch.optim.Optimizer:
+        import torch
+
         if self.course.plain:
             return torch.optim.SGD(self.weights.values(), lr=lr, weight_decay=self.recipe.weight_decay)
         return torch.optim.Adam(self.weights.values(), lr=lr, weight_decay=self.recipe.weight_decay, fused=True)
 
     def _loss(self, logits: Tensor) -> Tensor:
         """The sum of the models' mean losses: each model's gradient is its own."""
+        from torch.nn import functional as F
+
         every = F.cross_entropy(logits.flatten(0, 1), self.y.repeat(len(logits)), reduction="none")
         mine = every.view(len(logits), -1) * self.members
         loss = (mine.sum(1) / self.members.sum(1)).sum()
@@ -214,6 +228,8 @@ class _Batch:
 
     def asked(self, query: Query) -> Tensor:
         """Logits [g, s, C]."""
+        import torch
+
         edges = torch.empty((2, 0), dtype=torch.long) if query.edges is None else query.edges
         x = self.x if query.x is None else query.x.float().to(self.device)
         with torch.no_grad():
@@ -226,6 +242,8 @@ class _Batch:
 
     def _blocks(self, edges: Tensor, within: bool = False, apart: bool = False, nodes: int | None = None) -> Blocks:
         """Each model's graph: all edges, those within its members, or those that do not cross to non-members."""
+        import torch
+
         nodes, parts = nodes or len(self.x), []
         if not (within or apart) and self.recipe.architecture != "gat":
             return self._blocks_of(edges, nodes, shared=True)
@@ -250,6 +268,9 @@ class _Batch:
 
     def _logits(self, blocks: Blocks, training: bool = False, x: Tensor | None = None) -> Tensor:
         """[g, n, C]."""
+        import torch
+        from torch.nn import functional as F
+
         w, x = self.weights, self.x if x is None else x
         if self.recipe.architecture == "sgc":
             out = self._projected(x, w["w"])
@@ -276,6 +297,8 @@ class _Batch:
     @staticmethod
     def _projected(rows: Tensor, weight: Tensor) -> Tensor:
         """Rows [n, d] or [g, n, d] times each model's weight [g, d, h]: [g, n, h]."""
+        import torch
+
         if rows.dim() == 3:
             return torch.bmm(rows, weight)
         models, _, width = weight.shape
@@ -283,6 +306,9 @@ class _Batch:
 
     def _attended(self, blocks: Blocks, rows: Tensor, sender: Tensor, receiver: Tensor, number: str) -> Tensor:
         """Attention over neighbours and the node itself (Velickovic et al. 2018), heads side by side."""
+        import torch
+        from torch.nn import functional as F
+
         models, nodes, width = rows.shape
         heads = self.recipe.heads if number == "1" else 1
         split = (models, 1, heads, width // heads)
@@ -300,6 +326,8 @@ class _Batch:
         return out.view(models, nodes, width)
 
     def _dropped(self, hidden: Tensor) -> Tensor:
+        import torch
+
         rate = round(256 * self.recipe.dropout) / 256
         if rate == 0:
             return hidden

@@ -1,13 +1,15 @@
 """A client's feature encoder, as it is kept by the client and as one who has it applies it."""
 
-from collections.abc import Mapping
+from __future__ import annotations
 
-import torch
-from torch import Tensor
-from torch.nn import functional as F
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 from ...errors import InputError
 from .propagation import gcn_operator, sparse_features
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 
 def gaussian(aggregated: Tensor, w2: Tensor, added: Tensor | None = None) -> tuple[Tensor, Tensor]:
@@ -15,6 +17,8 @@ def gaussian(aggregated: Tensor, w2: Tensor, added: Tensor | None = None) -> tup
 
     ``added`` [n, 2d] is what aggregation makes of a bias.
     """
+    from torch.nn import functional as F
+
     d = w2.shape[0]
     z = aggregated @ w2 if added is None else aggregated @ w2 + added
     return z[:, :d], F.softplus(z[:, d:]) + 1e-10
@@ -22,6 +26,8 @@ def gaussian(aggregated: Tensor, w2: Tensor, added: Tensor | None = None) -> tup
 
 def spread_bias(operator: Tensor, b2: Tensor) -> Tensor:
     """What each node gets of a bias that is added before aggregation, [n, 2d]."""
+    import torch
+
     return (operator @ torch.ones(operator.shape[1], 1, device=b2.device)) * b2
 
 
@@ -37,6 +43,8 @@ def encoded(x: Tensor, edges: Tensor, encoder: Mapping[str, Tensor]) -> Tensor:
     Raises:
         InputError: the encoder, which may come from a file, does not fit.
     """
+    import torch
+
     _check(encoder, x.shape[1])
     operator = gcn_operator(edges, len(x))
     hidden = sparse_features(x) @ encoder["w1"]
@@ -49,6 +57,8 @@ def encoded(x: Tensor, edges: Tensor, encoder: Mapping[str, Tensor]) -> Tensor:
 
 
 def _check(encoder: Mapping[str, Tensor], d: int) -> None:
+    import torch
+
     shapes: dict[str, tuple[int, ...]] = {"w1": (d, d), "w2": (d, 2 * d), "shift": (d,), "scale": (d,)}
     shapes |= {"b1": (d,), "b2": (2 * d,)} if {"b1", "b2"} & set(encoder) else {}
     for name, shape in shapes.items():

@@ -1,15 +1,19 @@
 """Gradient explanations of a classifier's answers: how much each feature says for the class of a node."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 import numpy as np
 import scipy.sparse as sp
-import torch
-from torch import Tensor
 
 from ...errors import InputError
 from .scaled_rows import operator_of
 from .training_task import TrainingTask
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 
 def explanations(task: TrainingTask, weights: Mapping[str, Tensor]) -> Tensor:
@@ -26,6 +30,8 @@ def explanations(task: TrainingTask, weights: Mapping[str, Tensor]) -> Tensor:
     Raises:
         InputError: another architecture.
     """
+    import torch
+
     if task.recipe.architecture not in ("gcn", "sage", "mlp"):
         raise InputError(
             f"explanations are made of GCN, GraphSAGE and MLP, not of '{task.recipe.architecture}': set "

@@ -12,9 +12,6 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
-import torch
-from torch import Tensor
-from torch.nn import functional as F
 
 from ...randomness import integer
 from .graph_recipe import GraphRecipe
@@ -23,6 +20,8 @@ from .training_config import TrainingConfig
 from .training_task import One, Query, TrainingTask
 
 if TYPE_CHECKING:
+    import torch
+    from torch import Tensor
     from torch_geometric.data import Data
 
 
@@ -45,6 +44,8 @@ class Graphs:
     @classmethod
     def of(cls, x: Tensor, edges: Tensor, graph_of: Tensor, recipe: GraphRecipe) -> Graphs:
         """Graphs with features [n, d] and edges in both directions [2, e], whose nodes come graph by graph."""
+        import torch
+
         count = len(x)
         make = gcn_operator if recipe.architecture == "gcn" else _sum_operator
         operator = Factor.of(make(edges, count))
@@ -57,6 +58,8 @@ class Graphs:
 
 def _sum_operator(edges: Tensor, nodes: int) -> Tensor:
     """A + I, [n, n] CSR."""
+    import torch
+
     loops = torch.arange(nodes)
     row, col = torch.cat([edges[0], loops]), torch.cat([edges[1], loops])
     return sparse_operator(row, col, torch.ones(len(row)), (nodes, nodes))
@@ -120,6 +123,9 @@ def _of_graphs(recipe: TrainingConfig) -> GraphRecipe:
 def _trained(
     recipe: GraphRecipe, first: dict[str, Tensor], graphs: Graphs, labels: Tensor, coins: np.random.SeedSequence
 ) -> dict[str, Tensor]:
+    import torch
+    from torch.nn import functional as F
+
     weights = {name: weight.to(graphs.rows.device).clone().requires_grad_() for name, weight in first.items()}
     adam = torch.optim.Adam(weights.values(), lr=recipe.lr, weight_decay=recipe.weight_decay)
     generator = torch.Generator().manual_seed(integer(coins))
@@ -133,6 +139,8 @@ def _trained(
 
 def _dropped(rows: Tensor, share: float, generator: torch.Generator) -> Tensor:
     """Dropout whose coins are drawn on the CPU, so that they are the same everywhere."""
+    import torch
+
     if not share:
         return rows
     kept = (torch.rand(rows.shape, generator=generator) >= share).to(rows.device)
@@ -143,6 +151,8 @@ def _answering(
     task: TrainingTask, queries: Sequence[Query], device: str
 ) -> Callable[[dict[str, Tensor]], list[Tensor]]:
     """What answers all queries; where edges are given, none leads from one graph to another (`Query.apart`)."""
+    import torch
+
     recipe = _of_graphs(task.recipe)
     asked = [partial(_asked, task.data, query, recipe, device) for query in queries]
     kept: list[Graphs] = []

@@ -6,18 +6,21 @@ for GAT, models are trained in batches as one network with stacked weights. Clas
 one by one (`graph_models`).
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
-import torch
-from joblib import Parallel, delayed
-from torch import Tensor
 
 from ...graphs.collection import is_collection
 from ...randomness import branch
 from .training_config import initial_weights
 from .training_task import One, Query, TrainingTask
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 MEMORY = 2 * 2**30
 """Bytes that a batch of models may take on a device that does not say how much is free."""
@@ -25,6 +28,8 @@ MEMORY = 2 * 2**30
 
 def batch_memory(device: str) -> int:
     """Bytes that a batch of models may take: half of what is free on a card."""
+    import torch
+
     if torch.device(device).type != "cuda":
         return MEMORY
     free, _ = torch.cuda.mem_get_info(torch.device(device))
@@ -78,6 +83,8 @@ def train_models(
         keep_weights: return the trained weights too.
         progress: called with the number of models done.
     """
+    from joblib import Parallel, delayed
+
     count = len(task.members)
     features = task.data.num_features
     named = range(count) if numbers is None else numbers
@@ -109,6 +116,8 @@ def ask_models(
 
     ``task`` says what they were trained for; its members matter to queries whose edges are kept apart.
     """
+    import torch
+
     found = ask_each(task, queries, weights, device=device, workers=workers, memory=memory)
     return tuple(torch.stack(answers) for answers in zip(*found, strict=True))
 
@@ -123,6 +132,8 @@ def ask_each(
     memory: int | None = None,
 ) -> Iterator[list[Tensor]]:
     """What `ask_models` gives, model by model: logits [s, C] for each query."""
+    from joblib import Parallel, delayed
+
     count = len(next(iter(weights.values())))
     models = [{name: weight[k] for name, weight in weights.items()} for k in range(count)]
     if is_collection(task.data) or _has_kernels(task, device):
@@ -173,6 +184,8 @@ def _counted(found: Iterator[One], progress: Step | None) -> Iterator[One]:
 
 
 def _stacked(found: Iterator[One], queries: int, keep_weights: bool) -> Trained:
+    import torch
+
     answers: list[list[Tensor]] = [[] for _ in range(queries)]
     epochs: list[int] = []
     weights: list[dict[str, Tensor]] = []

@@ -1,15 +1,19 @@
 """What a trained model makes of each node: its row of the hidden layer, and answers to a row that it submits."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 import numpy as np
 import scipy.sparse as sp
-import torch
-from torch import Tensor
 
 from ...errors import InputError
 from .scaled_rows import TwoLayers
 from .training_task import TrainingTask
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 WITH_HIDDEN_LAYER = ("gcn", "sage", "mlp")
 AT_ONCE = 1 << 17
@@ -26,6 +30,8 @@ def hidden_rows(task: TrainingTask, weights: Mapping[str, Tensor]) -> Tensor:
     Raises:
         InputError: another architecture.
     """
+    import torch
+
     return torch.from_numpy(_two_layers(task, weights).hidden.astype(np.float32))
 
 
@@ -46,6 +52,8 @@ def answers_to_own_rows(
     Raises:
         InputError: another architecture.
     """
+    import torch
+
     layers = _two_layers(task, weights)
     change = (values - task.data.x[:, columns]).numpy()
     moved = change @ weights["w1"][columns].numpy()

@@ -9,9 +9,6 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-import torch
-from joblib import Parallel, delayed
-from torch import Tensor
 
 from ...errors import InputError, quoted
 from ...graphs.masks import MASKS
@@ -19,11 +16,12 @@ from ...randomness import branch, integer, seeded
 from .training_task import Query
 
 if TYPE_CHECKING:
+    from torch import Tensor
     from torch_geometric.data import Data
 
-Fit = Callable[["Data", Tensor, int], Any]
+Fit = Callable[["Data", "Tensor", int], Any]
 """``fit(data, mask, seed) -> model``: trains on the labels of the nodes in a mask [n] bool."""
-Predict = Callable[[Any, Tensor, Tensor, Tensor], Any]
+Predict = Callable[[Any, "Tensor", "Tensor", "Tensor"], Any]
 """``predict(model, x, edge_index, nodes) -> logits`` [s, C] of nodes [s] on a graph with features x [n, d]."""
 Step = Callable[[int, int], None]
 FEW_ROWS = 10
@@ -73,6 +71,8 @@ class OwnTraining:
         Raises:
             InputError: ``fit`` failed, or its model cannot be sent between processes.
         """
+        from joblib import Parallel, delayed
+
         data = self.data if pool is None else _among(self.data, pool)
         jobs = (
             delayed(_fitted)(self.fit, self._view(data, mask), _short(branch(seed, k)))
@@ -102,6 +102,8 @@ class OwnTraining:
         Raises:
             InputError: ``predict`` failed, or gave something else.
         """
+        import torch
+
         edges = torch.empty((2, 0), dtype=torch.long) if query.edges is None else query.edges.cpu()
         if query.apart:
             inside = torch.from_numpy(members)
@@ -116,6 +118,8 @@ class OwnTraining:
 
     def _view(self, data: Data, mask: np.ndarray) -> Data:
         """What ``fit`` gets: without any mask that tells who is asked about, and with its own."""
+        import torch
+
         own = torch.from_numpy(mask)
         if self.induced:
             data = data.subgraph(own)
@@ -177,6 +181,9 @@ def with_known_fields(data: Data) -> tuple[Data, tuple[str, ...]]:
 
 
 def _is_known(data: Data, name: str) -> bool:
+    import torch
+    from torch import Tensor
+
     value = data[name]
     told = isinstance(value, bool | int | float | str)
     if told or name in ("x", "y", "edge_index", *MASKS):
@@ -193,6 +200,9 @@ def renumbered(data: Data, ours: np.ndarray) -> Data:
 
     Fields of nodes are put in order, fields of edges stay beside their edges, all else is copied.
     """
+    import torch
+    from torch import Tensor
+
     nodes, order = int(data.num_nodes or 0), torch.from_numpy(ours)
     theirs = torch.empty(nodes, dtype=torch.long)
     theirs[order] = torch.arange(nodes)
@@ -210,6 +220,9 @@ def renumbered(data: Data, ours: np.ndarray) -> Data:
 
 def _among(data: Data, pool: np.ndarray) -> Data:
     """The same nodes with the edges among some of them alone."""
+    import torch
+    from torch import Tensor
+
     kept = torch.zeros(int(data.num_nodes or 0), dtype=torch.bool)
     kept[torch.from_numpy(pool)] = True
     inside = kept[data.edge_index[0]] & kept[data.edge_index[1]]
@@ -224,6 +237,8 @@ def _among(data: Data, pool: np.ndarray) -> Data:
 
 def _as_logits(told: Any, nodes: int, classes: int) -> Tensor:
     """What ``predict`` gave, as float32 logits [s, C]; rows that are posteriors are taken for these."""
+    import torch
+
     try:
         found = torch.as_tensor(told).detach().cpu().float()
     except (TypeError, ValueError, RuntimeError) as error:

@@ -1,12 +1,15 @@
 """Message passing as matrix products: operators for whole graphs and for condensed ones."""
 
+from __future__ import annotations
+
 import warnings
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING
 
-import torch
-from torch import Tensor
+if TYPE_CHECKING:
+    import torch
+    from torch import Tensor
 
 # torch calls its CSR matrices beta at every first use; the products used here are checked in the tests
 warnings.filterwarnings("ignore", message="Sparse CSR tensor support is in beta state")
@@ -17,12 +20,16 @@ SMALL = 2**22
 
 def sparse_operator(rows: Tensor, cols: Tensor, values: Tensor, shape: tuple[int, int]) -> Tensor:
     """A CSR matrix from coordinates (entries at the same place are added up)."""
+    import torch
+
     indices = torch.stack([rows, cols])
     return torch.sparse_coo_tensor(indices, values, shape, check_invariants=False).coalesce().to_sparse_csr()
 
 
 def gcn_operator(edge_index: Tensor, nodes: int, weight: Tensor | None = None) -> Tensor:
     """D^-1/2 (A + I) D^-1/2 of a sparse graph, [n, n] CSR (Kipf and Welling 2017, section 2)."""
+    import torch
+
     row, col = edge_index
     weight = torch.ones(row.numel(), device=row.device) if weight is None else weight
     loops = torch.arange(nodes, device=row.device)
@@ -35,6 +42,8 @@ def gcn_operator(edge_index: Tensor, nodes: int, weight: Tensor | None = None) -
 
 def mean_operator(edge_index: Tensor, nodes: int) -> Tensor:
     """The mean over the nodes that point at each node, [n, n] CSR (GraphSAGE); a row without any is zero."""
+    import torch
+
     source, target = edge_index
     degree = torch.bincount(target, minlength=nodes).clamp(min=1)
     return sparse_operator(target, source, 1 / degree[target], (nodes, nodes))
@@ -42,6 +51,8 @@ def mean_operator(edge_index: Tensor, nodes: int) -> Tensor:
 
 def dense_gcn_operator(adjacency: Tensor) -> Tensor:
     """D^-1/2 (A + I) D^-1/2 of a weighted dense graph, differentiable, [n, n]."""
+    import torch
+
     with_loops = adjacency + torch.eye(len(adjacency), device=adjacency.device)
     scale = with_loops.sum(1).rsqrt()
     return scale[:, None] * with_loops * scale[None, :]
@@ -49,21 +60,11 @@ def dense_gcn_operator(adjacency: Tensor) -> Tensor:
 
 def sparse_features(x: Tensor, denser_than: float = 0.25) -> Tensor:
     """``x`` as CSR if most of it is zero (bag-of-words), else as it is; products are the same either way."""
+    import torch
+
     if x.layout != torch.strided or float((x != 0).float().mean()) > denser_than:
         return x
     return x.to_sparse_csr()
-
-
-class _SparseTimesDense(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx: Any, matrix: Tensor, transposed: Tensor, dense: Tensor) -> Tensor:
-        ctx.save_for_backward(transposed)
-        return matrix @ dense
-
-    @staticmethod
-    def backward(ctx: Any, *grads: Tensor) -> tuple[None, None, Tensor]:
-        (transposed,) = ctx.saved_tensors
-        return None, None, transposed @ grads[0].contiguous()
 
 
 @dataclass(frozen=True)
@@ -77,12 +78,14 @@ class Factor:
     transposed: Tensor
 
     @classmethod
-    def of(cls, matrix: Tensor) -> "Factor":
+    def of(cls, matrix: Tensor) -> Factor:
+        import torch
+
         if matrix.layout == torch.strided:
             return cls(matrix, matrix.t())
         return cls(matrix, matrix.to_sparse_coo().t().coalesce().to_sparse_csr())
 
-    def t(self) -> "Factor":
+    def t(self) -> Factor:
         """The transposed factor; nothing is copied."""
         return Factor(self.transposed, self.matrix)
 
@@ -97,9 +100,13 @@ class Factor:
         return self.transposed.contiguous()
 
     def __matmul__(self, dense: Tensor) -> Tensor:
+        import torch
+
         if self.matrix.layout == torch.strided:
             return self.matrix @ dense
-        product: Tensor = _SparseTimesDense.apply(self.matrix, self.transposed, dense)
+        from .sparse_product import SparseTimesDense
+
+        product: Tensor = SparseTimesDense.apply(self.matrix, self.transposed, dense)
         return product
 
 
@@ -117,16 +124,16 @@ class Neighbourhood:
     rows: Tensor
     second: Tensor
 
-    def of(self, nodes: Tensor) -> "Neighbourhood":
+    def of(self, nodes: Tensor) -> Neighbourhood:
         """The part that a few of the k nodes need (positions [j]): dense where it is small, see `SMALL`."""
         second, reached = _without_empty_columns(taken_rows(self.second, nodes))
         return Neighbourhood(_dense_if_small(taken_rows(self.rows, reached)), _dense_if_small(second))
 
-    def compact(self) -> "Neighbourhood":
+    def compact(self) -> Neighbourhood:
         """The same with both parts in CSR where that is smaller."""
         return Neighbourhood(sparse_features(self.rows), sparse_features(self.second))
 
-    def to(self, device: torch.device) -> "Neighbourhood":
+    def to(self, device: torch.device) -> Neighbourhood:
         return Neighbourhood(self.rows.to(device), self.second.to(device))
 
 
@@ -142,6 +149,8 @@ def side_by_side(parts: list[Neighbourhood]) -> Neighbourhood:
 
 def taken_rows(matrix: Tensor, rows: Tensor) -> Tensor:
     """Some rows (positions [j]) of a dense or CSR matrix, in its layout."""
+    import torch
+
     if matrix.layout == torch.strided:
         return matrix.index_select(0, rows)
     begin = matrix.crow_indices()
@@ -153,6 +162,8 @@ def taken_rows(matrix: Tensor, rows: Tensor) -> Tensor:
 
 def _without_empty_columns(matrix: Tensor) -> tuple[Tensor, Tensor]:
     """The columns with an entry other than 0, side by side, and where they were."""
+    import torch
+
     if matrix.layout == torch.strided:
         used = matrix.abs().sum(0).nonzero().flatten()
         return matrix[:, used], used
@@ -168,6 +179,8 @@ def _without_empty_columns(matrix: Tensor) -> tuple[Tensor, Tensor]:
 
 def _stacked(parts: list[Tensor]) -> Tensor:
     """Matrices one below the other; CSR where all are."""
+    import torch
+
     if any(p.layout == torch.strided for p in parts):
         return torch.cat([p.to_dense() for p in parts])
     return _joined(parts, [0] * len(parts), parts[0].shape[1])
@@ -175,6 +188,8 @@ def _stacked(parts: list[Tensor]) -> Tensor:
 
 def _on_diagonal(parts: list[Tensor]) -> Tensor:
     """Matrices as the blocks of a diagonal: dense where that is small or there is only one, else CSR."""
+    import torch
+
     if len(parts) == 1:
         return parts[0]
     columns = [p.shape[1] for p in parts]
@@ -187,6 +202,8 @@ def _on_diagonal(parts: list[Tensor]) -> Tensor:
 
 def _joined(parts: list[Tensor], shifts: list[int], columns: int) -> Tensor:
     """CSR matrices one below the other, each moved to the right."""
+    import torch
+
     start = _starts(torch.cat([p.crow_indices().diff() for p in parts]))
     column = torch.cat([p.col_indices() + shift for p, shift in zip(parts, shifts, strict=True)])
     return _csr(start, column, torch.cat([p.values() for p in parts]), (len(start) - 1, columns))
@@ -198,8 +215,12 @@ def _dense_if_small(matrix: Tensor) -> Tensor:
 
 def _starts(counts: Tensor) -> Tensor:
     """Where each of some runs begins, and where the last one ends."""
+    import torch
+
     return torch.cat([counts.new_zeros(1), counts.cumsum(0)])
 
 
 def _csr(start: Tensor, column: Tensor, value: Tensor, shape: tuple[int, int]) -> Tensor:
+    import torch
+
     return torch.sparse_csr_tensor(start, column, value, shape, check_invariants=False)

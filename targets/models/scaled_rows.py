@@ -1,17 +1,21 @@
 """What a trained model answers with the features of one node multiplied by a number."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
 
 import numpy as np
 import scipy.sparse as sp
-import torch
-from torch import Tensor
 
 from .model_ensemble import ask_models
 from .propagation import gcn_operator, mean_operator
 from .training_task import Query, TrainingTask
 
-ScaledAnswers = Callable[[int, float, np.ndarray], Tensor]
+if TYPE_CHECKING:
+    from torch import Tensor
+
+ScaledAnswers = Callable[[int, float, np.ndarray], "Tensor"]
 """Logits [k, C] of k nodes, with the features of one node multiplied by a number."""
 
 
@@ -34,6 +38,8 @@ def scaled_answers(task: TrainingTask, weights: Mapping[str, Tensor], device: st
 
 def _whole(task: TrainingTask, weights: Mapping[str, Tensor], device: str) -> ScaledAnswers:
     """One forward pass for each query."""
+    import torch
+
     stacked = {name: weight[None] for name, weight in weights.items()}
 
     def ask(node: int, factor: float, asked: np.ndarray) -> Tensor:
@@ -58,6 +64,8 @@ class _OneLayer:
         self.logits = self.reach @ self.own + weights["b"].numpy()
 
     def __call__(self, node: int, factor: float, asked: np.ndarray) -> Tensor:
+        import torch
+
         moved = np.zeros_like(self.logits)
         places, shares = _column(self.reach, node)
         moved[places] = shares[:, None] * ((factor - 1) * self.own[node])
@@ -85,6 +93,8 @@ class TwoLayers:
         self.logits += 0 if self.r2 is None else self.hidden @ self.r2
 
     def __call__(self, node: int, factor: float, asked: np.ndarray) -> Tensor:
+        import torch
+
         places, shares = _column(self.step, node)
         if self.own is not None and node not in places:
             places, shares = np.append(places, node), np.append(shares, np.float32(0))

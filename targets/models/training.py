@@ -1,9 +1,12 @@
 """The training loop that every model here goes through."""
 
-from collections.abc import Callable
+from __future__ import annotations
 
-import torch
-from torch import Tensor, nn
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from torch import Tensor, nn
 
 
 def fit(
@@ -33,6 +36,8 @@ def fit(
     Returns:
         The best score, or None without ``check``.
     """
+    import torch
+
     optimiser = torch.optim.Adam(model.parameters(), lr=lr, weight_decay=weight_decay, fused=True)
     best, kept = _checked(model, check), _copy(model)
     for epoch in range(1, epochs + 1):
@@ -53,6 +58,8 @@ def fit(
 
 
 def _checked(model: nn.Module, check: Callable[[], float] | None) -> float | None:
+    import torch
+
     if check is None:
         return None
     model.eval()

@@ -1,15 +1,18 @@
 """How a node classifier is trained: architecture, sizes, optimiser, first weights."""
 
+from __future__ import annotations
+
 import math
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
-import torch
 from pydantic import Field, model_validator
-from torch import Tensor
 
 from ...randomness import integer
 from ...settings import Settings
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 Architecture = Literal["gcn", "sgc", "sage", "gat", "mlp"]
 
@@ -39,7 +42,7 @@ class TrainingConfig(Settings):
     patience: int = Field(0, ge=0, description="looks without improvement before training stops; 0: never")
 
     @model_validator(mode="after")
-    def _sizes_fit(self) -> "TrainingConfig":
+    def _sizes_fit(self) -> TrainingConfig:
         if self.architecture == "gat" and self.hidden % self.heads:
             raise ValueError(f"hidden {self.hidden} must be a multiple of heads {self.heads}")
         if round(256 * self.dropout) == 256:
@@ -87,6 +90,8 @@ def initial_weights(
     As PyG draws them: Glorot's uniform and zero biases for convolutions, torch's Linear (uniform within
     1 / sqrt(fan in)) for SAGE and MLP. Or as pygcn: uniform within 1 / sqrt(fan out), biases too.
     """
+    import torch
+
     generator = torch.Generator().manual_seed(integer(seed))
     made = {}
     for name, shape in weight_shapes(recipe, features, classes).items():

@@ -5,15 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from torch import Tensor
-
 from ...errors import InputError
 from .training_config import TrainingConfig
 
 if TYPE_CHECKING:
+    from torch import Tensor
     from torch_geometric.data import Data
 
-One = tuple[list[Tensor], int, dict[str, Tensor]]
+One = tuple[list["Tensor"], int, dict[str, "Tensor"]]
 """What is left of one model: its logits for each query [s, C], the epochs that it took, its weights."""
 
 

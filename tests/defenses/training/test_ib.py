@@ -8,7 +8,8 @@ import torch
 from sklearn.linear_model import LogisticRegression
 from torch.distributions import Normal, kl_divergence
 
-from gaudit.defenses.training.bottleneck import Encoder, InformationBottleneck, compression
+from gaudit.defenses.training.bottleneck import InformationBottleneck
+from gaudit.defenses.training.bottleneck_encoder import Encoder, compression
 from gaudit.errors import InputError
 from gaudit.targets.defense import SharedModel
 from gaudit.targets.messages import ENCODER_KIND

@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 import torch
 
-from gaudit.defenses.training import ib_subgraph
+from gaudit.defenses.training import sub_gib
 from gaudit.defenses.training.ib_subgraph import IBSubgraph, highest
 from gaudit.defenses.training.random_subgraph import RandomSubgraph
-from gaudit.defenses.training.sub_gib import SubGIBSettings, node_scores
+from gaudit.defenses.training.sub_gib import node_scores
+from gaudit.defenses.training.sub_gib_settings import SubGIBSettings
 from gaudit.errors import InputError
 from gaudit.randomness import branch
 from gaudit.targets.games.links import remaining
@@ -26,7 +27,7 @@ def kept_of(client: Client, seed: int = 0, **settings) -> Client:
 def scored(monkeypatch, scores) -> None:
     """Makes the node scores known ones."""
     given = torch.as_tensor(scores, dtype=torch.float64)
-    monkeypatch.setattr(ib_subgraph, "node_scores", lambda client, settings, seed: given)
+    monkeypatch.setattr(sub_gib, "node_scores", lambda client, settings, seed: given)
 
 
 @pytest.mark.parametrize("smoothness", ["sum", "mean", "normalised"])

@@ -12,7 +12,7 @@ from ...targets.transcript import View
 from .adaptive import adaptive_knowledge
 from .calibrated import Calibrated, Evidence
 from .query_attack import QueryAttack, combined, query
-from .shadow_models import shadow_models
+from .shadow_models import reference_model
 from .signals import as_told, log_confidence
 from .victim import weights_in
 
@@ -43,8 +43,8 @@ class Loss(QueryAttack):
         """The loss under a model that was trained on other nodes drawn at random."""
         import torch
 
-        pool = shadow_models(knowledge, self.recipe(knowledge), 4, offline=False)
-        told = pool.ask_reference(query(knowledge, knowledge.subjects))
+        stranger = reference_model(knowledge, self.recipe(knowledge), 4, offline=False)
+        told = stranger.ask_reference(query(knowledge, knowledge.subjects))
         return torch.from_numpy(self._read(told, knowledge, self.step())[0])
 
     def _read(self, told: Tensor, knowledge: NodeKnowledge, step: float) -> np.ndarray:

@@ -103,6 +103,11 @@ class Attack(Configured, ABC, Generic[K]):
         """Settings that a preset changes."""
         return {}
 
+    @property
+    def models(self) -> int:
+        """How many models it trains with its settings, those of its blind score among them."""
+        return 0
+
     @classmethod
     def kinds(cls) -> tuple[str, ...]:
         """Message kinds that the transcript must keep for it."""

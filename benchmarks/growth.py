@@ -2,7 +2,7 @@
 
     python benchmarks/growth.py --quick                          # small graphs, some minutes
     python benchmarks/growth.py --results growth.jsonl           # all sizes; what is in the file is not run again
-    python benchmarks/growth.py --results growth.jsonl --table   # the tables alone
+    python benchmarks/growth.py --results growth.jsonl --table   # the tables alone, with --page into a page
 
 Graphs have ogbn-arxiv's shape: 6.9 edges a node, degrees with a heavy tail, 128 dense features, 40 classes
 (fewer on small graphs, where each has a hundred nodes), two thirds of the edges within a class. Each cell is one
@@ -27,11 +27,17 @@ import click
 import numpy as np
 from numpy.typing import NDArray
 
+from gaudit.registry import find
+from gaudit.targets.cost import Cost, Size
+
 FEATURES, CLASSES, LINKS, WITHIN = 128, 40, 6.9, 0.65
 BASE, QUICK, SIZES = 300, (1_000, 3_000), (3_000, 10_000, 34_000, 170_000, 1_000_000)
 MILLION = {"classifier + loss", "publish + refinement", "anonymize k-degree"}
 """Pipelines that are tried on a million nodes."""
 PAUSE = 0.1
+MARKS = "<!-- tables -->", "<!-- end of tables -->"
+LEAST = 0.8
+"""Exponent of memory below which what grows is not yet what counts, so that nothing follows for larger graphs."""
 STOPPED = (-signal.SIGXCPU, -signal.SIGKILL)
 """How a process ends at its limit of CPU seconds."""
 GIB = 2**30
@@ -85,27 +91,39 @@ class Cell:
 
 @click.command()
 @click.option("--quick", is_flag=True, help=f"Graphs of {', '.join(f'{n:,}' for n in QUICK)} nodes alone.")
+@click.option("--up-to", default=SIZES[-1], show_default=True, help="Nodes of the largest graph that is tried.")
 @click.option("--cpu", default=150, show_default=True, help="CPU seconds that a command may take.")
 @click.option("--memory", default=8.0, show_default=True, help="GiB that a command may take.")
 @click.option("--pipeline", "pipelines", multiple=True, type=click.Choice(list(PIPELINES)), default=list(PIPELINES))
 @click.option("--results", type=click.Path(path_type=Path), help="Where cells are kept, one JSON object a line.")
 @click.option("--table", is_flag=True, help="Run nothing, print what the file holds.")
+@click.option("--page", type=click.Path(path_type=Path), help="A page that the tables are put into.")
 def main(
-    quick: bool, cpu: int, memory: float, pipelines: tuple[str, ...], results: Path | None, table: bool
+    quick: bool,
+    up_to: int,
+    cpu: int,
+    memory: float,
+    pipelines: tuple[str, ...],
+    results: Path | None,
+    table: bool,
+    page: Path | None,
 ) -> None:
     """Measure what is missing, size by size, and print the tables."""
     sizes = QUICK if quick else SIZES
     cells = [] if results is None or not results.exists() else read(results)
     if not table:
         with TemporaryDirectory() as folder:
-            for nodes in (BASE, *sizes):
+            for nodes in (BASE, *(n for n in sizes if n <= up_to)):
                 names = [name for name in pipelines if wanted(name, nodes, cells)]
                 for cell in measured(names, nodes, Path(folder), cpu, memory):
                     cells.append(cell)
                     if results is not None:
                         with results.open("a") as file:
                             file.write(json.dumps(asdict(cell)) + "\n")
-    print_tables(cells, pipelines, sizes, memory)
+    text = tables(cells, pipelines, sizes, memory)
+    click.echo(text)
+    if page is not None:
+        write_into(page, text)
 
 
 def read(results: Path) -> list[Cell]:
@@ -189,31 +207,42 @@ def resident(pid: int) -> float:
         return 0.0
 
 
-def print_tables(cells: Sequence[Cell], names: Sequence[str], sizes: Sequence[int], memory: float) -> None:
+def tables(cells: Sequence[Cell], names: Sequence[str], sizes: Sequence[int], memory: float) -> str:
     """CPU seconds and GiB by size, then the exponents of growth and where memory would end."""
-    found = {(cell.pipeline, cell.nodes): cell for cell in cells}
-    row(["pipeline", *(f"{nodes:,}" for nodes in (BASE, *sizes))])
-    row(["---"] * (2 + len(sizes)))
+    found, limit = {(cell.pipeline, cell.nodes): cell for cell in cells}, f"{memory:g} GiB"
+    first = [["pipeline", *(f"{nodes:,}" for nodes in (BASE, *sizes))]]
+    titles = ("pipeline", "between", "time grows as", "memory grows as")
+    second = [[*titles, f"nodes at {limit}", f"refused with {limit} from"]]
     for name in names:
-        row([name, *((found.get((name, n)) or Cell(name, n, "", 0, 0)).told() for n in (BASE, *sizes))])
-    click.echo("")
-    row(["pipeline", "between", "time grows as", "memory grows as", f"nodes at {memory:g} GiB"])
-    row(["---"] * 5)
-    for name in names:
-        row([name, *law([cell for cell in cells if cell.pipeline == name and cell.end == "done"], memory)])
+        first.append([name, *((found.get((name, n)) or Cell(name, n, "", 0, 0)).told() for n in (BASE, *sizes))])
+        done = [cell for cell in cells if cell.pipeline == name and cell.end == "done"]
+        second.append([name, *law(done, memory), refused_from(name, memory * GIB)])
+    return "\n\n".join(map(markdown, (first, second)))
+
+
+def markdown(rows: Sequence[Sequence[str]]) -> str:
+    """A table whose first row has the titles."""
+    first, *others = [f"| {' | '.join(row)} |" for row in rows]
+    return "\n".join([first, "|---" * len(rows[0]) + "|", *others])
+
+
+def write_into(page: Path, text: str) -> None:
+    """Puts tables into a page, between the marks that it has for them."""
+    before, _, rest = page.read_text().partition(MARKS[0])
+    page.write_text(f"{before}{MARKS[0]}\n\n{text}\n\n{MARKS[1]}{rest.partition(MARKS[1])[2]}")
 
 
 def law(cells: Sequence[Cell], memory: float) -> list[str]:
     """Exponents between the two largest graphs, less what the smallest one takes: that is start-up and controls."""
     base, *others = sorted(cells, key=lambda cell: cell.nodes) or [None]
     if base is None or len(others) < 2:
-        return ["not run on two sizes", "", "", ""]
+        return ["fewer than three sizes", "", "", ""]
     (one, two), ratio = others[-2:], log(others[-1].nodes / others[-2].nodes)
     time_power = power(one.cpu - base.cpu, two.cpu - base.cpu, ratio)
     memory_power = power(one.gib - base.gib, two.gib - base.gib, ratio)
     limit = ""
-    if memory_power and two.gib > base.gib:
-        limit = f"{two.nodes * ((memory - base.gib) / (two.gib - base.gib)) ** (1 / memory_power):,.0f}"
+    if memory_power and memory_power > LEAST:
+        limit = in_digits(two.nodes * ((memory - base.gib) / (two.gib - base.gib)) ** (1 / memory_power))
     told = [f"n^{value:.2f}" if value else "no growth seen" for value in (time_power, memory_power)]
     return [f"{one.nodes:,} and {two.nodes:,}", *told, limit]
 
@@ -223,8 +252,31 @@ def power(low: float, high: float, ratio: float) -> float | None:
     return log(high / low) / ratio if high > low > 0 else None
 
 
-def row(cells: Iterable[str]) -> None:
-    click.echo(f"| {' | '.join(cells)} |")
+def refused_from(name: str, memory: float) -> str:
+    """Nodes from which on gaudit's own estimate says that a run will not fit, to two digits."""
+    if PIPELINES[name][0] != "attack":
+        return "no estimate"
+    low, high = 1, 10**12
+    while high > 1.005 * low:
+        middle = round((low * high) ** 0.5)
+        low, high = (low, middle) if estimated(name, middle).memory > memory else (middle, high)
+    return in_digits(high)
+
+
+def in_digits(nodes: float) -> str:
+    """A number of nodes to two digits."""
+    return f"{float(f'{nodes:.1e}'):,.0f}"
+
+
+def estimated(name: str, nodes: int) -> Cost:
+    """What gaudit expects a pipeline to take on a graph of arxiv's shape."""
+    words = PIPELINES[name]
+    target, attacked = words[words.index("--target") + 1], words[words.index("--attack") + 1]
+    pairs = (pair.split("=") for pair in words if "=" in pair)
+    models = find("attacks", attacked)(**{key: int(value) for key, value in pairs}).models
+    size = Size(nodes, round(LINKS * nodes), FEATURES, FEATURES * nodes, min(CLASSES, nodes // 100))
+    cost: Cost = find("targets", target)().cost(size, models)
+    return cost
 
 
 if __name__ == "__main__":

@@ -10,7 +10,7 @@ from ..errors import InputError, one_line
 from ..output_files import check_apart
 from ..registry import telling_of_code
 from ..reports.console.progress import counted
-from .terminal import clear_errors, console, running_options, verbose_option
+from .terminal import anyway_option, clear_errors, console, running_options, verbose_option
 
 if TYPE_CHECKING:
     from ..audit.planning.grid import Grid
@@ -29,8 +29,13 @@ if TYPE_CHECKING:
     metavar="FILE",
     help="Where every trial is kept; what is in it is not run again.",
 )
-@click.option("--dry-run", is_flag=True, help="Show the trials, run one of each kind to estimate the time, stop.")
+@click.option(
+    "--dry-run",
+    is_flag=True,
+    help="Show the trials and what they take, run one of each kind to tell better, stop.",
+)
 @running_options
+@anyway_option
 @click.option("--yes", is_flag=True, help="Do not ask before a very large plan.")
 @verbose_option
 @clear_errors
@@ -73,7 +78,7 @@ def run_plan(plan: "Plan", ledger_file: Path, dry_run: bool, how: dict[str, Any]
         plan: what to run.
         ledger_file: where every trial is kept.
         dry_run: run one trial of each kind to estimate the time, and say nothing of what came out.
-        how: arguments of `run_audit`.
+        how: arguments of `run_audit`, and ``anyway``: whether to run what will not fit into memory.
         verbose: print every number, not the answers alone.
 
     Raises:
@@ -114,6 +119,7 @@ def _tell_of_code(name: str, place: str) -> None:
 
 
 def _run(plan: "Plan", grid: "Grid", ledger: "Ledger", dry_run: bool, how: dict[str, Any]) -> None:
+    from ..audit.planning.estimates import estimates, fitting, free_memory
     from ..audit.planning.observers import chosen
     from ..audit.running.runner import run_audit
     from ..reports.console.audit_console import estimate, plan_table
@@ -124,8 +130,14 @@ def _run(plan: "Plan", grid: "Grid", ledger: "Ledger", dry_run: bool, how: dict[
     trials = [task.plan for task in grid.tasks if task.cell >= 0]
     for line in chosen((t.target, a) for t in trials for a in t.attacks if a.name in unnamed):
         screen.print(line, highlight=False, soft_wrap=True, markup=False)
+    if dry_run:
+        for line in estimates(grid):
+            screen.print(line, highlight=False, soft_wrap=True, markup=False)
     only = _first_of_each(grid) if dry_run else None
     missing = {t.key for t in grid.tasks if only is None or t.key in only} - ledger.done()
+    how = dict(how)
+    if not how.pop("anyway"):
+        how["workers"] = fitting(grid, missing, how["workers"], free_memory())
     with counted("trials", len(missing)) as step:
         run_audit(plan, grid, ledger, lambda task, done: step(task.title), only=only, **how)
     if dry_run:

@@ -22,7 +22,15 @@ from .publishing.anonymise import anonymise_command
 from .record import record_command
 from .report import report_command
 from .reproduce import reproduce_command
-from .terminal import GuardedGroup, auxiliary_options, clear_errors, console, several, verbose_option
+from .terminal import (
+    GuardedGroup,
+    anyway_option,
+    auxiliary_options,
+    clear_errors,
+    console,
+    several,
+    verbose_option,
+)
 from .written_settings import read_defense, read_pairs
 
 DATASET = "citations"
@@ -162,6 +170,8 @@ _pipeline = several(
 @auxiliary_options
 @click.option("--save-transcripts", type=click.Path(), metavar="FOLDER", help="Record what was sent.")
 @click.option("--workers", type=click.IntRange(1), help="Trials at a time. Default: one per core.")
+@click.option("--dry-run", is_flag=True, help="Say how many trials there are and what they take, and stop.")
+@anyway_option
 @click.option(
     "--per-node",
     type=click.Path(path_type=Path),
@@ -181,7 +191,7 @@ def attack(**options: Any) -> None:
     """
     from ..audit.planning.observers import chosen
     from ..audit.planning.request import AttackRequest
-    from ..audit.results.attack_audit import run_attack
+    from ..audit.results.attack_audit import foretold, run_attack
 
     settings = _asked_of_service(options, read_pairs(options["settings"]))
     options["settings"] = _with_auxiliary(options, settings)
@@ -193,7 +203,12 @@ def attack(**options: Any) -> None:
     folder = options["save_transcripts"]
     check_apart(filter(None, [json_file, per_node, folder and Path(folder)]))
     check_outputs([json_file, per_node], [Path(options[key]) for key in ("graph", "transcript") if options[key]])
+    dry_run = options.pop("dry_run")
     request: AttackRequest = AttackRequest(**options)
+    if dry_run:
+        for line in foretold(request):
+            click.echo(line)
+        return
     with staged() as report:
         audit = run_attack(request, report)
     from ..reports.console.brief_console import Shown, print_results

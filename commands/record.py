@@ -63,4 +63,5 @@ def record_command(
         raise InputError("the same recording is given twice: each run is one repetition")
     asked["settings"] = read_pairs(asked["settings"])
     plan = recorded_plan(recordings, graph, **asked)
-    run_plan(plan, ledger_file, False, {"workers": workers, "executor": "local", "retry": False, "timeout": None})
+    how = {"workers": workers, "executor": "local", "retry": False, "timeout": None, "anyway": True}
+    run_plan(plan, ledger_file, False, how)

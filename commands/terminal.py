@@ -85,6 +85,9 @@ auxiliary_options = several(
     ),
 )
 """Of networks that are published: ``auxiliary`` and ``auxiliary_same``."""
+anyway_option = click.option(
+    "--anyway", is_flag=True, help="Run trials too that will not fit into the memory there is, as estimated."
+)
 running_options = several(
     click.option("--workers", type=click.IntRange(1), help="Trials at a time. Default: one per core."),
     click.option(

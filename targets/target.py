@@ -17,6 +17,7 @@ from ..graphs.pyg import remarks_of
 from ..mechanisms.guarantee import Guarantee
 from ..settings import Configured
 from .channel import Retention
+from .cost import START, Cost, Size, held, training
 from .defense import Defense, Watched
 from .game import Game
 from .models.own_training import OwnTraining
@@ -223,6 +224,19 @@ class Target(Configured, ABC):
     def offers(self) -> Offers:
         """What it offers with its settings; a target that has clients, a split or features of its own says so."""
         return Offers()
+
+    def cost(self, size: Size, models: int = 0) -> Cost:
+        """What a run takes on a graph of some size, told before it runs.
+
+        By default: start-up, the graph as training holds it, one model of its recipe, and those that attacks train
+        like it. A target that does something larger says so.
+
+        Args:
+            size: of the graph.
+            models: how many models attacks train by its recipe (`Attack.models`).
+        """
+        recipe = self.offers.recipe or TrainingConfig()
+        return START + held(size) + training(size, recipe, 1 + models)
 
     @property
     def plays(self) -> frozenset[str]:

@@ -19,6 +19,9 @@ from .victim import weights_in
 if TYPE_CHECKING:
     from torch import Tensor
 
+POOL = 4
+"""Shadow models beside which the one is drawn that stands for the target; it alone is trained."""
+
 
 class Loss(QueryAttack):
     """Low loss, likely member (Yeom et al. 2018): the score is log p(y) of the target alone."""
@@ -26,6 +29,10 @@ class Loss(QueryAttack):
     name = "loss"
     cheap = (Carrying.any_of(Carries.CLASSIFIER), ANSWERS)
     auditor = True
+
+    @property
+    def models(self) -> int:
+        return 1
 
     def trains_alike(self, view: View, knowledge: NodeKnowledge) -> bool:
         """Only weights need it, to be asked at all; for answers models are trained for its baseline alone."""
@@ -43,7 +50,7 @@ class Loss(QueryAttack):
         """The loss under a model that was trained on other nodes drawn at random."""
         import torch
 
-        stranger = reference_model(knowledge, self.recipe(knowledge), 4, offline=False)
+        stranger = reference_model(knowledge, self.recipe(knowledge), POOL, offline=False)
         told = stranger.ask_reference(query(knowledge, knowledge.subjects))
         return torch.from_numpy(self._read(told, knowledge, self.step())[0])
 

@@ -82,6 +82,10 @@ class ShadowModelAttack(QueryAttack):
         """The shadow models."""
         return shadow_models(knowledge, self.recipe(knowledge), self.settings.shadows, self.trains_apart(knowledge))
 
+    @property
+    def models(self) -> int:
+        return self.settings.shadows + 1  # the first stands for the target in the blind score
+
     def trains_apart(self, knowledge: NodeKnowledge) -> bool:
         """Whether shadow models are trained on nodes of the adversary's own alone."""
         return False

@@ -87,6 +87,10 @@ class ShadowMIA(QueryAttack):
         subjects = asked(shadow, query_graph(knowledge, x))[knowledge.subjects]
         return asked(shadow, shadow_graph(knowledge, x, edges)), member, subjects
 
+    @property
+    def models(self) -> int:
+        return self.settings.shadows + 1
+
     def _from_recipe(self, knowledge: NodeKnowledge) -> Examples:
         """Several shadow models trained as the target is, on the adversary's own nodes."""
         import torch

@@ -37,6 +37,7 @@ class AttackRequest:
         settings: of the target.
         attack_settings: of those attacks that have them.
         beside: whether attacks that cost next to nothing run beside those that are named.
+        anyway: whether trials run that will not fit into memory.
     """
 
     target: str
@@ -62,6 +63,7 @@ class AttackRequest:
     workers: int | None = None
     sweep: bool = False
     beside: bool = False
+    anyway: bool = False
 
     @property
     def repetitions(self) -> int:

@@ -1,16 +1,21 @@
 """What `gaudit attack` does: the audit of a small plan, in a ledger that nobody keeps."""
 
+from __future__ import annotations
+
 import json
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ... import __version__
 from ...errors import InputError
+from ...targets.target import Target
 from ..planning.automatic import Choice, automatic
+from ..planning.estimates import GIB, estimates, fitting, free_memory
 from ..planning.grid import Grid, PlannedTrial, laid_out
+from ..planning.plan import Plan
 from ..planning.request import AttackRequest, picks, plan_of, recording
 from ..running.attempt import Done
 from ..running.ledger import Ledger
@@ -20,6 +25,9 @@ from .assemble import assemble
 from .audit_result import Audit, AuditControl
 from .outcome import DefenseOutcome
 from .outcomes import SCHEMA
+
+if TYPE_CHECKING:
+    from torch_geometric.data import Data
 
 Report = Callable[[str, str, int, int], None]
 """Called as trials get on (`attempt.Report`), and with an empty title when one ends: its title, how many have."""
@@ -105,15 +113,16 @@ def run_attack(request: AttackRequest, report: Report) -> AttackAudit:
     """Runs the undefended control, the asked (or published) defenses, all attacks and seeds, and the controls.
 
     Raises:
-        InputError: something in the request does not exist or does not fit, or a trial could not be run.
+        InputError: something in the request does not exist or does not fit, a trial will not fit into memory, or
+            one could not be run.
     """
-    plan, data, target = plan_of(request)
-    grid = laid_out(plan, dict.fromkeys(plan.datasets, data))
-    for name, reason in grid.cells[0].refused.items():
-        raise InputError(f"the defense '{name}' has no place in the target '{request.target}': {reason}")
+    plan, data, target, grid = _laid(request)
     grid = recording(grid, request.save_transcripts)
     workers = request.workers if request.device == "cpu" else 1
     alone = workers is None and sum(task.cell >= 0 for task in grid.tasks) == 1
+    if not request.anyway:
+        fits = fitting(grid, {task.key for task in grid.tasks}, 1 if alone else workers, free_memory())
+        workers = workers if alone else fits
     with TemporaryDirectory() as folder, Ledger(Path(folder) / "attack.db", write=True) as ledger:
         try:
             run_audit(plan, grid, ledger, _told(grid, report), workers, report=report, here=alone)
@@ -127,6 +136,29 @@ def run_attack(request: AttackRequest, report: Report) -> AttackAudit:
     settings = target.settings.model_dump(mode="json")
     choice = automatic(target, request.observer, request.attacks) if picks(request) else None
     return AttackAudit(request, data.name, settings, target.release_phrase, outcomes, audit.controls, choice)
+
+
+def foretold(request: AttackRequest) -> list[str]:
+    """What the trials of a request take, and what memory there is, in sentences; nothing is run.
+
+    Raises:
+        InputError: something in the request does not exist or does not fit.
+    """
+    *_, grid = _laid(request)
+    free = free_memory()
+    left = "Nobody tells how much memory there is." if free is None else f"{free / GIB:.1f} GiB of memory are free."
+    asked = sum(task.cell >= 0 for task in grid.tasks)
+    leaks = len(grid.tasks) - asked
+    return [f"Trials to run: {asked}. Planted leaks beside them: {leaks}.", *estimates(grid), left]
+
+
+def _laid(request: AttackRequest) -> tuple[Plan, Data, Target, Grid]:
+    """A request's plan, graph, target and trials; every defense has its place."""
+    plan, data, target = plan_of(request)
+    grid = laid_out(plan, dict.fromkeys(plan.datasets, data))
+    for name, reason in grid.cells[0].refused.items():
+        raise InputError(f"the defense '{name}' has no place in the target '{request.target}': {reason}")
+    return plan, data, target, grid
 
 
 def _told(grid: Grid, report: Report) -> Noted:

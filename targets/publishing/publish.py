@@ -18,6 +18,7 @@ from ...graphs.pyg import is_plain, network_of_data
 from ...graphs.told_weights import ToldWeights
 from ...randomness import branch
 from ..channel import Channel, Retention
+from ..cost import START, Cost, Size, held, training
 from ..defense import Defense
 from ..device import Device
 from ..game import Game
@@ -133,6 +134,10 @@ class PublishSettings(NetworkSettings, LinkingSettings, HeldSettings):
         return bool(self.columns) or self.sensitive_column is not None
 
 
+SECONDS_AN_EDGE, BYTES_AN_EDGE = 3e-5, 250.0
+"""What publishing a network takes for each of its edges, with what it is still good for (docs/sure/growth.md)."""
+
+
 class PublishedNetwork(Target):
     """Base of targets whose release is a network: the games about it, and what it is still good for."""
 
@@ -151,6 +156,11 @@ class PublishedNetwork(Target):
     def offers(self) -> Offers:
         """The owner alone."""
         return Offers(clients=1)
+
+    def cost(self, size: Size, models: int = 0) -> Cost:
+        """Linear in edges; where there are features, one model tells what the graph is still good for."""
+        network = Cost(SECONDS_AN_EDGE * size.edges, BYTES_AN_EDGE * size.edges)
+        return START + network + (held(size) + training(size, TrainingConfig(), 1) if size.features else Cost())
 
     def original(self, data: Data) -> Original:
         """The network before anything is done to it, and what the adversary holds beforehand."""

@@ -53,6 +53,7 @@ AUTHORS: dict[tuple[str, str], dict[str, tuple[float, ...]]] = {
         "feature cosine": (0.889, 0.903, 0.889, 0.1185),
     },
 }
+PUBMED = 19_717  # nodes
 DRAWS = 20  # of non-edges for the average precision at 1:1
 
 
@@ -267,6 +268,93 @@ def agreement(nodes: int, steps: int) -> None:
             plain.step(step >= steps)
         off = float((graph.at(plain.places.t()) - plain.entries).abs().max())
         click.echo(f"{count} of {nodes} nodes attacked: {off:.1e}, largest entry {float(plain.entries.max()):.3f}")
+
+
+@main.command()
+@click.option("--nodes", default=10_000, show_default=True, help="above PubMed's: a random graph (large_graphs.py)")
+@click.option("--count", "counts", type=int, multiple=True, default=(0, 16, 32, 64), show_default=True)
+@click.option("--iterations", default=10, show_default=True)
+def candidates(nodes: int, counts: tuple[int, ...], iterations: int) -> None:
+    """AUC of edges against non-edges with some candidates for each node, or (0) all pairs; what share of the edges
+    is among them; CPU seconds of one thread; and the AUC without any step. Each in a process of its own."""
+    click.echo(
+        "| candidates | edges among them | AUC | 95 % | without a step | CPU s | peak GiB |\n|" + " --- |" * 7
+    )
+    for count in counts:
+        arguments = ["some", "--nodes", str(nodes), "--count", str(count), "--iterations", str(iterations)]
+        done = subprocess.run([sys.executable, __file__, *arguments], stdout=subprocess.PIPE, text=True, check=True)
+        click.echo(done.stdout.splitlines()[-1])
+
+
+@main.command(hidden=True)
+@click.option("--nodes", type=int)
+@click.option("--count", type=int)
+@click.option("--iterations", type=int)
+def some(nodes: int, count: int, iterations: int) -> None:
+    """One row of `candidates`."""
+    from gaudit.attacks.links.link_attack import cosine_of_pairs
+    from gaudit.audit.statistics.metrics import auc
+
+    torch.set_num_threads(1)
+    victim = Victim.trained(_some_nodes(nodes) if nodes <= PUBMED else _made(nodes), 0)
+    low, high = victim.data.edge_index
+    edges = victim.data.edge_index[:, low < high].t()
+    others = _non_edges(edges, nodes, 100_000)
+    pairs, truth = torch.cat([edges, others]), np.arange(len(edges) + len(others)) < len(edges)
+    begin = time.process_time()
+    descent = victim.descent(torch.arange(nodes), candidates=count)
+    graph = descent.found(iterations)
+    told = cosine_of_pairs(descent.model.hidden(graph), pairs).double().numpy()
+    took = time.process_time() - begin
+    alone = cosine_of_pairs(descent.model.hidden(descent.empty()), pairs).double().numpy()
+    reached, within = auc(truth, told), 1.96 * _deviation(truth, told)
+    cells = (
+        count or "all",
+        f"{_recall(descent, edges) if count else 1:.3f}",
+        f"{reached:.4f}",
+        f"{reached - within:.4f} to {reached + within:.4f}",
+        f"{auc(truth, alone):.4f}",
+        f"{took:.0f}",
+        f"{_peak():.2f}",
+    )
+    click.echo("| " + " | ".join(map(str, cells)) + " |")
+
+
+def _deviation(truth: np.ndarray, told: np.ndarray) -> float:
+    """Of an AUC (DeLong et al. 1988), as if pairs were drawn independently."""
+    shares = []
+    for own, others in ((told[truth], np.sort(told[~truth])), (told[~truth], np.sort(told[truth]))):
+        below, upto = (np.searchsorted(others, own, side) for side in ("left", "right"))
+        shares.append(((below + upto) / (2 * len(others))).var(ddof=1) / len(own))
+    return float(np.sqrt(sum(shares)))
+
+
+def _recall(descent: Any, edges: Tensor) -> float:
+    """The share of edges that are candidates."""
+    nodes = descent.model.nodes
+    found = [low.long() * nodes + high.long() for low, high in (tile.ends() for tile in descent.chosen)]
+    return float(torch.isin(edges[:, 0] * nodes + edges[:, 1], torch.cat(found)).float().mean())
+
+
+def _non_edges(edges: Tensor, nodes: int, count: int) -> Tensor:
+    """Pairs without an edge, drawn at random [count, 2]."""
+    rng = np.random.default_rng(3)
+    pairs = np.sort(rng.integers(0, nodes, (2 * count, 2)), axis=1)
+    codes = np.unique(pairs[pairs[:, 0] < pairs[:, 1]] @ np.array([nodes, 1]))
+    kept = rng.permutation(np.setdiff1d(codes, edges.numpy() @ np.array([nodes, 1])))[:count]
+    return torch.from_numpy(np.stack(np.divmod(kept, nodes), 1))
+
+
+def _made(nodes: int) -> Any:
+    """A random graph with seven edges a node, half of whose nodes a GCN is trained on."""
+    from large_graphs import made
+    from torch_geometric.data import Data
+
+    parts = {name: torch.from_numpy(part) for name, part in made(nodes, 7 * nodes, 100, 40, 0).items()}
+    once, draw = parts["edge_index"], torch.rand(nodes, generator=torch.Generator().manual_seed(0))
+    data = Data(x=parts["x"], edge_index=torch.cat([once, once.flip(0)], 1), y=parts["y"])
+    data.train_mask, data.val_mask, data.test_mask = draw < 0.5, (draw >= 0.5) & (draw < 0.6), draw >= 0.6
+    return data
 
 
 @main.command(hidden=True)

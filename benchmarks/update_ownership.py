@@ -127,7 +127,8 @@ def scored(
     if heard:
         asked &= reported_groups(game, view, attack.reads())[HEARD]
     asked &= np.ones_like(asked) if game.asked is None else game.in_order(game.asked)
-    strata = np.unique(game.compared_within(one.data), return_inverse=True)[1]
+    within = game.compared_within(one.data)
+    strata = np.zeros(len(asked), int) if within is None else np.unique(within, return_inverse=True)[1]
     judged = judged.where(asked)
     found = {
         "AUC": auc_of_run(judged),

@@ -21,10 +21,13 @@ class Carries(StrEnum):
     TOTAL = "sums over clients of what they upload"
     UPDATE = "weights after local training"
     WEIGHTS = "weights"
+    STARTS = "weights that a client begins a round with"
+    MIXING = "shares of clients in mixtures"
     MATCHED_AT = "the weights at which gradients are matched"
     CLASSIFIER = "a classifier that answers"
     ROWS = "rows of real nodes"
     SUMS = "sums of rows of real nodes"
+    MEANS = "means of a few rows of real nodes"
     LABEL_SUMS = "noisy sums of features by label"
     PROJECTION = "a projection of features"
     EMBEDDINGS = "embeddings of nodes"
@@ -189,6 +192,7 @@ def labels_kind(query: str) -> str:
 
 
 _UP, _DOWN, _BETWEEN = "client > server", "server > clients", "client > client"
+_TO_ALL = "client > clients"
 _OUT = ("server > public", "client > public")
 
 MODEL_KIND = declare("model", Carries.WEIGHTS, Carries.CLASSIFIER, routes=_OUT)
@@ -197,6 +201,22 @@ GLOBAL_KIND = declare("global-model", Carries.WEIGHTS, Carries.CLASSIFIER, route
 """The common weights that a server sends to its clients in one round."""
 UPDATE_KIND = declare("update", Carries.UPDATE, Carries.CLASSIFIER, routes=[_UP], since=GLOBAL_KIND)
 """A client's weights after its local training in one round."""
+PART_KIND = declare("shared-part", Carries.WEIGHTS, routes=[_DOWN])
+"""The part of the common weights that clients share, where each keeps the rest to itself."""
+PART_UPDATE_KIND = declare("part-update", Carries.UPDATE, routes=[_UP], since=PART_KIND)
+"""The same part of a client's weights after its local training in one round."""
+START_KIND = declare("round-start", Carries.STARTS, routes=[])
+"""The weights that a client without a server begins a round with: a mixture, which it keeps (`mixing`)."""
+PEER_KIND = declare("peer-model", Carries.UPDATE, Carries.CLASSIFIER, routes=[_BETWEEN], since=START_KIND)
+"""A client's weights after its local training in one round, to its neighbours in the topology."""
+PEER_PART_KIND = declare("peer-part", Carries.UPDATE, routes=[_BETWEEN], since=START_KIND)
+"""The part of them that is shared, where each client keeps the rest to itself."""
+FIRST_KIND = declare("first-model", Carries.WEIGHTS, Carries.CLASSIFIER, routes=[_TO_ALL])
+"""The weights that clients without a server all begin with."""
+FIRST_PART_KIND = declare("first-part", Carries.WEIGHTS, routes=[_TO_ALL])
+"""The part of them that is shared."""
+MIXING_KIND = declare("mixing-shares", Carries.MIXING, routes=[_TO_ALL])
+"""The share of each client's weights in what each makes of all, ``shares`` [K, K]."""
 GRADIENT_KIND = declare("gradient", Carries.GRADIENT, Carries.MEAN_GRADIENT, routes=[_UP])
 """A client's gradient at the common weights of one round: of the mean loss over its labelled nodes."""
 GRADIENT_SUM_KIND = declare("gradient-sum", Carries.GRADIENT, Carries.TOTAL, routes=[])
@@ -277,6 +297,10 @@ CONDENSED_ROWS_KIND = declare("condensed-rows", Carries.CONDENSED, routes=[_BETW
 """Features [k, d] and labels [k] of condensed nodes (positions [k]), once to each client that gets them."""
 INITIAL_ROWS_KIND = declare("initial-rows", Carries.ROWS, routes=[_UP])
 """Features [k, d] and labels [k] of a client's labelled nodes, for the server to start from."""
+MEAN_ROWS_KIND = declare("mean-rows", Carries.MEANS, routes=[_UP])
+"""Means ``x`` [m, d] of ``rows`` [m] of a client's labelled rows each, and ``y`` [m, C] of labels (FedMix)."""
+COMMON_MEANS_KIND = declare("common-means", Carries.MEANS, routes=[_DOWN])
+"""Those of all clients."""
 CLASS_COUNTS_KIND = declare("class-counts", Carries.COUNTS, routes=[_UP])
 """Labelled nodes of a client, by class."""
 CLASS_GRADIENTS_KIND = declare("class-gradients", Carries.GRADIENT, Carries.CLASS_GRADIENTS, routes=[_UP])

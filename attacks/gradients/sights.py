@@ -12,6 +12,7 @@ import numpy as np
 from ...errors import InputError
 from ...graphs.network import Floats
 from ...targets.messages import KINDS, Carries, Carrying, kind_of
+from ...targets.mixing import STARTS, with_starts
 from ...targets.transcript import Message, View, observer_members
 from .node_gradients import WEIGHTS
 
@@ -103,10 +104,12 @@ def _pairs(view: View) -> Iterator[tuple[Message, Message]]:
     """Each readable upload or sum of uploads, and the weights at which it was taken."""
     last: dict[bool, Message] = {}
     by_kind: dict[str, Message] = {}
-    for message in view.messages:
+    for message in with_starts(view):
         if not message.tensors:
             continue
-        if COMMON.covers(message.kind) and message.receiver == "clients" and not CONTROLS.covers(message.kind):
+        if STARTS.covers(message.kind):
+            by_kind[message.kind] = message
+        elif COMMON.covers(message.kind) and message.receiver == "clients" and not CONTROLS.covers(message.kind):
             last[MATCHED_AT.covers(message.kind)] = by_kind[message.kind] = message
         elif UPLOADED.covers(message.kind) and message.kind in KINDS:
             since = kind_of(message.kind).since

@@ -13,7 +13,17 @@ from torch.nn import functional as F
 from ...errors import InputError
 from ...settings import Settings
 from ...targets.games.links import LinkKnowledge
-from ...targets.messages import CONTROL_KIND, GLOBAL_KIND, GRADIENT_KIND, UPDATE_KIND, Carries, Carrying
+from ...targets.messages import (
+    CONTROL_KIND,
+    GLOBAL_KIND,
+    GRADIENT_KIND,
+    PEER_KIND,
+    START_KIND,
+    UPDATE_KIND,
+    Carries,
+    Carrying,
+)
+from ...targets.mixing import MIXING, with_starts
 from ...targets.models.propagation import dense_gcn_operator
 from ...targets.models.training_config import TrainingConfig, weight_shapes
 from ...targets.transcript import Message, View
@@ -63,7 +73,7 @@ class GradientMatching(LinkAttack):
     dear = "it searches for minutes"
     needs: ClassVar[tuple[Carrying, ...]] = (Carrying.any_of(Carries.CLASSIFIER, to="clients"),)
     any_of: ClassVar[tuple[Carrying, ...]] = (Carrying.any_of(Carries.MEAN_GRADIENT, Carries.UPDATE),)
-    uses: ClassVar[tuple[Carrying, ...]] = (Carrying.any_of(Carries.CONTROL),)
+    uses: ClassVar[tuple[Carrying, ...]] = (Carrying.any_of(Carries.CONTROL), MIXING)
     Settings = GradientMatchingSettings
     settings: GradientMatchingSettings
 
@@ -95,9 +105,14 @@ class GradientMatching(LinkAttack):
 
     def _seen(self, view: View, part: Part, knowledge: LinkKnowledge) -> "list[Seen]":
         """The first rounds' common weights and the client's gradients there."""
-        common = {m.round: m for m in view.of_kind(GLOBAL_KIND) if m.receiver in ("clients", part.sender)}
-        kind = GRADIENT_KIND if view.of_kind(GRADIENT_KIND) else UPDATE_KIND
-        sent = [m for m in of_client(view, kind, part) if m.round in common][: self.settings.rounds]
+        kind = next((k for k in (GRADIENT_KIND, PEER_KIND) if view.of_kind(k)), UPDATE_KIND)
+        common = {
+            m.round: m
+            for m in with_starts(view)
+            if m.kind in (GLOBAL_KIND, START_KIND) and m.receiver in ("clients", part.sender)
+        }
+        sent = [m for m in with_starts(view) if (m.kind, m.sender) == (kind, part.sender) and m.tensors]
+        sent = [m for m in sent if m.round in common][: self.settings.rounds]
         if not sent:
             raise InputError(
                 f"the observer '{view.observer}' sees no '{kind}' of {part.sender} with the '{GLOBAL_KIND}' of its "

@@ -12,6 +12,9 @@ from torch.nn import functional as F
 from ...targets.models.propagation import sparse_features
 from .weighted_graph import WeightedGraph
 
+AT_ONCE = 2**16
+"""Pairs whose derivatives are computed at a time."""
+
 
 @dataclass(frozen=True, eq=False)
 class PairGradient:
@@ -30,7 +33,8 @@ class PairGradient:
 
     def at(self, pairs: Tensor) -> Tensor:
         """The derivatives of some pairs [s, 2], [s]."""
-        return (self.left[pairs[:, 0]] * self.right[pairs[:, 1]]).sum(1)
+        parts = [(self.left[some[:, 0]] * self.right[some[:, 1]]).sum(1) for some in pairs.split(AT_ONCE)]
+        return torch.cat(parts)
 
     def with_ends(self, ends: Tensor) -> "PairGradient":
         """The same with ends[i] + ends[j] added for each pair {i, j}."""

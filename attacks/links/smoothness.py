@@ -1,15 +1,18 @@
 """How unlike the features at the ends of edges are, as GraphMI penalises it, and its gradient for every pair."""
 
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor
 
 from ...targets.models.propagation import sparse_features
-from .weighted_graph import SIDE, WeightedGraph
+from .weighted_graph import SIDE, Tile, WeightedGraph
 
 OFFSET = 1e-3
 """Added to degrees before their root is taken, in the authors' code."""
+AT_ONCE = 2**16
+"""Pairs whose rows are multiplied at a time."""
 LARGEST = 2**30
 """Bytes of inner products that are kept; beyond, they are computed anew at every step."""
 
@@ -37,6 +40,11 @@ class Gram:
             return self._kept[key]
         return self._keep(key, self._some(rows) @ self.x[cols].t())
 
+    def inner(self, tile: Tile) -> Tensor:
+        """The inner products of the pairs that a tile has places for, [k]."""
+        assert tile.places is not None
+        return self.tile(tile.rows, tile.cols).reshape(-1)[tile.places.long()]
+
     def _keep(self, key: tuple[int, int], tile: Tensor) -> Tensor:
         """Copies a tile to where all are kept; one piece of memory, for many of this size leave gaps in between."""
         if not self._size:
@@ -57,6 +65,28 @@ class Gram:
         return self._rows[1]
 
 
+class GramOfSome:
+    """Inner products of the rows of x [n, d] for some pairs alone, in tiles that have places for them."""
+
+    def __init__(self, x: Tensor, tiles: Iterable[Tile]) -> None:
+        self.squares = x.square().sum(1)
+        self.tiles = {(t.rows.start, t.cols.start): replace(t, values=_products(x, *t.ends())) for t in tiles}
+
+    def inner(self, tile: Tile) -> Tensor:
+        """Those of pairs that a tile has places for, [k]."""
+        return self.tiles[tile.rows.start, tile.cols.start].like(tile)
+
+    def tile(self, rows: slice, cols: slice) -> Tensor:
+        """A tile [a, b], zero where a pair is none of these."""
+        return self.tiles[rows.start, cols.start].dense()
+
+
+def _products(x: Tensor, low: Tensor, high: Tensor) -> Tensor:
+    """Inner products of rows [k], a few pairs at a time."""
+    parts = zip(low.split(AT_ONCE), high.split(AT_ONCE), strict=True)
+    return torch.cat([(x[i] * x[j]).sum(1) for i, j in parts])
+
+
 @dataclass(frozen=True, eq=False)
 class Smoothness:
     """The smoothness term trace(X' L X), L the normalised Laplacian, at one graph.
@@ -74,7 +104,7 @@ class Smoothness:
     ends: Tensor
 
     @classmethod
-    def of(cls, graph: WeightedGraph, gram: Gram) -> "Smoothness":
+    def of(cls, graph: WeightedGraph, gram: Gram | GramOfSome) -> "Smoothness":
         degrees, squares = graph.degrees, gram.squares
         scale = (degrees + OFFSET).rsqrt()
         slope = -0.5 * scale**3
@@ -84,18 +114,17 @@ class Smoothness:
         return cls(float(value), scale, ends)
 
 
-def _likeness(graph: WeightedGraph, gram: Gram, scale: Tensor) -> Tensor:
+def _likeness(graph: WeightedGraph, gram: Gram | GramOfSome, scale: Tensor) -> Tensor:
     """For each node the sum over others of weight, scale and inner product, [n]."""
     found = torch.zeros_like(scale)
     for tile in graph.tiles.values():
-        inner = gram.tile(tile.rows, tile.cols)
         if tile.places is None:
-            alike = tile.values * inner
+            alike = tile.values * gram.tile(tile.rows, tile.cols)
             found[tile.rows] += alike @ scale[tile.cols]
             found[tile.cols] += alike.t() @ scale[tile.rows]
         else:
             low, high = (ends.long() for ends in tile.ends())
-            alike = tile.values * inner.reshape(-1)[tile.places.long()]
+            alike = tile.values * gram.inner(tile)
             found.index_add_(0, low, alike * scale[high])
             found.index_add_(0, high, alike * scale[low])
     return found

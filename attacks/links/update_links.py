@@ -11,10 +11,10 @@ from ...targets.games.links import LinkKnowledge
 from ...targets.messages import Carrying
 from ...targets.transcript import View
 from ..ownership.first_layer import (
-    COMMON,
-    SUMS,
-    UPLOADS,
+    READ,
+    USED,
     changes_of,
+    is_heard,
     side_by_side,
     summed_changes,
     uploads_are_read,
@@ -39,17 +39,21 @@ class UpdateLinks(LinkAttack):
     in length, B B^T would be a multiple of S^2, which mixes one hop with two: its root is one of S. With ``root``
     the entries of the root of the Gram matrix of unit codes are read. Own derivation; nothing is trained.
 
-    Where uploads are sealed, their sum has all clients' rows: codes are solved for all nodes at once.
+    Where uploads are sealed, their sum has all clients' rows: codes are solved for all nodes at once. Pairs of a
+    client whose uploads the observer does not get have the score 0.
     """
 
     name = "update-links"
-    any_of: ClassVar[tuple[Carrying, ...]] = (UPLOADS, SUMS, COMMON)
+    any_of: ClassVar[tuple[Carrying, ...]] = READ
+    uses: ClassVar[tuple[Carrying, ...]] = USED
     first_rounds = 50
     Settings = UpdateLinksSettings
     settings: UpdateLinksSettings
 
     def score_part(self, view: View, part: Part, knowledge: LinkKnowledge) -> Tensor:
         s = self.settings
+        if uploads_are_read(view) and not is_heard(view, part.sender):
+            return torch.zeros(len(part.pairs), device=part.pairs.device)
         if uploads_are_read(view):
             codes = row_codes(part.x, side_by_side(changes_of(view, part.sender, part.x.shape[1])), s.ridge)
         else:

@@ -10,6 +10,8 @@ from torch import Tensor
 
 SIDE = 512
 """Nodes along a tile: one tile of float32 is 1 MiB, which a core's cache holds."""
+WIDE = 2**15
+"""Nodes along a tile that holds some pairs alone: their places are numbers of 31 bits."""
 SPARSE_BELOW = 1 / 32
 """Share of pairs with a weight below which a tile keeps these alone."""
 
@@ -70,6 +72,12 @@ class Tile:
         place = torch.searchsorted(self.places, wanted).clamp_(max=len(self.places) - 1)
         return self.values[place] * (self.places[place] == wanted)
 
+    def like(self, other: "Tile") -> Tensor:
+        """The weights here of the pairs that another tile of the same nodes has places for, [k]."""
+        assert other.places is not None
+        places = other.places.long()
+        return self.at(places // self.shape[1], places % self.shape[1])
+
     def ends(self) -> tuple[Tensor, Tensor]:
         """The two nodes of each pair that has a place, int32 [k] each."""
         assert self.places is not None
@@ -83,6 +91,35 @@ def tiles_of(nodes: int, side: int = SIDE) -> Iterator[tuple[slice, slice]]:
     for k, rows in enumerate(parts):
         for cols in parts[k:]:
             yield rows, cols
+
+
+def drawn_pairs(nodes: int, count: int) -> Tensor:
+    """Pairs i < j drawn at random by torch's generator, some ``count`` for each node and each once, [s, 2]."""
+    low, high = torch.randint(nodes, (nodes * count // 2, 2)).t().sort(0).values
+    codes = (low * nodes + high)[low < high].unique()
+    return torch.stack([codes // nodes, codes % nodes], 1)
+
+
+def tiles_with(pairs: Tensor, nodes: int, like: Tensor, side: int = WIDE) -> list[Tile]:
+    """Tiles with a place for some pairs i < j, each there once, and zeros for their weights.
+
+    Args:
+        pairs: [s, 2] int64.
+        nodes: n.
+        like: a tensor whose type and device the weights have.
+        side: nodes along a tile, `WIDE` at most.
+    """
+    low, high = pairs.t()
+    across = -(-nodes // side)
+    tile = (low // side) * across + high // side
+    order = (tile * (side * side) + low % side * side + high % side).argsort()
+    found, counts = tile[order].unique_consecutive(return_counts=True)
+    tiles = []
+    for number, own in zip(found.tolist(), order.split(counts.tolist()), strict=True):
+        rows, cols = (slice(at * side, min((at + 1) * side, nodes)) for at in divmod(number, across))
+        places = (low[own] - rows.start) * (cols.stop - cols.start) + high[own] - cols.start
+        tiles.append(Tile(rows, cols, like.new_zeros(len(own)), places.int()))
+    return tiles
 
 
 class WeightedGraph:

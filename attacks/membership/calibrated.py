@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar
 
@@ -20,6 +20,31 @@ from .signals import as_told, log_confidence, margin
 if TYPE_CHECKING:
     from torch import Tensor
 
+    Read = Callable[[Tensor, Tensor], np.ndarray]
+    """Logits [s, C] and labels [s] to one number for each node, [s]."""
+
+
+@dataclass(frozen=True, eq=False)
+class OneByOne:
+    """What shadow models say about some nodes, logits [s, C] each: never there all at once.
+
+    Attributes:
+        ask: asks one after the other, whenever somebody wants to read their answers.
+        kept: what was read before.
+    """
+
+    ask: Callable[[], Iterator[Tensor]]
+    kept: dict[Read, np.ndarray] = field(default_factory=dict)
+
+    def __iter__(self) -> Iterator[Tensor]:
+        return self.ask()
+
+    def read(self, how: Read, labels: Tensor) -> np.ndarray:
+        """One number for each model and node [K, s]; the labels must be the same each time."""
+        if how not in self.kept:
+            self.kept[how] = np.stack([how(told, labels) for told in self])
+        return self.kept[how]
+
 
 @dataclass(frozen=True)
 class Answers:
@@ -27,27 +52,36 @@ class Answers:
 
     Attributes:
         target: [s, C].
-        shadows: [K, s, C].
+        shadows: [K, s, C], or asked when they are read.
         inside: which shadows trained on each node, [K, s].
         labels: [s].
     """
 
     target: Tensor
-    shadows: Tensor
+    shadows: Tensor | OneByOne
     inside: np.ndarray
     labels: Tensor
 
-    def right(self, told: Tensor) -> float:
-        """The share of right predictions among answers [..., s, C]."""
-        return float((told.argmax(-1) == self.labels).double().mean())
+    def right(self, told: Iterable[Tensor]) -> float:
+        """The share of right predictions among answers [s, C] of some models."""
+        return float(np.mean([_is_right(one, self.labels) for one in told]))
 
     def margins(self) -> tuple[np.ndarray, np.ndarray]:
         """`margin` of the target [s] and of the shadows [K, s]."""
-        return margin(self.target, self.labels), margin(self.shadows, self.labels)
+        return margin(self.target, self.labels), self._read(margin)
 
     def log_confidences(self) -> tuple[np.ndarray, np.ndarray]:
         """`log_confidence` of the target [s] and of the shadows [K, s]."""
-        return log_confidence(self.target, self.labels), log_confidence(self.shadows, self.labels)
+        return log_confidence(self.target, self.labels), self._read(log_confidence)
+
+    def _read(self, how: Read) -> np.ndarray:
+        told = self.shadows
+        return told.read(how, self.labels) if isinstance(told, OneByOne) else how(told, self.labels)
+
+
+def _is_right(told: Tensor, labels: Tensor) -> np.ndarray:
+    right: np.ndarray = (told.argmax(-1) == labels).cpu().numpy()
+    return right
 
 
 @dataclass(frozen=True)
@@ -135,7 +169,10 @@ class Calibrated(ShadowModelAttack):
         """What the shadows say; the target's part is left empty."""
         import torch
 
-        told = pool.ask(query(knowledge, nodes)).to(nodes.device)
-        told = as_told(told, step)
-        inside = pool.inside[:, nodes.cpu().numpy()]
-        return Answers(torch.zeros_like(told[0]), told, inside, knowledge.labels[nodes])
+        asked = query(knowledge, nodes)
+
+        def told() -> Iterator[Tensor]:
+            return (as_told(one.to(nodes.device), step) for one in pool.each(asked))
+
+        nothing = torch.zeros(len(nodes), knowledge.classes, device=nodes.device)
+        return Answers(nothing, OneByOne(told), pool.inside[:, nodes.cpu().numpy()], knowledge.labels[nodes])

@@ -36,22 +36,25 @@ def kept_in(folder: str | None) -> Iterator[None]:
         _folders.clear()
 
 
-def trained_once(task: TrainingTask, seed: np.random.SeedSequence, device: str) -> dict[str, Tensor]:
+def trained_once(
+    task: TrainingTask, seed: np.random.SeedSequence, device: str, numbers: tuple[int, ...] | None = None
+) -> dict[str, Tensor]:
     """Stacked weights [K, ...] of models that `train_models` trains, or trained in another process of this run.
 
-    Processes that need the same models wait for the one that trains them; should it be killed, the next one does.
+    ``numbers`` are as there. Processes that need the same models wait for the one that trains them; should it be
+    killed, the next one does.
     """
     from safetensors.torch import load_file, save_file
 
     if not _folders or device != "cpu":
-        return train_models(task, [], seed, device=device, keep_weights=True).weights
-    file = _folders[0] / f"{_digest(task, seed)}.safetensors"
+        return train_models(task, [], seed, device=device, numbers=numbers, keep_weights=True).weights
+    file = _folders[0] / f"{_digest(task, seed, numbers)}.safetensors"
     with file.with_suffix(".lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)  # the system lets go of it when a process ends, however it does
         if file.exists():
             kept: dict[str, Tensor] = load_file(file)
             return kept
-        weights = train_models(task, [], seed, device=device, keep_weights=True).weights
+        weights = train_models(task, [], seed, device=device, numbers=numbers, keep_weights=True).weights
         unfinished = file.with_suffix(".part")
         with suppress(OSError):  # a full disk: each process trains its own then
             save_file({name: weight.contiguous() for name, weight in weights.items()}, unfinished)
@@ -59,12 +62,12 @@ def trained_once(task: TrainingTask, seed: np.random.SeedSequence, device: str) 
         return weights
 
 
-def _digest(task: TrainingTask, seed: np.random.SeedSequence) -> str:
+def _digest(task: TrainingTask, seed: np.random.SeedSequence, numbers: tuple[int, ...] | None) -> str:
     """A name that two tasks share only where the same models come of them."""
     import torch
 
     found = hashlib.blake2b(digest_size=16)
-    said = (task.recipe.model_dump_json(), task.classes, task.induced, seed.entropy, seed.spawn_key)
+    said = (task.recipe.model_dump_json(), task.classes, task.induced, seed.entropy, seed.spawn_key, numbers)
     found.update(repr((*said, torch.get_num_threads())).encode())
     data = task.data
     for part in (data.x, data.edge_index, data.y, task.members, task.validation):

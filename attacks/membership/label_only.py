@@ -63,9 +63,15 @@ class LabelOnly(ShadowModelAttack):
         import torch
 
         outside = torch.from_numpy(~pool.inside[:, knowledge.subjects.cpu().numpy()]).to(knowledge.x.device)
-        right = torch.stack([self._right(pool.ask(q), knowledge) for q in queries]).mean(0)
+        right = torch.stack([self._of_each(pool, q, knowledge) for q in queries]).mean(0)
         usual: Tensor = (right * outside).sum(0) / outside.sum(0).clamp(min=1)
         return usual
+
+    def _of_each(self, pool: ShadowModels, asked: Query, knowledge: NodeKnowledge) -> Tensor:
+        """Which answers of the shadow models are right, [K, s]."""
+        import torch
+
+        return torch.stack([self._right(told, knowledge) for told in pool.each(asked)])
 
     @staticmethod
     def _right(logits: Tensor, knowledge: NodeKnowledge) -> Tensor:

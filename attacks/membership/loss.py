@@ -12,15 +12,15 @@ from ...targets.transcript import View
 from .adaptive import adaptive_knowledge
 from .calibrated import Calibrated, Evidence
 from .query_attack import QueryAttack, combined, query
-from .shadow_models import shadow_models
+from .shadow_models import reference_model
 from .signals import as_told, log_confidence
 from .victim import weights_in
 
 if TYPE_CHECKING:
     from torch import Tensor
 
-BLIND = 4
-"""Models beside which one is judged that stands for the target."""
+POOL = 4
+"""Shadow models beside which the one is drawn that stands for the target; it alone is trained."""
 
 
 class Loss(QueryAttack):
@@ -32,7 +32,7 @@ class Loss(QueryAttack):
 
     @property
     def models(self) -> int:
-        return BLIND + 1
+        return 1
 
     def trains_alike(self, view: View, knowledge: NodeKnowledge) -> bool:
         """Only weights need it, to be asked at all; for answers models are trained for its baseline alone."""
@@ -50,8 +50,8 @@ class Loss(QueryAttack):
         """The loss under a model that was trained on other nodes drawn at random."""
         import torch
 
-        pool = shadow_models(knowledge, self.recipe(knowledge), BLIND, offline=False)
-        told = pool.ask_reference(query(knowledge, knowledge.subjects))
+        stranger = reference_model(knowledge, self.recipe(knowledge), POOL, offline=False)
+        told = stranger.ask_reference(query(knowledge, knowledge.subjects))
         return torch.from_numpy(self._read(told, knowledge, self.step())[0])
 
     def _read(self, told: Tensor, knowledge: NodeKnowledge, step: float) -> np.ndarray:

@@ -10,7 +10,7 @@ the count).
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
@@ -20,7 +20,7 @@ import numpy as np
 from ...errors import InputError
 from ...randomness import branch
 from ...targets.games.membership import NodeKnowledge
-from ...targets.models.model_ensemble import MEMORY, ask_models
+from ...targets.models.model_ensemble import MEMORY, ask_each
 from ...targets.models.own_training import OwnTraining
 from ...targets.models.training_config import TrainingConfig
 from ...targets.models.training_task import Query, TrainingTask
@@ -53,6 +53,10 @@ class ShadowModels(ABC):
     def ask(self, query: Query) -> Tensor:
         """Logits [K, s, C]."""
 
+    def each(self, query: Query) -> Iterator[Tensor]:
+        """Logits [s, C] of one model after the other, where all of them together would be much."""
+        return iter(self.ask(query))
+
     @abstractmethod
     def ask_reference(self, query: Query) -> Tensor:
         """Logits [1, s, C]."""
@@ -73,15 +77,22 @@ class RecipeModels(ShadowModels):
     device: str
 
     def ask(self, query: Query) -> Tensor:
+        import torch
+
+        return torch.stack(list(self.each(query)))
+
+    def each(self, query: Query) -> Iterator[Tensor]:
         return self._asked(query, slice(None, -1))
 
     def ask_reference(self, query: Query) -> Tensor:
-        return self._asked(query, slice(-1, None))
+        import torch
 
-    def _asked(self, query: Query, models: slice) -> Tensor:
+        return torch.stack(list(self._asked(query, slice(-1, None))))
+
+    def _asked(self, query: Query, models: slice) -> Iterator[Tensor]:
         task = replace(self.task, members=self.task.members[models])
         weights = {name: weight[models] for name, weight in self.weights.items()}
-        return ask_models(task, [query], weights, device=self.device)[0]
+        return (told for (told,) in ask_each(task, [query], weights, device=self.device))
 
 
 @dataclass(frozen=True, eq=False)
@@ -160,8 +171,24 @@ def shadow_models(knowledge: NodeKnowledge, recipe: TrainingConfig, count: int, 
     return kept[key]
 
 
-def _trained(knowledge: NodeKnowledge, recipe: TrainingConfig, count: int, offline: bool) -> ShadowModels:
+def reference_model(knowledge: NodeKnowledge, recipe: TrainingConfig, count: int, offline: bool) -> ShadowModels:
+    """The reference of `shadow_models`, for those who ask nothing else: it alone is trained, unless all are there.
 
+    A user's own training functions train all, since what is wrong with them shows only in several models.
+    """
+    kept = _KEPT.setdefault(knowledge, {})
+    key = (recipe.model_dump_json(), count, offline)
+    if key in kept or knowledge.own is not None:
+        return shadow_models(knowledge, recipe, count, offline)
+    if (*key, "alone") not in kept:
+        kept[*key, "alone"] = _trained(knowledge, recipe, count, offline, alone=True)
+    return kept[*key, "alone"]
+
+
+def _trained(
+    knowledge: NodeKnowledge, recipe: TrainingConfig, count: int, offline: bool, alone: bool = False
+) -> ShadowModels:
+    """The models, or the reference alone, as it would be among them."""
     import torch
 
     seed = branch(knowledge.seed, "offline shadows" if offline else "shadows")
@@ -178,18 +205,19 @@ def _trained(knowledge: NodeKnowledge, recipe: TrainingConfig, count: int, offli
         models = knowledge.own.models(list(inside), pool if offline else None, branch(seed, "models"))
         return OwnModels(*who, knowledge.own, knowledge.x.cpu(), models)
     x = knowledge.x.cpu()
-    _check_memory(len(masks), recipe, x.shape[1], knowledge.classes)
+    numbers = (len(masks) - 1,) if alone else tuple(range(len(masks)))
+    _check_memory(len(numbers), recipe, x.shape[1], knowledge.classes)
     data = knowledge.posed(x, edges)
     data.y = knowledge.labels.cpu().clamp_min(0)
     task = TrainingTask(
         data,
-        torch.from_numpy(inside),
+        torch.from_numpy(inside[-len(numbers) :]),
         recipe,
         knowledge.classes,
         induced=knowledge.game == "node-presence",
     )
     device = str(knowledge.x.device)
-    return RecipeModels(*who, task, trained_once(task, branch(seed, "models"), device), device)
+    return RecipeModels(*who, task, trained_once(task, branch(seed, "models"), device, numbers), device)
 
 
 def _pool(knowledge: NodeKnowledge, offline: bool) -> tuple[np.ndarray, Tensor]:

@@ -13,6 +13,7 @@ from ...targets.messages import (
     ANSWERS,
     GLOBAL_KIND,
     MODEL_KIND,
+    PEER_KIND,
     QUERY_NAMES,
     RELEASED_GRAPH,
     UPDATE_KIND,
@@ -180,7 +181,7 @@ def weights_in(view: View, artefact: Artefact) -> tuple[Message, ...]:
     Its own uploads are left out: they were trained on nodes that it is not asked about.
     """
     own = observer_members(view.observer)
-    uploads = tuple(m for m in view.of_kind(UPDATE_KIND) if m.sender not in own)
+    uploads = tuple(m for m in (*view.of_kind(UPDATE_KIND), *view.of_kind(PEER_KIND)) if m.sender not in own)
     models = (view.of_kind(MODEL_KIND) or view.of_kind(GLOBAL_KIND))[-1:]
     if artefact == "auto":
         return (*uploads, *models)

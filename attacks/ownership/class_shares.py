@@ -10,9 +10,10 @@ from ...errors import InputError
 from ...settings import Settings
 from ...targets.games.class_presence import ClassKnowledge, ClassPresence
 from ...targets.messages import Carries, Carrying, kind_of
+from ...targets.mixing import PEERS, with_starts
 from ...targets.transcript import Message, View
 from ..attack import Attack
-from .first_layer import COMMON, UPDATES
+from .first_layer import COMMON, UPDATES, USED, is_heard, is_start, is_update
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -44,15 +45,16 @@ class ClassShares(Attack[ClassKnowledge]):
     - ``updates``: hidden rows are never negative, so that the gradient of cross-entropy by the last layer's weights
       of a class without a label is not negative either: no weight of the class rises. The score is the largest rise
       of a weight of the class in the first update, as a share of the largest change in it; of several updates, the
-      mean. Later, decay of weights and momentum move what no gradient does.
+      mean. Later, decay of weights and momentum move what no gradient does. A client whose updates the observer
+      does not get has the mean of those that it hears.
 
     The blind score is how common the class is in the whole graph.
     """
 
     name = "class-shares"
     games: ClassVar[tuple[str, ...]] = (ClassPresence.name,)
-    any_of: ClassVar[tuple[Carrying, ...]] = (SHARES, FUNCTION, UPDATES)
-    uses: ClassVar[tuple[Carrying, ...]] = (COMMON,)
+    any_of: ClassVar[tuple[Carrying, ...]] = (SHARES, FUNCTION, UPDATES, PEERS)
+    uses: ClassVar[tuple[Carrying, ...]] = (COMMON, *USED)
     observer = "server"
     planted = "planted-classes"
     Settings = ClassSharesSettings
@@ -79,7 +81,11 @@ class ClassShares(Attack[ClassKnowledge]):
         if read == "function" or (read == "auto" and _of_classes(view.carrying(FUNCTION), classes)):
             told = _means([_sent(view, FUNCTION, client) for client in clients], classes, "mean")
             return told - told.mean(0)
-        return torch.stack([_rise(view, client, classes, self.settings.rounds) for client in clients])
+        heard = [client for client in clients if is_heard(view, f"client:{client}")] or clients
+        rises = torch.stack([_rise(view, client, classes, self.settings.rounds) for client in heard])
+        table = rises.mean(0).repeat(len(clients), 1)
+        table[[clients.index(client) for client in heard]] = rises
+        return table
 
 
 def _sent(view: View, wanted: Carrying, client: int) -> list[Message]:
@@ -118,10 +124,10 @@ def _rise(view: View, client: int, classes: int, rounds: int) -> Tensor:
     from torch import Tensor
 
     name, begun, found = f"client:{client}", dict[str, Message](), list[Tensor]()
-    for message in view.messages:
-        if COMMON.covers(message.kind) and message.receiver in ("clients", name) and message.tensors:
+    for message in with_starts(view):
+        if is_start(message, name) and message.tensors:
             begun[message.kind] = message
-        elif UPDATES.covers(message.kind) and message.sender == name and message.tensors and len(found) < rounds:
+        elif is_update(message) and message.sender == name and message.tensors and len(found) < rounds:
             before = begun.get(str(kind_of(message.kind).since))
             change = _change(message, before, classes)
             found.append(change.max(0).values / change.abs().max().clamp_min(torch.finfo(change.dtype).tiny))

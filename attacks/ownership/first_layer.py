@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 
 from ...errors import InputError
 from ...targets.messages import KINDS, Carries, Carrying, kind_of
+from ...targets.mixing import MIXING, PEERS, STARTS, with_starts
 from ...targets.transcript import Message, View, observer_members
 from .row_spans import span_of
 
@@ -31,6 +32,10 @@ UPLOADS = Carrying.any_of(Carries.UPDATE, Carries.GRADIENT, to="server")
 SUMS = Carrying.any_of(Carries.TOTAL)
 COMMON = Carrying.any_of(Carries.WEIGHTS, to="clients")
 """The weights that updates began with."""
+READ = (UPLOADS, PEERS, SUMS, COMMON)
+"""What is read of uploads: these, what peers send each other, or sums of uploads."""
+USED = (MIXING,)
+"""What is read beside them if it is there: what peers began with follows from it."""
 COLUMNS, STEPS, SAME, MOST, LEAST = 320, 60, 1e-6, 0.75, 1e-4
 """Of the search for decay: what it looks at, how long, when it ends, the share of dimensions that may lead, and of
 the changes that decay must make up to be looked for."""
@@ -97,7 +102,24 @@ def lost_to_decay(by: Tensor, since: Tensor) -> float:
 def uploads_are_read(view: View) -> bool:
     """Whether the observer can read an upload that it did not send itself."""
     own = observer_members(view.observer)
-    return any(message.sender not in own for message in view.carrying(UPLOADS))
+    return any(message.sender not in own for message in (*view.carrying(UPLOADS), *view.carrying(PEERS)))
+
+
+def is_heard(view: View, sender: str) -> bool:
+    """Whether the observer can read an upload of one client: a peer hears its neighbours alone."""
+    return any(message.sender == sender for message in (*view.carrying(UPLOADS), *view.carrying(PEERS)))
+
+
+def is_update(message: Message) -> bool:
+    """Whether a message holds a client's weights after its local training."""
+    return UPDATES.covers(message.kind) or PEERS.covers(message.kind)
+
+
+def is_start(message: Message, sender: str) -> bool:
+    """Whether a message holds weights that a client's update may have begun with."""
+    return (COMMON.covers(message.kind) and message.receiver in ("clients", sender)) or (
+        STARTS.covers(message.kind) and message.sender == sender
+    )
 
 
 def summed_changes(view: View, features: int) -> list[Change]:
@@ -132,7 +154,7 @@ def _steps(view: View, features: int) -> Iterator[Change]:
         yield Change(one.round, change.by * moved, change.since)
 
 
-def changes_of(view: View, sender: str, features: int) -> list[Change]:
+def changes_of(view: View, sender: str, features: int, estimate: bool = False) -> list[Change]:
     """What one client's uploads say of the first layer, in order.
 
     Of a GraphSAGE there are two such weights, of gradients by class as many for each class: side by side. Where a
@@ -142,20 +164,21 @@ def changes_of(view: View, sender: str, features: int) -> list[Change]:
         view: of who received the uploads.
         sender: the client.
         features: d; weights of the first layer have as many rows.
+        estimate: whether rounds count too of which it is not known exactly what a peer began with.
 
     Raises:
         InputError: no upload of the client has weights of as many rows, weights are not finite, or the common
             weights that an update began with are not there.
     """
     found, before = [], dict[str, Message]()
-    readable = [message for message in view.messages if message.tensors]
+    readable = [message for message in with_starts(view, estimate) if message.tensors]
     corrected = any(message.sender == sender and CONTROLS.covers(message.kind) for message in readable)
     for message in readable:
-        if COMMON.covers(message.kind) and message.receiver in ("clients", sender):
+        if is_start(message, sender):
             before[message.kind] = message
         elif message.sender == sender and GRADIENTS.covers(message.kind):
             found.append(_gradient(message, features))
-        elif message.sender == sender and UPDATES.covers(message.kind) and not corrected:
+        elif message.sender == sender and is_update(message) and not corrected:
             found.append(_update(message, before.get(str(kind_of(message.kind).since)), features))
     told = [change for change in found if change.by.shape[1]]
     if not told:

@@ -10,7 +10,7 @@ from ...targets.games.ownership import NodeOwnership, OwnershipKnowledge
 from ...targets.messages import Carrying
 from ...targets.transcript import View
 from ..attack import Attack
-from .first_layer import COMMON, SUMS, UPLOADS, Change, changes_of, summed_changes, uploads_are_read
+from .first_layer import READ, USED, Change, changes_of, is_heard, summed_changes, uploads_are_read
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -39,10 +39,11 @@ class UploadAttack(OwnershipAttack):
 
     Where it is known who holds whom, nodes are scored at their own clients alone. Where uploads are sealed, their
     sum is read: it tells whether a node is anywhere, and not where, so that a node's scores are the same at all
-    clients.
+    clients. Clients whose uploads the observer does not get have the mean score of those that it hears.
     """
 
-    any_of: ClassVar[tuple[Carrying, ...]] = (UPLOADS, SUMS, COMMON)
+    any_of: ClassVar[tuple[Carrying, ...]] = READ
+    uses: ClassVar[tuple[Carrying, ...]] = USED
     first_rounds = 50
 
     def score(self, view: View, knowledge: OwnershipKnowledge) -> Tensor:
@@ -53,13 +54,16 @@ class UploadAttack(OwnershipAttack):
             held = x if holders is None else torch.where((holders >= 0)[:, None], x, 0.0)
             scores = self.scorer(held, knowledge)(summed_changes(view, x.shape[1]))
             return scores[knowledge.nodes_and_clients[0]]
-        told = [changes_of(view, f"client:{number}", x.shape[1]) for number in numbers]
+        heard = [number for number in numbers if is_heard(view, f"client:{number}")]
+        told = [changes_of(view, f"client:{number}", x.shape[1], estimate=True) for number in heard]
         if holders is None:
             scorer = self.scorer(x, knowledge)
-            scores = less_others(torch.stack([scorer(changes) for changes in told], 1))
+            found = less_others(torch.stack([scorer(changes) for changes in told], 1))
         else:
-            own = [torch.where((holders == number)[:, None], x, 0.0) for number in numbers]
-            scores = torch.stack([self.scorer(rows, knowledge)(c) for rows, c in zip(own, told, strict=True)], 1)
+            own = [torch.where((holders == number)[:, None], x, 0.0) for number in heard]
+            found = torch.stack([self.scorer(rows, knowledge)(c) for rows, c in zip(own, told, strict=True)], 1)
+        scores = found.mean(1, keepdim=True).repeat(1, len(numbers))
+        scores[:, [numbers.index(number) for number in heard]] = found
         return scores[knowledge.nodes_and_clients]
 
     @abstractmethod

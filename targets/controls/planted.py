@@ -23,6 +23,7 @@ from ..messages import (
     ENCODER_KIND,
     GLOBAL_KIND,
     LABEL_STATISTIC_KIND,
+    MEAN_ROWS_KIND,
     MODEL_KIND,
     QUERY_NAMES,
     RELEASED_GRAPH,
@@ -75,6 +76,7 @@ class Planted(PlantedLeak):
         CONDENSED_KIND,
         *COLLABORATION,
         LABEL_STATISTIC_KIND,
+        MEAN_ROWS_KIND,
     )
     dataset = "planted"
     games = tuple(NODE_GAMES)
@@ -135,6 +137,7 @@ class Planted(PlantedLeak):
 
         if "sums" in self.settings.leaks:
             channel.send(LABEL_STATISTIC_KIND, "server", "clients", 1, _sums(task))
+            channel.send(MEAN_ROWS_KIND, "client:0", "server", 1, {"x": task.data.x[task.data.train_mask]})
 
     def _send_tables(self, task: TrainingTask, weights: dict[str, Tensor], channel: Channel) -> None:
         nodes = torch.arange(task.data.num_nodes)

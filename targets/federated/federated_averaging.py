@@ -169,6 +169,11 @@ class FederatedRun:
 
     # what subclasses change
 
+    @property
+    def update_kind(self) -> str:
+        """The kind of message that a client's weights after its local training are."""
+        return UPDATE_KIND
+
     def present(self, clients: list[Client]) -> list[Client]:
         """The clients as far as they take part; called once, before any defense of the data."""
         return clients
@@ -216,6 +221,10 @@ class FederatedRun:
     def uploaded(self, received: Mapping[str, Tensor], own: Mapping[str, Tensor]) -> Mapping[str, Tensor]:
         """What a client sends of its ``own`` weights after a round that began with ``received``."""
         return own
+
+    def sent_on(self, client: Client, sent: Mapping[str, Tensor], round_: int) -> Mapping[str, Tensor]:
+        """Sends what a client sends of its weights after a round; what the server receives."""
+        return self.channel.send(self.update_kind, client.name, "server", round_, sent)
 
     def members(self) -> Game:
         """The truth about whose label was trained on."""
@@ -306,7 +315,7 @@ class FederatedRun:
                 state=self.states.setdefault(client.number, {}) if s.optimiser_state == "kept" else None,
             )
             sent = self.uploaded(received, own)
-            uploads.append(self.channel.send(UPDATE_KIND, client.name, "server", t, sent))
+            uploads.append(self.sent_on(client, sent, t))
             self.after_round(client, received, own, t)
         return uploads
 
@@ -370,8 +379,11 @@ class FederatedRun:
         if "model" in s.publish:
             self.channel.send(MODEL_KIND, "server", "public", s.rounds, weights)
         if "posteriors" in s.publish:
-            table = {"nodes": torch.arange(len(answers)), "posteriors": answers.softmax(1)}
-            self.channel.send(POSTERIORS_KIND, "server", "public", s.rounds, table)
+            self._publish_answers(answers)
+
+    def _publish_answers(self, answers: Tensor, sender: str = "server") -> None:
+        table = {"nodes": torch.arange(len(answers)), "posteriors": answers.softmax(1)}
+        self.channel.send(POSTERIORS_KIND, sender, "public", self.settings.rounds, table)
 
     def _utility(self, answers: Tensor) -> Utility:
         right = (answers.argmax(1) == self.data.y).float()

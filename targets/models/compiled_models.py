@@ -20,6 +20,8 @@ PARTS = {"gcn": (True,), "sgc": (True,), "sage": (True, False), "mlp": (False,)}
 """Which parts of a layer are propagated."""
 TILE_BYTES = 2**19  # half of a usual second-level cache
 TILE_ENTRIES = 64  # fewer to a row of a tile and its beginning costs more than what the cache saves
+DENSE = 0.25  # the share of entries from which on a product with all of them is faster, and its matrix smaller
+Features = sp.csr_matrix | np.ndarray
 TrainOne = Callable[[int, dict[str, Tensor], np.random.SeedSequence], One]
 
 
@@ -27,7 +29,7 @@ def trainer(task: TrainingTask, queries: Sequence[Query]) -> TrainOne:
     """A function that trains model k from its first weights with its own randomness, and asks it."""
     x, labels = _features(task.data.x), _labels(task)
     whole = None if task.induced else Sight.of(x, task.data.edge_index, task.recipe)
-    watched, ask = _watched(task, x), asker(task, queries)
+    watched, ask = _watched(task, x), _asker(task, queries, x)
 
     def train_one(k: int, first: dict[str, Tensor], coins: np.random.SeedSequence) -> One:
         members = task.members[k].numpy()
@@ -44,7 +46,12 @@ def trainer(task: TrainingTask, queries: Sequence[Query]) -> TrainOne:
 def asker(task: TrainingTask, queries: Sequence[Query]) -> Callable[[int, dict[str, Tensor]], list[Tensor]]:
     """A function that asks model k, given by its weights, all queries."""
     own = any(query.x is None for query in queries)  # else nobody reads the graph's own
-    x = _features(task.data.x if own else task.data.x[:0])
+    return _asker(task, queries, _features(task.data.x if own else task.data.x[:0]))
+
+
+def _asker(
+    task: TrainingTask, queries: Sequence[Query], x: Features
+) -> Callable[[int, dict[str, Tensor]], list[Tensor]]:
     known = [None if query.apart else _reads(query, x, task, None) for query in queries]
 
     def ask(k: int, weights: dict[str, Tensor]) -> list[Tensor]:
@@ -56,10 +63,12 @@ def asker(task: TrainingTask, queries: Sequence[Query]) -> Callable[[int, dict[s
     return ask
 
 
-def _features(x: Tensor) -> sp.csr_matrix:
+def _features(x: Tensor) -> Features:
+    """Features [n, F] by rows: sparse where most of them are zero, else as they are, without a copy."""
     if x.layout == torch.sparse_csr:
         return _scipy(x)
-    return sp.csr_matrix(x.numpy().astype(np.float32, copy=False))
+    rows = np.ascontiguousarray(x.numpy(), np.float32)
+    return rows if np.count_nonzero(rows) > DENSE * rows.size else sp.csr_matrix(rows)
 
 
 def _labels(task: TrainingTask) -> np.ndarray:
@@ -67,7 +76,7 @@ def _labels(task: TrainingTask) -> np.ndarray:
     return labels
 
 
-def _reads(query: Query, x: sp.csr_matrix, task: TrainingTask, members: np.ndarray | None) -> Reads:
+def _reads(query: Query, x: Features, task: TrainingTask, members: np.ndarray | None) -> Reads:
     """What it takes to answer a query; its edges may depend on who the model's members are."""
     edges = query.edges
     if edges is not None and members is not None:
@@ -81,12 +90,12 @@ def _reads(query: Query, x: sp.csr_matrix, task: TrainingTask, members: np.ndarr
 class Sight:
     """A graph as a model of some recipe sees it: features [n, F] and propagation [n, n], with their transposes."""
 
-    x: sp.csr_matrix
+    x: Features
     operator: sp.csr_matrix
     kept: dict[int, tuple[Csr, Csr]] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, x: sp.csr_matrix, edges: Tensor | None, recipe: TrainingConfig) -> "Sight":
+    def of(cls, x: Features, edges: Tensor | None, recipe: TrainingConfig) -> "Sight":
         """All nodes of ``x`` with ``edges`` [2, e], or alone."""
         return cls(x, _propagation(recipe, edges, x.shape[0]))
 
@@ -96,14 +105,18 @@ class Sight:
 
     @cached_property
     def compiled(self) -> tuple[Csr, Csr]:
-        return _csr(self.x), _csr(self.operator)
+        return (_all_entries(self.x) if isinstance(self.x, np.ndarray) else _csr(self.x)), _csr(self.operator)
 
     def turned(self, width: int) -> tuple[Csr, Csr]:
         if width not in self.kept:
-            enough = TILE_ENTRIES * self.nodes * self.x.shape[1] // max(self.x.nnz, 1)
-            rows = max(min(enough, TILE_BYTES // (4 * width)), 1)
-            self.kept[width] = _tiles(self.x, rows), _csr(self.operator.T)
+            self.kept[width] = self._turned_features(width), _csr(self.operator.T)
         return self.kept[width]
+
+    def _turned_features(self, width: int) -> Csr:
+        if isinstance(self.x, np.ndarray):
+            return self.compiled[0]
+        enough = TILE_ENTRIES * self.nodes * self.x.shape[1] // max(self.x.nnz, 1)
+        return _tiles(self.x, max(min(enough, TILE_BYTES // (4 * width)), 1))
 
     def reads(self, asked: np.ndarray) -> Reads:
         """What it takes to answer for some nodes."""
@@ -146,10 +159,16 @@ def _tiles(x: sp.csr_matrix, rows: int) -> Csr:
 
 def _csr(matrix: Any) -> Csr:
     rows = sp.csr_matrix(matrix)
-    return Csr(rows.indptr.astype(np.int64), rows.indices.astype(np.int32), rows.data.astype(np.float32))
+    columns, values = rows.indices.astype(np.int32, copy=False), rows.data.astype(np.float32, copy=False)
+    return Csr(rows.indptr.astype(np.int64, copy=False), columns, values)
 
 
-def _induced(x: sp.csr_matrix, task: TrainingTask, members: np.ndarray) -> Sight:
+def _all_entries(rows: np.ndarray) -> Csr:
+    """Dense rows [n, F] as kernels read them, without a copy."""
+    return Csr(np.arange(len(rows) + 1) * rows.shape[1], np.zeros(0, np.int32), rows.reshape(-1))
+
+
+def _induced(x: Features, task: TrainingTask, members: np.ndarray) -> Sight:
     """The members' subgraph, in the order of their ids."""
     place = np.cumsum(members) - 1
     edges = task.data.edge_index.numpy()
@@ -157,7 +176,7 @@ def _induced(x: sp.csr_matrix, task: TrainingTask, members: np.ndarray) -> Sight
     return Sight.of(x[members], torch.from_numpy(place[inside]), task.recipe)
 
 
-def _watched(task: TrainingTask, x: sp.csr_matrix) -> tuple[Reads, np.ndarray]:
+def _watched(task: TrainingTask, x: Features) -> tuple[Reads, np.ndarray]:
     """Validation nodes: on the whole graph, or, where models are trained on subgraphs, on their own."""
     labels = _labels(task)
     if task.validation is None:

@@ -31,11 +31,13 @@ from .kernels import (
     relu,
     relu_and_drop,
     right_answers,
+    rows_gradient,
+    rows_product,
     spread,
     through_relu,
 )
 
-KERNELS = "1d6dba62aadd4198"
+KERNELS = "8bd9c8a3bc71f6e9"
 """Begins the SHA-256 of kernels.py: numba compiles anew what is in a file that changed, not what calls it."""
 
 
@@ -53,7 +55,7 @@ class Reads(NamedTuple):
 
 
 class Turned(NamedTuple):
-    """The transposed matrices of a `Reads`; that of ``x`` in tiles of nodes, see `product`.
+    """The transposed matrices of a `Reads`; that of ``x`` in tiles of nodes, see `product`, or as it is if dense.
 
     ``bias`` [1, n] and ``last_bias`` [1, m] are ones: what a bias is multiplied with, transposed.
     """
@@ -144,10 +146,10 @@ def convolve(propagated, reads, theta, shape, k, part, out):
     for p in range(shape.parts):
         weight = first_weight(theta, shape, p, k)
         if propagated[p]:
-            product(reads.x, weight, part, n, width, False)
+            rows_product(reads.x, weight, part, n, shape.features, width, False)
             product(reads.first, part, out, n, width, True)
         else:
-            product(reads.x, weight, out, n, width, True)
+            rows_product(reads.x, weight, out, n, shape.features, width, True)
 
 
 @compiled
@@ -171,7 +173,7 @@ def judge(propagated, reads, theta, shape, hidden, part, logits):
 def judge_linear(reads, theta, shape, part, other, logits):
     """SGC's logits of the asked nodes; the last propagation step is theirs alone."""
     q = shape.padded
-    product(reads.x, theta[: shape.features * q], part, shape.nodes, q, False)
+    rows_product(reads.x, theta[: shape.features * q], part, shape.nodes, shape.features, q, False)
     for _ in range(shape.hops - 1):
         product(reads.first, part, other, shape.nodes, q, False)
         part, other = other, part
@@ -207,7 +209,7 @@ def linear_slope(reads, turned, theta, shape, labels, part, other, logits, error
     for _ in range(shape.hops - 1):
         product(turned.first, part, other, n, q, False)
         part, other = other, part
-    product(turned.x, part, slope[: shape.features * q], shape.features, q, False)
+    rows_gradient(turned.x, part, slope[: shape.features * q], n, shape.features, q)
 
 
 @compiled
@@ -264,9 +266,9 @@ def panel_slope(propagated, turned, theta, shape, k, dropped, hidden, part, othe
         out = first_weight(slope, shape, p, k)
         if propagated[p]:
             product(turned.first, other, part, n, width, False)
-            product(turned.x, part, out, shape.features, width, False)
+            rows_gradient(turned.x, part, out, n, shape.features, width)
         else:
-            product(turned.x, other, out, shape.features, width, False)
+            rows_gradient(turned.x, other, out, n, shape.features, width)
 
 
 @compiled

@@ -28,6 +28,8 @@ CHAINS = 2
 """Sums of a sparse product that run side by side, since each multiply-add waits for the one before."""
 TILE = 8
 """Rows are padded to a multiple of this: a tile of so many rows hides the latency of multiply-add."""
+BLOCK = 64
+"""Rows of dense matrices that are worked through at once, so that both factors stay in the cache."""
 BETA1, BETA2, EPSILON = 0.9, 0.999, 1e-8  # Adam's (Kingma and Ba 2015), as in torch
 
 _FLOATS, _INDICES, _SIZE = types.Array(types.float32, 1, "C"), types.Array(types.int32, 1, "C"), types.intp
@@ -37,7 +39,10 @@ compiled = njit(fastmath=True, nogil=True, cache=True, error_model="numpy")
 
 
 class Csr(NamedTuple):
-    """A sparse matrix by rows: where each row starts [n + 1] int64, columns int32, values float32."""
+    """A sparse matrix by rows: where each row starts [n + 1] int64, columns int32, values float32.
+
+    Without columns it is a dense one, whose rows hold all entries.
+    """
 
     start: np.ndarray
     column: np.ndarray
@@ -134,31 +139,41 @@ def _gather_of(vectors: int):
 _gather_panel, _gather_lanes = _gather_of(PANEL // LANES), _gather_of(1)
 
 
-@intrinsic
-def _tile(typing, a, base, row, step, b, b_base, b_step, count, out, at, out_row, add):
-    """``out[r, :16] (+)= sum over k < count of a[r, k] * b[k, :16]`` for `TILE` rows r, by offset and stride."""
-    signature = types.void(
-        _FLOATS, _SIZE, _SIZE, _SIZE, _FLOATS, _SIZE, _SIZE, _SIZE, _FLOATS, _SIZE, _SIZE, types.boolean
-    )
+def _tile_of(height: int):
+    """``out[r, :16] (+)= sum over k < count of a[r, k] * b[k, :16]`` for so many rows r, by offset and stride."""
 
-    def codegen(context, builder, signature, args):
-        a, b, out = (_pointer(context, builder, signature, args, k) for k in (0, 4, 8))
-        base, row, step, b_base, b_step, count, at, out_row, add = (args[k] for k in (1, 2, 3, 5, 6, 7, 9, 10, 11))
-        rows = [ir.Constant(_WORD, r) for r in range(TILE)]
-        places = [_place(builder, out, builder.add(at, builder.mul(r, out_row))) for r in rows]
-        starts = [builder.add(base, builder.mul(r, row)) for r in rows]
-        sums = _started(builder, places, add)
-        with cgutils.for_range(builder, count) as loop:
-            line = builder.load(_place(builder, b, builder.add(b_base, builder.mul(loop.index, b_step))), align=4)
-            moved = builder.mul(loop.index, step)
-            for start, total in zip(starts, sums, strict=True):
-                scalar = builder.load(builder.gep(a, [builder.add(start, moved)]))
-                _multiply_add(builder, total, _in_all_lanes(builder, scalar), line)
-        for place, total in zip(places, sums, strict=True):
-            builder.store(builder.load(total), place, align=4)
-        return context.get_dummy_value()
+    @intrinsic
+    def tile(typing, a, base, row, step, b, b_base, b_step, count, out, at, out_row, add):
+        signature = types.void(
+            _FLOATS, _SIZE, _SIZE, _SIZE, _FLOATS, _SIZE, _SIZE, _SIZE, _FLOATS, _SIZE, _SIZE, types.boolean
+        )
 
-    return signature, codegen
+        def codegen(context, builder, signature, args):
+            a, b, out = (_pointer(context, builder, signature, args, k) for k in (0, 4, 8))
+            base, row, step, b_base, b_step, count, at, out_row, add = (
+                args[k] for k in (1, 2, 3, 5, 6, 7, 9, 10, 11)
+            )
+            rows = [ir.Constant(_WORD, r) for r in range(height)]
+            places = [_place(builder, out, builder.add(at, builder.mul(r, out_row))) for r in rows]
+            starts = [builder.add(base, builder.mul(r, row)) for r in rows]
+            sums = _started(builder, places, add)
+            with cgutils.for_range(builder, count) as loop:
+                at_line = builder.add(b_base, builder.mul(loop.index, b_step))
+                line = builder.load(_place(builder, b, at_line), align=4)
+                moved = builder.mul(loop.index, step)
+                for start, total in zip(starts, sums, strict=True):
+                    scalar = builder.load(builder.gep(a, [builder.add(start, moved)]))
+                    _multiply_add(builder, total, _in_all_lanes(builder, scalar), line)
+            for place, total in zip(places, sums, strict=True):
+                builder.store(builder.load(total), place, align=4)
+            return context.get_dummy_value()
+
+        return signature, codegen
+
+    return tile
+
+
+_tile, _half_tile, _line = _tile_of(TILE), _tile_of(TILE // 2), _tile_of(1)
 
 
 @intrinsic
@@ -216,6 +231,56 @@ def product(matrix, dense, out, rows, width, add):
 
 
 @compiled
+def strip(a, base, row, step, b, b_base, b_step, count, out, at, out_row, rows, add):
+    """What `_tile` does, for any number of rows."""
+    i = 0
+    while i < rows:
+        a_at, out_at = base + i * row, at + i * out_row
+        if rows - i >= TILE:
+            _tile(a, a_at, row, step, b, b_base, b_step, count, out, out_at, out_row, add)
+            i += TILE
+        elif rows - i >= TILE // 2:
+            _half_tile(a, a_at, row, step, b, b_base, b_step, count, out, out_at, out_row, add)
+            i += TILE // 2
+        else:
+            _line(a, a_at, row, step, b, b_base, b_step, count, out, out_at, out_row, add)
+            i += 1
+
+
+@compiled
+def all_entries(matrix):
+    """Whether a `Csr` holds all entries of its rows, one after the other, and so names no columns."""
+    return matrix.value.shape[0] > matrix.column.shape[0]
+
+
+@compiled
+def rows_product(matrix, weight, out, rows, inner, width, add):
+    """``out`` [rows, width] (+)= ``matrix`` [rows, inner], of all entries or sparse, times ``weight``."""
+    if not all_entries(matrix):
+        product(matrix, weight, out, rows, width, add)
+        return
+    for i in range(0, rows, BLOCK):
+        some, base, at = min(BLOCK, rows - i), i * inner, i * width
+        for q in range(0, width, LANES):
+            strip(matrix.value, base, inner, 1, weight, q, width, inner, out, at + q, width, some, add)
+
+
+@compiled
+def rows_gradient(matrix, derivative, out, rows, inner, width):
+    """``out`` [inner, width] = ``matrix`` transposed times ``derivative`` [rows, width].
+
+    ``matrix`` is [rows, inner] with all entries, or sparse and transposed already.
+    """
+    if not all_entries(matrix):
+        product(matrix, derivative, out, inner, width, False)
+        return
+    for i in range(0, rows, BLOCK):
+        some, base, at = min(BLOCK, rows - i), i * inner, i * width
+        for q in range(0, width, LANES):
+            strip(matrix.value, base, 1, inner, derivative, at + q, width, some, out, q, width, inner, i > 0)
+
+
+@compiled
 def dense_product(a, b, out, rows, inner, outer, add):
     """``out`` [rows, outer] (+)= ``a`` [rows, inner] times ``b`` [inner, outer]."""
     for q in range(0, outer, LANES):
@@ -226,9 +291,11 @@ def dense_product(a, b, out, rows, inner, outer, add):
 @compiled
 def dense_gradient(a, b, out, rows, inner, outer):
     """``out`` [inner, outer] = ``a`` [rows, inner] transposed times ``b`` [rows, outer]."""
-    for q in range(0, outer, LANES):
-        for h in range(0, inner, TILE):
-            _tile(a, h, 1, inner, b, q, outer, rows, out, h * outer + q, outer, False)
+    for i in range(0, rows, BLOCK):
+        some, base, at = min(BLOCK, rows - i), i * inner, i * outer
+        for q in range(0, outer, LANES):
+            for h in range(0, inner, TILE):
+                _tile(a, base + h, 1, inner, b, at + q, outer, some, out, h * outer + q, outer, i > 0)
 
 
 @compiled

@@ -63,6 +63,7 @@ def train_models(
     workers: int | None = None,
     memory: int | None = None,
     first: Sequence[dict[str, Tensor]] | None = None,
+    numbers: Sequence[int] | None = None,
     keep_weights: bool = False,
     progress: Step | None = None,
 ) -> Trained:
@@ -78,6 +79,7 @@ def train_models(
         workers: threads, one model each at a time (CPU kernels); by default as joblib's context says, else one.
         memory: bytes that a batch may take where models are trained in batches, by default `batch_memory`.
         first: each model's first weights, by default drawn.
+        numbers: k of each model, by default from 0: some of many models are trained as they would be among all.
         keep_weights: return the trained weights too.
         progress: called with the number of models done.
     """
@@ -85,10 +87,11 @@ def train_models(
 
     count = len(task.members)
     features = task.data.num_features
+    named = range(count) if numbers is None else numbers
     begin = first or [
-        initial_weights(task.recipe, features, task.classes, branch(seed, "weights", k)) for k in range(count)
+        initial_weights(task.recipe, features, task.classes, branch(seed, "weights", k)) for k in named
     ]
-    coins = [branch(seed, "dropout", k) for k in range(count)]
+    coins = [branch(seed, "dropout", k) for k in named]
     if is_collection(task.data) or _has_kernels(task, device):
         train = _trainer(task, queries, device)
         jobs = (delayed(train)(k, begin[k], coins[k]) for k in range(count))
@@ -114,6 +117,21 @@ def ask_models(
     ``task`` says what they were trained for; its members matter to queries whose edges are kept apart.
     """
     import torch
+
+    found = ask_each(task, queries, weights, device=device, workers=workers, memory=memory)
+    return tuple(torch.stack(answers) for answers in zip(*found, strict=True))
+
+
+def ask_each(
+    task: TrainingTask,
+    queries: Sequence[Query],
+    weights: dict[str, Tensor],
+    *,
+    device: str = "cpu",
+    workers: int | None = None,
+    memory: int | None = None,
+) -> Iterator[list[Tensor]]:
+    """What `ask_models` gives, model by model: logits [s, C] for each query."""
     from joblib import Parallel, delayed
 
     count = len(next(iter(weights.values())))
@@ -121,12 +139,11 @@ def ask_models(
     if is_collection(task.data) or _has_kernels(task, device):
         ask = _asker(task, queries, device)
         jobs = (delayed(ask)(k, model) for k, model in enumerate(models))
-        found = Parallel(n_jobs=workers, prefer="threads", return_as="generator")(jobs)
+        yield from Parallel(n_jobs=workers, prefer="threads", return_as="generator")(jobs)
     else:
         from .batched_models import asked_in_batches
 
-        found = asked_in_batches(task, queries, models, device, memory or batch_memory(device))
-    return tuple(torch.stack(answers) for answers in zip(*found, strict=True))
+        yield from asked_in_batches(task, queries, models, device, memory or batch_memory(device))
 
 
 def _trainer(

@@ -11,7 +11,7 @@ from gaudit.attacks.links.projection import Projection, smallest_shift
 from gaudit.attacks.links.relaxed_attention import RelaxedAttention
 from gaudit.attacks.links.relaxed_model import RelaxedModel
 from gaudit.attacks.links.smoothness import Gram, Smoothness
-from gaudit.attacks.links.weighted_graph import Tile, WeightedGraph, tiles_of
+from gaudit.attacks.links.weighted_graph import Tile, WeightedGraph, tiles_of, tiles_with
 from gaudit.audit.statistics.metrics import auc
 from gaudit.errors import InputError
 from gaudit.graphs.pair_codes import codes
@@ -125,6 +125,68 @@ def plain_step(architecture, weights, x, labels, entries, settings, smooth):
             low, high = (middle, high) if over else (low, middle)
         moved = moved - high
     return moved.clamp(0, 1)
+
+
+@pytest.mark.parametrize("architecture", ["gcn", "sage", "gat"])
+@pytest.mark.parametrize("budget", [1000.0, 9.0])
+def test_all_pairs_as_candidates_are_the_exact_descent(architecture, budget):
+    n, side = 31, 7
+    x, weights = drawn_features(n, dtype=torch.float64), drawn_weights(architecture)
+    labels, model = torch.arange(n) % CLASSES, relaxed(architecture, weights, x)
+    given = {"lr": 0.8, "sparsity": 0.02, "smoothness": 2e-3, "budget": budget, "smooth_from": 4, "side": side}
+    exact, some = (AdjacencyDescent(model, x, labels, **given, candidates=k) for k in (0, 2))
+    everybody = torch.triu_indices(n, n, 1).t()
+    some._chosen = tiles_with(everybody, n, x)
+    assert some.stands_for == 1
+    graphs = [exact.empty(), some.empty()]
+    for number in range(8):
+        graphs = [one.step(graph, number) for one, graph in zip((exact, some), graphs, strict=True)]
+        told = [graph.at(everybody) for graph in graphs]
+        assert float((told[0] - told[1]).abs().max()) < 1e-10
+    assert graphs[0].count > 5
+
+
+def test_drawn_candidates_alone_get_a_weight_and_stand_for_all():
+    """One step from the empty graph: weights add up to what those of all pairs do; 20 draws of a tenth of them."""
+    n, count = 90, 9
+    x, weights = drawn_features(n, dtype=torch.float64), drawn_weights("gcn")
+    labels, model = torch.arange(n) % CLASSES, relaxed("gcn", weights, x)
+    everybody = torch.triu_indices(n, n, 1).t()
+    exact = float(AdjacencyDescent(model, x, labels, 1e6).found(1).at(everybody).sum())
+    sums = []
+    for seed in range(20):
+        torch.manual_seed(seed)
+        descent = AdjacencyDescent(model, x, labels, 1e6, candidates=count)
+        found = descent.found(1).at(everybody)
+        chosen = torch.cat([torch.stack(tile.ends(), 1) for tile in descent.chosen]).long()
+        assert 0.9 < len(chosen) / (n * count / 2) <= 1
+        assert len(chosen.unique(dim=0)) == len(chosen)
+        where = (everybody[:, None] == chosen[None]).all(2).any(1)
+        assert not bool(found[~where].any())
+        sums.append(float(found.sum()))
+    off = (np.mean(sums) - exact) / (np.std(sums, ddof=1) / np.sqrt(len(sums)))
+    assert abs(off) < 3.9  # once in 1000, by Student's law
+
+
+@pytest.mark.parametrize("nodes", [1, 2, 7])
+def test_few_nodes_have_all_pairs_as_candidates(nodes):
+    x, weights = drawn_features(nodes), drawn_weights("gcn", dtype=torch.float32)
+    model, labels = relaxed("gcn", weights, x), torch.arange(nodes) % CLASSES
+    some, exact = (AdjacencyDescent(model, x, labels, 5.0, candidates=k).found(3) for k in (4, 0))
+    everybody = torch.triu_indices(nodes, nodes, 1).t()
+    assert torch.equal(some.at(everybody), exact.at(everybody))
+
+
+def test_pairs_lie_in_their_tiles():
+    nodes, side = 37, 8
+    pairs = torch.triu_indices(nodes, nodes, 1).t()[::7]
+    pairs = pairs[torch.randperm(len(pairs), generator=torch.Generator().manual_seed(0))]
+    tiles = tiles_with(pairs, nodes, torch.zeros(1), side)
+    found = [pair for tile in tiles for pair in zip(*(ends.tolist() for ends in tile.ends()), strict=True)]
+    assert sorted(found) == sorted(map(tuple, pairs.tolist()))
+    for tile in tiles:
+        assert bool((tile.places[1:] > tile.places[:-1]).all())
+        assert all(tile.rows.start <= i < tile.rows.stop for i in tile.ends()[0].tolist())
 
 
 @pytest.mark.parametrize("architecture", ["gcn", "sage", "gat"])
@@ -561,6 +623,7 @@ def test_settings_are_the_authors_and_samples_need_an_adjacency():
         "density": 1.0,
         "labels": 1.0,
         "decode": "embedding",
+        "candidates": 0,
         "samples": 0,
     }
     assert GraphMI(**GraphMI.preset("quick")).settings.iterations == 10

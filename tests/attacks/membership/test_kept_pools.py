@@ -97,7 +97,7 @@ def test_without_room_on_the_disk_each_trains_its_own(task, trained, monkeypatch
     def full(*args):
         raise OSError("no space left on device")
 
-    monkeypatch.setattr(kept_pools, "save_file", full)
+    monkeypatch.setattr("safetensors.torch.save_file", full)
     with kept_in(str(tmp_path)):
         assert_same(trained_once(task, SEED, "cpu"), trained_once(task, SEED, "cpu"))
     assert len(trained) == 2

@@ -1,9 +1,15 @@
 """Membership from the target's loss alone."""
 
+from dataclasses import replace
+
 import numpy as np
 import torch
 
+from gaudit.attacks.membership import kept_pools
 from gaudit.attacks.membership.loss import Loss
+from gaudit.attacks.membership.query_attack import query
+from gaudit.attacks.membership.shadow_models import shadow_models
+from gaudit.attacks.membership.signals import log_confidence
 from gaudit.targets.channel import Channel
 from gaudit.targets.transcript import View
 
@@ -23,6 +29,19 @@ def test_score_is_the_log_posterior_of_the_label(null_models):
     assert found.subjects.tolist() == known.subjects.tolist()
     for node, score in zip(found.subjects, found.score, strict=True):
         assert abs(score - np.log(posteriors[node, known.labels[node]].item())) < 1e-6
+
+
+def test_the_baseline_trains_one_model_and_says_what_it_says_among_five(null_models, monkeypatch):
+    known, counts = replace(null_models[0].given.knowledge), []
+    pool = shadow_models(null_models[0].given.knowledge, Loss().recipe(known), 4, offline=False)
+    train = kept_pools.train_models
+    monkeypatch.setattr(
+        kept_pools, "train_models", lambda task, *a, **k: counts.append(len(task.members)) or train(task, *a, **k)
+    )
+    told = pool.ask_reference(query(known, known.subjects))[0]
+    expected = log_confidence(told, known.labels[known.subjects])
+    np.testing.assert_array_equal(Loss().blind_score(known).numpy(), expected)
+    assert counts == [1]
 
 
 def test_labels_only_says_right_or_wrong_and_nothing_else(leaky_models):

@@ -11,7 +11,7 @@ from hypothesis import given as drawn_from
 from hypothesis import strategies as st
 from torch_geometric.data import Data
 
-from gaudit.attacks.membership.shadow_models import best_setting, cut_in_rounds, shadow_models
+from gaudit.attacks.membership.shadow_models import best_setting, cut_in_rounds, reference_model, shadow_models
 from gaudit.audit.statistics.metrics import auc
 from gaudit.errors import InputError
 from gaudit.targets.games.membership import LabelMembership, NodeKnowledge
@@ -155,6 +155,28 @@ def test_attacks_with_the_same_knowledge_share_models_and_others_do_not():
         shadow_models(replace(known), RECIPE, 4, offline=False),
     ]
     assert all(other is not pool for other in others)
+
+
+@pytest.mark.parametrize("game", ["label-membership", "node-presence"])
+@pytest.mark.parametrize("count", [4, 7])
+def test_a_reference_alone_is_what_it_is_among_all(game, count):
+    known = knowledge(game=game)
+    alone = reference_model(known, RECIPE, count, offline=False)
+    assert reference_model(known, RECIPE, count, offline=False) is alone
+    among = shadow_models(known, RECIPE, count, offline=False)
+    assert len(alone.weights["w1"]) == 1
+    assert len(among.weights["w1"]) >= count + 1
+    np.testing.assert_array_equal(alone.reference_members, among.reference_members)
+    for apart in (False, True):
+        query = Query(known.subjects, known.edges, apart=apart)
+        assert torch.equal(alone.ask_reference(query), among.ask_reference(query))
+    assert reference_model(known, RECIPE, count, offline=False) is among  # nothing is trained twice
+
+
+def test_models_asked_one_by_one_say_the_same():
+    pool = shadow_models(knowledge(), RECIPE, 4, offline=False)
+    query = Query(torch.arange(NODES), pool.task.data.edge_index)
+    assert torch.equal(torch.stack(list(pool.each(query))), pool.ask(query))
 
 
 def test_shared_models_are_gone_with_the_knowledge():

@@ -11,7 +11,7 @@ from gaudit.errors import InputError
 from gaudit.mechanisms.clipping import norm_of
 from gaudit.randomness import integer
 from gaudit.targets.channel import Channel
-from gaudit.targets.messages import GLOBAL_KIND, UPDATE_KIND, kinds_of
+from gaudit.targets.messages import GLOBAL_KIND, UPDATE_KIND, kind_of, kinds_of
 from support.kinds import way_of
 
 LEVEL = 1e-3  # of every statistical test here; the seeds are fixed
@@ -21,7 +21,7 @@ def sent(defense, change, kind=UPDATE_KIND, seed=0, times=1, start=0.0):
     """What the receiver gets, less the global weights."""
     channel = Channel(mods=(defense.on_message(np.random.SeedSequence(seed)),))
     common = {name: torch.full_like(t, start if kind == UPDATE_KIND else 0.0) for name, t in change.items()}
-    channel.send(GLOBAL_KIND, "server", "clients", 0, common)
+    channel.send(kind_of(kind).since or GLOBAL_KIND, "server", "clients", 0, common)
     own = {name: common[name] + tensor for name, tensor in change.items()}
     got = [channel.send(kind, *way_of(kind), i, own) for i in range(times)]
     return [{name: tensor - common[name] for name, tensor in message.items()} for message in got]

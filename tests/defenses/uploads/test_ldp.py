@@ -10,7 +10,7 @@ from gaudit.defenses.uploads.upload_changes import UPLOADS
 from gaudit.errors import InputError
 from gaudit.mechanisms.clipping import clipped
 from gaudit.targets.channel import Channel
-from gaudit.targets.messages import GLOBAL_KIND, UPDATE_KIND, kinds_of
+from gaudit.targets.messages import GLOBAL_KIND, UPDATE_KIND, kind_of, kinds_of
 from support.kinds import way_of
 
 LEVEL = 1e-3  # of every statistical test here; the seeds are fixed
@@ -19,7 +19,13 @@ LEVEL = 1e-3  # of every statistical test here; the seeds are fixed
 def sent(defense, tensors, kind="class-gradients", seed=0, times=1):
     """What the receiver gets; weights start at zero, so a step is what is sent."""
     channel = Channel(mods=(defense.on_message(np.random.SeedSequence(seed)),))
-    channel.send(GLOBAL_KIND, "server", "clients", 0, {n: torch.zeros_like(t) for n, t in tensors.items()})
+    channel.send(
+        kind_of(kind).since or GLOBAL_KIND,
+        "server",
+        "clients",
+        0,
+        {n: torch.zeros_like(t) for n, t in tensors.items()},
+    )
     return [channel.send(kind, *way_of(kind), i, tensors) for i in range(times)]
 
 

@@ -9,7 +9,7 @@ from gaudit.defenses.uploads.gaussian_uploads import NoiseInstead
 from gaudit.defenses.uploads.upload_changes import UPLOADS
 from gaudit.mechanisms.clipping import norm_of
 from gaudit.targets.channel import Channel
-from gaudit.targets.messages import GLOBAL_KIND, UPDATE_KIND, kinds_of
+from gaudit.targets.messages import GLOBAL_KIND, UPDATE_KIND, kind_of, kinds_of
 
 LEVEL = 1e-3  # of every statistical test here; the seeds are fixed
 
@@ -18,7 +18,7 @@ def sent(change, kind=UPDATE_KIND, seed=0, start=0.0):
     """What the server gets, less the global weights."""
     channel = Channel(mods=(NoiseInstead().on_message(np.random.SeedSequence(seed)),))
     common = {name: torch.full_like(t, start) for name, t in change.items()}
-    channel.send(GLOBAL_KIND, "server", "clients", 0, common)
+    channel.send(kind_of(kind).since or GLOBAL_KIND, "server", "clients", 0, common)
     base = common if kind == UPDATE_KIND else {name: torch.zeros_like(t) for name, t in change.items()}
     got = channel.send(kind, "client:0", "server", 0, {name: base[name] + t for name, t in change.items()})
     return {name: tensor - base[name] for name, tensor in got.items()}

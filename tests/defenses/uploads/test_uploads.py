@@ -20,11 +20,13 @@ from gaudit.targets.messages import (
     GLOBAL_KIND,
     GRADIENT_KIND,
     KINDS,
+    PART_UPDATE_KIND,
     PARTIAL_GRADIENT_KIND,
     SELF_TRAINING_GRADIENTS_KIND,
     UPDATE_KIND,
     Carries,
     declare,
+    kind_of,
     kinds_of,
 )
 from support.kinds import PING, way_of
@@ -49,11 +51,11 @@ def upload(channel, value, sender="client:0", round_=0):
     return channel.send(UPDATE_KIND, sender, "server", round_, weights(value))
 
 
-@pytest.mark.parametrize("kind", [UPDATE_KIND, DRIFTED_KIND])
+@pytest.mark.parametrize("kind", [UPDATE_KIND, DRIFTED_KIND, PART_UPDATE_KIND])
 def test_an_update_is_changed_by_its_step_from_the_last_global_weights(kind):
     channel, seen = watching()
     for round_, (common, own) in enumerate([(1.0, 4.0), (10.0, 9.0)]):
-        channel.send(GLOBAL_KIND, "server", "clients", round_, weights(common))
+        channel.send(str(kind_of(kind).since), "server", "clients", round_, weights(common))
         got = channel.send(kind, "client:0", "server", round_, weights(own))
         for name in ("w1", "b1"):
             assert torch.equal(seen[-1][name], weights(own - common)[name])
@@ -120,7 +122,7 @@ def test_an_update_of_other_shapes_is_refused(common):
 
 def test_the_kinds_are_those_that_clients_upload_gradients_and_updates_as():
     theirs = {UPDATE_KIND, GRADIENT_KIND, CLASS_GRADIENTS_KIND, SELF_TRAINING_GRADIENTS_KIND}
-    others = {CONTROL_KIND, GENERATOR_GRADIENT_KIND, DRIFTED_KIND, PARTIAL_GRADIENT_KIND}
+    others = {CONTROL_KIND, GENERATOR_GRADIENT_KIND, DRIFTED_KIND, PARTIAL_GRADIENT_KIND, PART_UPDATE_KIND}
     assert set(kinds_of([UPLOADS])) == theirs | others
 
 

@@ -31,6 +31,27 @@ for architecture in ("gcn", "sgc", "sage", "mlp"):
 """
 
 
+DENSE = """
+import resource
+import numpy as np, torch
+from torch_geometric.data import Data
+from gaudit.targets.models.model_ensemble import train_models
+from gaudit.targets.models.training_config import TrainingConfig
+from gaudit.targets.models.training_task import Query, TrainingTask
+def trained(nodes):
+    x = torch.randn(nodes, 128)
+    edges = torch.randint(0, nodes, (2, nodes))
+    data = Data(x=x, edge_index=edges, y=torch.arange(nodes) % 7)
+    members = torch.ones(1, nodes, dtype=torch.bool)
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    task = TrainingTask(data, members, TrainingConfig(hidden=64, epochs=2), 7)
+    train_models(task, [Query(torch.arange(nodes), edges)], np.random.SeedSequence(0))
+    return 1024 * (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / (4 * x.numel())
+trained(1000)
+print(trained(100_000))
+"""
+
+
 def test_a_derivative_may_lie_in_a_longer_buffer() -> None:
     derivative, hidden = np.ones(96, np.float32), np.zeros(96, np.float32)
     hidden[:16] = 1
@@ -45,6 +66,12 @@ def test_training_stays_within_its_arrays() -> None:
     command = [sys.executable, "-c", TRAINING]
     done = subprocess.run(command, env=os.environ | alone, capture_output=True, check=False)
     assert done.returncode == 0, done.stderr.decode()
+
+
+@pytest.mark.skipif(platform.system() != "Linux", reason="the unit of ru_maxrss is Linux's")
+def test_training_on_dense_features_takes_five_times_their_memory_at_most() -> None:
+    done = subprocess.run([sys.executable, "-c", DENSE], capture_output=True, check=True)
+    assert float(done.stdout) < 4, "the features themselves are the fifth"
 
 
 def test_callers_of_kernels_are_compiled_anew_when_these_change() -> None:

@@ -160,6 +160,38 @@ def test_panels_and_tiles_change_nothing(
         assert torch.allclose(trained.answers[0][k], expected, atol=1e-4)
 
 
+@pytest.mark.parametrize("architecture", ["gcn", "sgc", "sage", "mlp"])
+@pytest.mark.parametrize("features", [1, 5, 16, 43, 300])
+def test_dense_features_are_multiplied_as_they_are(
+    graph: Data, members: torch.Tensor, architecture: str, features: int
+) -> None:
+    """Beside autograd on the same rows; tiles of eight, four and one of them, more than one block of nodes."""
+    from gaudit.targets.models.batched_models import batches
+
+    data = graph.clone()
+    data.x = torch.randn(NODES, features, generator=torch.Generator().manual_seed(4)) / features**0.5
+    r = recipe(architecture, hidden=33, epochs=10)
+    begin = [initial_weights(r, features, CLASSES, np.random.SeedSequence(k)) for k in range(MODELS)]
+    for induced in (False, True):
+        task = TrainingTask(data, members, r, CLASSES, induced=induced)
+        kernels = train_models(task, [everybody(data)], SEED, first=begin, keep_weights=True)
+        coins = [np.random.SeedSequence(0)] * MODELS
+        for k, (answers, _, weights) in enumerate(batches(task, [everybody(data)], begin, coins, "cpu", 10**9)):
+            assert torch.allclose(kernels.answers[0][k], answers[0], atol=1e-4)
+            assert all(torch.allclose(kernels.weights[n][k], w, atol=1e-4) for n, w in weights.items())
+
+
+def test_dense_features_are_not_copied(graph: Data) -> None:
+    from gaudit.targets.models.compiled_models import Sight, _features
+
+    x = torch.randn(NODES, 24)
+    sight = Sight.of(_features(x), graph.edge_index, recipe("gcn"))
+    for matrix in (sight.compiled[0], sight.turned(32)[0]):
+        assert np.shares_memory(matrix.value, x.numpy())
+    words = Sight.of(_features(graph.x), graph.edge_index, recipe("gcn"))
+    assert len(words.compiled[0].value) == int((graph.x != 0).sum())
+
+
 @pytest.mark.parametrize("classes", [2, 16, 17, 40])
 def test_any_number_of_classes(graph: Data, members: torch.Tensor, classes: int) -> None:
     from gaudit.targets.models.batched_models import batches

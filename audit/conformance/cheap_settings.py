@@ -14,6 +14,7 @@ CHEAP: dict[str, Any] = {
     "feature_steps": 1,
     "hidden": 8,
     "inner": 1,
+    "l_diversity": 1,  # small networks have no sensitive attribute
     "latent": 4,
     "local_epochs": 1,
     "models": 1,

@@ -44,8 +44,8 @@ class KLSequential(OverSnapshots):
     alternative = "k-ad-by-snapshot"
     guarantee = (
         "each node shares its published attributes, and its number of links in each relation of all snapshots (or "
-        "of every w that follow each other), with at least k - 1 others, and their sensitive values are diverse; who "
-        "knows more may tell them apart"
+        "of every w that follow each other), with at least k - 1 others, and their sensitive values are diverse; "
+        "who knows more may tell them apart"
     )
     Settings = KLSequentialSettings
     settings: KLSequentialSettings

@@ -27,6 +27,13 @@ def people(nodes, seed, kinds=4, share=0.08, directed=True, secret=False):
     return replace(network, people=attributes(nodes, rng, secret))
 
 
+def workers(nodes, seed, secret=False):
+    """The same people, of whom their word alone is an attribute: a third of them share it."""
+    before = people(nodes, seed, share=0.02, secret=secret)
+    words = before.people
+    return replace(before, people=replace(words, runs=words.runs[:, 1:], columns=(JOB,)))
+
+
 def attributes(nodes, rng, secret=False):
     """Attributes that are made up."""
     values = np.column_stack([rng.integers(8, size=nodes), rng.integers(3, size=nodes)])

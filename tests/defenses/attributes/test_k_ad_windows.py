@@ -18,7 +18,7 @@ from gaudit.graphs.pyg import network_of_data
 from gaudit.graphs.snapshots import windowed
 from gaudit.graphs.tables.node_table import NodeTable
 from support.directed_networks import real
-from support.snapshots_of_people import AGE, JOB, arcs, attributes, nothing_lost, people, rarest, told
+from support.snapshots_of_people import AGE, JOB, arcs, attributes, nothing_lost, people, rarest, told, workers
 
 SEED = np.random.SeedSequence(0)
 
@@ -46,7 +46,7 @@ def test_each_snapshot_alone_keeps_its_promise_and_fails_the_joint_check():
     """The trivial alternative on ten networks: alike in each snapshot, and in two together many are alone."""
     alone = KAttributedDegreeBySnapshot(k=5)
     for seed in range(10):
-        before = people(60, seed)
+        before = workers(90, seed)
         after = alone.on_graph(before, SEED)
         assert rarest(after, 1) >= 5
         assert alone.verify(before, after).holds
@@ -55,13 +55,12 @@ def test_each_snapshot_alone_keeps_its_promise_and_fails_the_joint_check():
 
 
 def test_windows_of_two_do_not_cover_three():
-    """Why w is told: of ten networks some have people who are alone in three snapshots; and all are covered with w=3."""
-    found = [KAttributedDegreeWindows(k=4).on_graph(people(80, seed), SEED) for seed in range(10)]
+    """Why w is told: of ten networks some have people with fewer like them in three, which w = 3 covers."""
+    found = [KAttributedDegreeWindows(k=4).on_graph(workers(90, seed), SEED) for seed in range(10)]
     assert all(rarest(after, 2) >= 4 for after in found)
     assert any(rarest(after, 3) < 4 for after in found)
-    assert all(
-        rarest(KAttributedDegreeWindows(k=4, window=3).on_graph(people(80, s), SEED), 3) >= 4 for s in range(3)
-    )
+    wider = KAttributedDegreeWindows(k=4, window=3)
+    assert all(rarest(wider.on_graph(workers(90, seed), SEED), 3) >= 4 for seed in range(10))
 
 
 def test_a_check_sees_a_lost_arc_and_a_value_that_is_missing():

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from gaudit.defenses.attributes.k_attributed_degree_windows import KAttributedDegreeWindows
 from gaudit.defenses.attributes.k_l_sequential import KLSequential
 from gaudit.errors import InputError
-from support.snapshots_of_people import alike, nothing_lost, people, rarest
+from support.snapshots_of_people import alike, nothing_lost, people, rarest, workers
 
 SEED = np.random.SeedSequence(0)
 
@@ -47,7 +47,7 @@ def test_every_class_over_all_snapshots_is_large_and_diverse(seed, k, how, windo
 def test_without_diversity_people_who_are_alike_may_have_one_sensitive_value():
     """Ten networks, k = 3: alike over all snapshots, and in each network some class has one value alone."""
     for seed in range(10):
-        before = people(60, seed, secret=True)
+        before = workers(90, seed, secret=True)
         after = KAttributedDegreeWindows(k=3, window=4).on_graph(before, SEED)
         assert rarest(after, None) >= 3
         assert least_diverse(after, None, "distinct") == 1

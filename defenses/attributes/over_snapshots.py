@@ -123,7 +123,7 @@ class OverSnapshots(Defense):
             "; ".join(filter(None, parts)),
             "This holds against somebody who knows a person's attributes and how many links it has in "
             f"{'one snapshot' if width == 1 else where}. It says nothing against somebody who knows {more}more of "
-            "its links, such as to whom they lead.",
+            "its links, such as to whom they lead, or to how many different people.",
             MADE_UP,
         )
 

@@ -42,18 +42,6 @@ def test_signatures_over_every_window_occur_k_times_and_no_arc_is_lost(seed, k, 
     assert made.verify(before, before).holds == (rarest(before, window, relations) >= k)
 
 
-def test_each_snapshot_alone_keeps_its_promise_and_fails_the_joint_check():
-    """The trivial alternative on ten networks: alike in each snapshot, and in two together many are alone."""
-    alone = KAttributedDegreeBySnapshot(k=5)
-    for seed in range(10):
-        before = workers(90, seed)
-        after = alone.on_graph(before, SEED)
-        assert rarest(after, 1) >= 5
-        assert alone.verify(before, after).holds
-        assert rarest(after, 2) < 5
-        assert not KAttributedDegreeWindows(k=5, window=2).verify(before, after).holds
-
-
 def test_windows_of_two_do_not_cover_three():
     """Why w is told: of ten networks some have people with fewer like them in three, which w = 3 covers."""
     found = [KAttributedDegreeWindows(k=4).on_graph(workers(90, seed), SEED) for seed in range(10)]

@@ -129,7 +129,8 @@ class OverSnapshots(Defense):
 
     def _snapshots_in(self, network: Network) -> int:
         """How many snapshots there are, up to the last one with an edge."""
-        return -(-degree_sides(network)[0].shape[1] // self.settings.relations)
+        relations: int = degree_sides(network)[0].shape[1]
+        return -(-relations // self.settings.relations)
 
     def _width(self, network: Network) -> int:
         """Snapshots of a window: w, or all where there are fewer."""

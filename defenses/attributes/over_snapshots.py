@@ -107,7 +107,8 @@ class OverSnapshots(Defense):
         wrong = untrue(table_of(before), table_of(after)) or gone(before, after)
         least = min(map(requirement.diversity, found), default=0)
         parts = [
-            f"{len(windows)} windows of {width} of {snapshots} snapshots",
+            f"{len(windows)} window{'' if len(windows) == 1 else 's'} of {width} of {snapshots} "
+            f"snapshot{'' if snapshots == 1 else 's'}",
             f"the rarest signature of a window occurs {min(map(len, found), default=self.settings.k)} times",
             f"the least diverse counts {least:.3g} sensitive values" if self.classes.l_diversity > 1 else "",
             f"{links(after) - links(before)} links added to {links(before)}",

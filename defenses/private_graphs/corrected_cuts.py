@@ -63,7 +63,7 @@ class Corrected:
     def laplacian(self) -> LinearOperator:
         """The Laplacian estimated entry by entry without bias, symmetric, [n, n]; it may have negative eigenvalues.
 
-        It is (L of the told pairs - b L of all pairs) / (a - b), and a product costs as much as there are told pairs.
+        It is (L of the told pairs - b L of all pairs) / (a - b). A product takes as long as there are told pairs.
         """
         n, gap, matrix = self.told.nodes, self.linked - self.other, self.told.adjacency
         degrees = np.asarray(matrix.sum(1), dtype=np.float64).ravel()

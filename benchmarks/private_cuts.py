@@ -5,8 +5,9 @@
 
 Networks are files of edges as `gaudit anonymize` reads them, of some thousands of nodes. Means over seeds.
 Communities: of the cuts around those that Leiden's method finds (20 nodes or more), the median of
-|estimate - true| / true. Halves: the same for 20 sets of half of the nodes, drawn at random. Laplacian: the spectral
-norm of what it is off by, as a share of the norm of the true one; nothing told is 1. Gaussian noise on all pairs has a delta of 1e-6.
+|estimate - true| / true. Halves: the same for 20 sets of half of the nodes, drawn at random. Laplacian: the
+spectral norm of what it is off by, as a share of the norm of the true one; nothing told is 1. Gaussian noise on
+all pairs has a delta of 1e-6.
 """
 
 from collections.abc import Callable

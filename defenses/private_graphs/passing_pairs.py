@@ -82,4 +82,4 @@ def as_rate(chance: float) -> Fraction:
 
 def linked_chance(epsilon: Fraction, rate: Fraction) -> float:
     """The probability that a linked pair passes, to the precision of a float."""
-    return linked_bounds(epsilon, rate, FLOAT_BITS)[0] / 2**FLOAT_BITS
+    return linked_bounds(epsilon, rate, FLOAT_BITS)[0] / (1 << FLOAT_BITS)

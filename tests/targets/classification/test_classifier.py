@@ -368,6 +368,7 @@ OF_A_GRAPH += (
     "tmf",
     "privgraph",
     "private-windows",
+    "private-sparsifier",
 )
 OF_A_GRAPH += ("k-attributes", "k-attributes-full-domain", "k-ad")
 OF_A_GRAPH += ("k-ad-windows", "k-ad-by-snapshot", "k-l-sequential")

@@ -28,7 +28,7 @@ SCALES = "the mean and the deviation of each feature over all graphs"
 class DPGraphClassifierSettings(GraphClassifierSettings):
     """Settings of `DPGraphClassifier`: those of `graph-classifier`, and what is promised, and how."""
 
-    recipe: GraphRecipe = GraphRecipe(architecture="gcn", hidden=32, epochs=100, lr=0.01)
+    recipe: GraphRecipe = GraphRecipe(hidden=32, epochs=100, lr=0.01)
     features: Literal["given", "scaled"] = Field(
         "given",
         description="as they are, or columns beyond 0 and 1 with mean 0 and deviation 1, which are then public",

@@ -97,6 +97,6 @@ class GraphNetwork(nn.Module):
         """Its weights as the recipe names them, on the CPU."""
         found = {}
         for name, bias in self._pairs():
-            made = self.maps[name]
-            found[name], found[bias] = made.weight.t(), made.bias
+            found[name] = self.get_parameter(f"maps.{name}.weight").t()
+            found[bias] = self.get_parameter(f"maps.{name}.bias")
         return {name: weight.detach().clone().contiguous().cpu() for name, weight in found.items()}

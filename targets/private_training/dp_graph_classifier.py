@@ -21,7 +21,7 @@ from .clipped_training import NoisySteps, train_noisily
 from .padded_graphs import GraphNetwork, PaddedGraphs
 from .private_classifier import COMPOSES, LARGEST
 
-PUBLIC = ("which graphs are trained on", "the numbers of graphs, features and classes")
+PUBLIC = ("how many graphs are trained on", "the numbers of graphs, features and classes")
 SCALES = "the mean and the deviation of each feature over all graphs"
 
 

@@ -270,6 +270,8 @@ CONVOLUTIONS_UPDATE_KIND = declare("convolutions-update", Carries.UPDATE, routes
 """The same weights of a client after its local training in one round."""
 GRADIENT_NORM_KIND = declare("gradient-norm", Carries.NORMS, routes=[_UP])
 """The ``norm`` [1] of a client's gradient after a round (GCFL+)."""
+VALIDATED_KIND = declare("validated-count", Carries.COUNTS, routes=[_UP])
+"""The ``count`` of a client's validation graphs that the common model has right, by which a round is chosen."""
 CLUSTERS_KIND = declare("clusters", Carries.CLUSTERS, routes=[])
 """The ``cluster`` of each client [K], as the server has it that made them (GCFL)."""
 RANDOM_GRAPH_KIND = declare("random-graph", Carries.RANDOM_GRAPH, routes=[_DOWN])

@@ -17,7 +17,8 @@ def changes_of(uploads: list[Mapping[str, Tensor]], received: list[Mapping[str, 
 def is_torn(changes: Tensor, least: float, most: float) -> bool:
     """Whether clients stand still together and move apart: |mean| < ``least``, and the largest norm > ``most``.
 
-    Sattler et al. 2021, equations 8 and 9; Xie et al. 2021, equations 6 and 7. Two clients are never divided.
+    The criterion of clustered federated learning (Sattler et al.) as GCFL's release has it. Two clients are never
+    divided.
     """
     if len(changes) <= 2:
         return False

@@ -118,13 +118,14 @@ class FedStarRun(GraphFederationRun):
 class FedStar(GraphFederation):
     """Federated learning of what structure tells, by clients who keep all that features tell (Tan et al. 2023).
 
-    Line by line (the paper's section 4 and its release):
+    Step by step, after the authors' release (``GIN_dc``; the paper's own numbering was not at hand):
 
     1. Each node has 32 numbers of structure: its degree, and how often random walks come back (`structure_encoding`).
     2. Structure channel: a linear map to the hidden width, then GCN layers with tanh. Feature channel: GIN layers
        that each read their own last rows beside the structure channel's last rows; the first reads the features.
     3. A graph's row is the sum over its nodes of both channels' last rows, and a linear map follows. The release
-       puts linear maps before the feature channel and between sum and answer.
+       also has linear maps before the feature channel, on both channels' rows, and between sum and answer, and
+       drops out after every layer.
     4. In each round every client trains both channels for one epoch; weights of the structure channel alone go up,
        and come back as the mean, weighted by graphs.
 

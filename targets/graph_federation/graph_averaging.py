@@ -30,10 +30,12 @@ from ..messages import (
     LABELLED_COUNT_KIND,
     MODEL_KIND,
     UPDATE_KIND,
+    VALIDATED_KIND,
     posteriors_kind,
 )
 from ..models.graph_recipe import GraphRecipe
 from ..target import Offers, Progress, Run, Target, Utility, no_progress
+from .chosen_round import ChosenRound, right_of
 from .graph_clients import Division, GraphClient, graph_clients, membership_of
 from .model_parts import GraphModel
 
@@ -81,6 +83,11 @@ class GraphFederationSettings(Settings):
     aggregation: Literal["uniform", "weighted"] = Field(
         "weighted", description="the mean over clients, or that weighted by the graphs that they train on"
     )
+    answers: Literal["validation", "last"] = Field(
+        "validation",
+        description="models that answer: of the round with most validation graphs right (the last of such), or the "
+        "last ones",
+    )
     publish: tuple[Literal["model", "posteriors"], ...] = Field(
         ("model", "posteriors"), description="what the public gets in the end; a model only where one is common"
     )
@@ -123,6 +130,9 @@ class GraphFederationRun:
         common: the shared weights of each cluster.
         kept: what each client keeps to itself, by its number.
         common_model: whether all clients have one model in the end, if they share all of it.
+        in_common: whether they do with these settings.
+        asked: what a model says of each client's validation graphs.
+        chosen: the model that each client answers with, so far.
     """
 
     common_model: ClassVar[bool] = True
@@ -150,6 +160,9 @@ class GraphFederationRun:
         self.clusters = [list(range(len(self.clients)))]
         self.common: list[Mapping[str, Tensor]] = [{n: w for n, w in first.items() if self.travels(n)}]
         self.kept = [self._drawn(client) for client in self.clients]
+        self.in_common = s.shared == "all" and self.common_model
+        self.asked = [self.model.reading(client.val, s.device) for client in self.clients]
+        self.chosen = [ChosenRound() for _ in self.clients]
 
     # what subclasses change
 
@@ -181,6 +194,7 @@ class GraphFederationRun:
         shares = self._shares()
         for t in range(s.rounds if s.shared != "nothing" else 0):
             received = self._handed_out(t)
+            self._considered(received, t)
             uploads = [self._uploaded(c, got, t) for c, got in zip(self.clients, received, strict=True)]
             before = self.clusters
             self.clusters = self.regrouped(uploads, received, t)
@@ -190,7 +204,8 @@ class GraphFederationRun:
             self.progress("training", t + 1, s.rounds)
         if s.shared == "nothing":
             self._alone()
-        models = [{**got, **kept} for got, kept in zip(self._handed_out(s.rounds), self.kept, strict=True)]
+        self._considered(self._handed_out(s.rounds), s.rounds)
+        models = [chosen.model for chosen in self.chosen]
         with self.channel.keeping():
             for model in models:
                 must_be_finite(model, s.rounds)
@@ -207,6 +222,25 @@ class GraphFederationRun:
             tested=sum(int(c.test.sum()) for c in self.clients),
             recipe=self.recipe,
         )
+
+    def _considered(self, received: list[Mapping[str, Tensor]], t: int) -> None:
+        """Keeps the models of round t where they have more validation graphs right than those before.
+
+        Who shares all chooses the round together, and tells the server how many graphs are right. Who has a model
+        of its own chooses alone, by its own graphs, and tells nobody.
+        """
+        s, last = self.settings, t == self.settings.rounds
+        if s.answers == "last" and not last:
+            return
+        models = [{**got, **kept} for got, kept in zip(received, self.kept, strict=True)]
+        every = zip(models, self.clients, self.asked, strict=True)
+        right = [right_of(model, client, asked, s.device) for model, client, asked in every]
+        if self.in_common and s.answers == "validation":
+            counts = [(c.name, {"count": torch.tensor(n)}) for c, n in zip(self.clients, right, strict=True)]
+            told = [self.channel.send(VALIDATED_KIND, name, "server", t, count) for name, count in counts]
+            right = [sum(float(message["count"]) for message in told)] * len(told)
+        for chosen, model, count in zip(self.chosen, models, right, strict=True):
+            chosen.consider(model, count, t)
 
     def travels(self, name: str) -> bool:
         """Whether a weight leaves its client."""
@@ -264,6 +298,7 @@ class GraphFederationRun:
     def _alone(self) -> None:
         """Each client trains by itself for as many epochs as the others do in all rounds."""
         for t in range(self.settings.rounds):
+            self._considered(self._handed_out(t), t)
             for client in self.clients:
                 self.kept[client.number] = self._trained(client, {}, t)
             self.progress("training alone", t + 1, self.settings.rounds)
@@ -306,7 +341,7 @@ class GraphFederationRun:
 
     def _publish(self, model: Mapping[str, Tensor], logits: Tensor) -> None:
         s = self.settings
-        if "model" in s.publish and s.shared == "all" and self.common_model:
+        if "model" in s.publish and self.in_common:
             self.channel.send(MODEL_KIND, "server", "public", s.rounds, model)
         if "posteriors" in s.publish:
             table = {"nodes": torch.arange(len(logits)), "posteriors": logits.softmax(1)}
@@ -318,7 +353,7 @@ class GraphFederationRun:
             float(right[torch.stack([getattr(c, use) for c in self.clients]).any(0)].mean())
             for use in ("val", "test")
         )
-        return Utility(self.settings.rounds, val, test, test)
+        return Utility(max(chosen.round for chosen in self.chosen), val, test, test)
 
     def _notes(self) -> tuple[str, ...]:
         counts = [int(c.held.sum()) for c in self.clients]
@@ -354,6 +389,7 @@ class GraphFederation(Target):
         CONVOLUTIONS_KIND,
         CONVOLUTIONS_UPDATE_KIND,
         LABELLED_COUNT_KIND,
+        VALIDATED_KIND,
     )
     games = (GraphMembership.name, ClassPresence.name)
     collections = True
@@ -375,6 +411,8 @@ class GraphFederation(Target):
             s.shared
         ]
         silent |= {LABELLED_COUNT_KIND} if s.aggregation == "uniform" or s.shared == "nothing" else set()
+        in_common = s.shared == "all" and self.loop.common_model
+        silent |= set() if in_common and s.answers == "validation" else {VALIDATED_KIND}
         named = {"model": MODEL_KIND, "posteriors": POSTERIORS_KIND}
         return set(self.sends) - silent - {kind for what, kind in named.items() if what not in s.publish}
 

@@ -16,7 +16,8 @@ def structure_encoding(edges: Tensor, nodes: int) -> Tensor:
     """32 numbers of each node, [n, 32]: its degree, and how often walks from it come back.
 
     The first 16 are one-hot: degrees 1 to 16, larger ones as 16; a node without edges has none. The others are the
-    diagonals of (D^-1 A)^j for j = 1 to 16 (Tan et al., AAAI 2023, equations 2 to 4; widths as in the release).
+    diagonals of (D^-1 A)^j for j = 1 to 16 (Tan et al., AAAI 2023; widths as in the release). In the release a node
+    without edges counts as one of degree 1, and its walks are not numbers.
 
     Args:
         edges: both directions [2, e].

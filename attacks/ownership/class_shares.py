@@ -149,8 +149,8 @@ def _change(message: Message, before: Message | None, classes: int, bias: bool) 
     after, since = message.tensors.get(name), None if before is None else before.tensors.get(name)
     if after is None or since is None or after.shape != since.shape or after.shape[-1] != classes:
         raise InputError(
-            f"the '{message.kind}' of {message.sender} in round {message.round} has no '{name}' for {classes} classes, or "
-            "the weights that it began with are not there"
+            f"the '{message.kind}' of {message.sender} in round {message.round} has no '{name}' for {classes} "
+            "classes, or the weights that it began with are not there"
         )
     change = (after.double() - since.double()).reshape(-1, classes)
     if not bool(torch.isfinite(change).all()):

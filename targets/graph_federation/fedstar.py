@@ -120,7 +120,8 @@ class FedStar(GraphFederation):
 
     Step by step, after the authors' release (``GIN_dc``; the paper's own numbering was not at hand):
 
-    1. Each node has 32 numbers of structure: its degree, and how often random walks come back (`structure_encoding`).
+    1. Each node has 32 numbers of structure: its degree, and how often random walks come back
+       (`structure_encoding`).
     2. Structure channel: a linear map to the hidden width, then GCN layers with tanh. Feature channel: GIN layers
        that each read their own last rows beside the structure channel's last rows; the first reads the features.
     3. A graph's row is the sum over its nodes of both channels' last rows, and a linear map follows. The release
@@ -129,8 +130,8 @@ class FedStar(GraphFederation):
     4. In each round every client trains both channels for one epoch; weights of the structure channel alone go up,
        and come back as the mean, weighted by graphs.
 
-    The server gets no weight that a feature or a label was multiplied by: what it sees of these is their part in the
-    gradient of the structure channel.
+    The server gets no weight that a feature or a label was multiplied by: what it sees of these is their part in
+    the gradient of the structure channel.
     An adversary knows no recipe of the two channels: its shadow models are GINs of the same size on features alone.
     """
 

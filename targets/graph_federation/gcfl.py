@@ -101,9 +101,9 @@ class Gcfl(GraphFederation):
        rounds, and ``thresholds=absolute`` takes them as they are.
     4. Each cluster's weights move by the mean of its dw_k, weighted by graphs: the weighted mean of the uploads.
 
-    Not followed: the release quotes, for each client, the highest test accuracy over the models of all clusters that
-    it kept on the way, which is a choice by test graphs. Here a client chooses the round by its validation graphs.
-    Dropout is of a graph's row alone, and one linear map follows where the release has two.
+    Not followed: the release quotes, for each client, the highest test accuracy over the models of all clusters
+    that it kept on the way, which is a choice by test graphs. Here a client chooses the round by its validation
+    graphs. Dropout is of a graph's row alone, and one linear map follows where the release has two.
 
     What the server learns beside `graph-fedavg`: who is like whom. Clients are not told.
     """

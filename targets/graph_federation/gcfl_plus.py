@@ -50,9 +50,9 @@ class GcflPlus(Gcfl):
 
     As `gcfl`, step by step, but for step 3: clients also tell the norm of their gradient after local training, and
     the cut is that of the weights max_ij d_ij - d_ij, where d is the time-warped distance of two clients' last 10
-    norms (5 in OpenFGL and in some of the release's runs). A cluster is divided only once every client told as many since the last
-    division. The norm is that of the gradient by the shared weights at the end of the local training, of the last
-    batch and without dropout; the release takes what the last step left behind.
+    norms (5 in OpenFGL and in some of the release's runs). A cluster is divided only once every client told as
+    many since the last division. The norm is that of the gradient by the shared weights at the end of the local
+    training, of the last batch and without dropout; the release takes what the last step left behind.
     """
 
     name = "gcfl+"

@@ -330,7 +330,7 @@ class GraphFederationRun:
         told = [self.channel.send(LABELLED_COUNT_KIND, name, "server", -1, count) for name, count in counts]
         return [float(message["count"]) for message in told]
 
-    def _answers(self, models: list[dict[str, Tensor]]) -> Tensor:
+    def _answers(self, models: list[Mapping[str, Tensor]]) -> Tensor:
         """Logits of all graphs [G, C]: each client answers for its own."""
         found = torch.empty(len(self.clients[0].labels), self.clients[0].classes)
         with torch.no_grad():

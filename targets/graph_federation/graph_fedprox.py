@@ -32,7 +32,8 @@ class GraphFedProx(GraphFedAvg):
     """Federated averaging whose clients are held near the common weights: loss + mu / 2 |w - w_t|^2.
 
     Li et al. 2020, equation 2, on what is shared; with all clients in every round and as many steps as asked for.
-    The messages are those of `graph-fedavg`.
+    The messages are those of `graph-fedavg`, and with one local step a round so are its weights: the term pulls
+    from the second step on.
     """
 
     name = "graph-fedprox"

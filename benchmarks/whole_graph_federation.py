@@ -4,7 +4,7 @@
     python benchmarks/whole_graph_federation.py show --dataset MUTAG
 
 Four clients, graphs divided by class (Dirichlet, beta 1), half of a client's graphs to train on, a fifth for
-validation and the rest to test; 100 rounds of one local epoch in batches of 16, and the targets' defaults otherwise.
+validation and the rest to test. 100 rounds of one local epoch in batches of 16; else the targets' defaults.
 The round is chosen by validation graphs. Each trial is recorded when it is done and not run again.
 """
 

@@ -20,8 +20,9 @@ if TYPE_CHECKING:
 
 SHARES = Carrying.any_of(Carries.CLASS_SHARES, to="server")
 FUNCTION = Carrying.any_of(Carries.FUNCTION, to="server")
-LAST = {"w2": "b2", "w": "b"}
-"""What the weights of the last layer are called, [h, C], and its bias, [C]: of nodes, and of whole graphs."""
+LAST = {"w": "b", "w2": "b2"}
+"""What the weights of the last layer are called, [h, C], and its bias, [C]: of whole graphs, whose `w2` is another
+layer, and of nodes."""
 
 
 class ClassSharesSettings(Settings):

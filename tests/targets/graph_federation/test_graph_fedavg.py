@@ -4,14 +4,16 @@ import numpy as np
 import pytest
 import torch
 
+from gaudit.attacks.ownership.class_shares import ClassShares
 from gaudit.audit.conformance.small_graphs import forty_graphs
 from gaudit.graphs.collection import by_graph
+from gaudit.randomness import branch
 from gaudit.registry import find
 from gaudit.targets.defense import Defense
 from gaudit.targets.graph_federation.chosen_round import ChosenRound
 from gaudit.targets.graph_federation.graph_clients import graph_clients
-from gaudit.targets.messages import GLOBAL_KIND, MODEL_KIND, VALIDATED_KIND
-from gaudit.targets.models.graph_models import trainer
+from gaudit.targets.messages import GLOBAL_KIND, MODEL_KIND, UPDATE_KIND, VALIDATED_KIND
+from gaudit.targets.models.graph_models import asker, trainer
 from gaudit.targets.models.training_task import Query, TrainingTask
 
 SMALL = {"clients": 3, "hidden": 8, "rounds": 6, "lr": 0.01, "features": "given"}
@@ -103,3 +105,26 @@ def test_every_graph_has_one_owner_and_one_use(how):
     uses = torch.stack([getattr(c, use) for c in clients for use in ("train", "val", "test")])
     assert (uses.sum(0) == 1).all()
     assert (uses.sum(1) > 0).all()
+
+
+def test_a_heads_bias_tells_shares_of_classes_in_closed_form():
+    """After one plain step it moved by lr times (the client's share of a class less the mean answer)."""
+    done = ran(clients=2, partition="dirichlet", rounds=1, optimiser="sgd", dropout=0.0, weight_decay=0.0)
+    sent = done.transcript.messages
+    first = next(m for m in sent if m.kind == GLOBAL_KIND).tensors
+    made = find("targets", "graph-fedavg")(**SMALL)
+    data = DATA.clone()
+    data.y = by_graph(DATA, "y")
+    everyone = torch.ones(1, len(data.y), dtype=torch.bool)
+    task = TrainingTask(data=data, members=everyone, classes=2, recipe=made.settings.recipe(1))
+    every = Query(torch.arange(len(data.y)), data.edge_index)
+    (logits,) = asker(task, [every])(0, dict(first))
+    seed = branch(np.random.SeedSequence(0), "clients")
+    clients = graph_clients(DATA, 2, "dirichlet", 1.0, (0.5, 0.4), seed)
+    for client, message in zip(clients, (m for m in sent if m.kind == UPDATE_KIND), strict=True):
+        moved = (message.tensors["b"] - first["b"]) / 0.01
+        share = client.class_counts() / client.class_counts().sum()
+        torch.testing.assert_close(moved + logits.softmax(1)[client.train].mean(0), share, atol=1e-4, rtol=0)
+        view = done.transcript.seen_by("server")
+        told = ClassShares(read="bias")._table(view, [0, 1], 2)
+        torch.testing.assert_close(told[client.number], (moved / moved.abs().max()).double(), atol=1e-5, rtol=0)

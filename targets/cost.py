@@ -21,6 +21,8 @@ SECONDS_A_PRODUCT = 8e-11
 """Of one multiplication of a step of training, with all that goes with it forward and back."""
 BYTES_A_FEATURE, BYTES_AN_ENTRY, BYTES_AN_EDGE = 16, 52, 120
 """Of every feature of a node (copies of the table), of one that is not zero (the engine's tiles), of an edge."""
+DENSE, BYTES_WITHIN = 0.25, 20
+"""The share of features that are not zero from which on the engine reads the table as it is; of a feature then."""
 BYTES_AN_ANSWER = 12
 """Of each posterior of a model about a node."""
 
@@ -68,8 +70,9 @@ START = Cost(START_SECONDS, START_BYTES)
 
 def held(size: Size) -> Cost:
     """A graph as training holds it: linear in nodes times features and in edges."""
-    features = BYTES_A_FEATURE * size.nodes * size.features + BYTES_AN_ENTRY * size.entries
-    return Cost(0.0, features + BYTES_AN_EDGE * size.edges)
+    features = size.nodes * size.features
+    read = BYTES_WITHIN * features if size.entries > DENSE * features else BYTES_AN_ENTRY * size.entries
+    return Cost(0.0, BYTES_A_FEATURE * features + read + BYTES_AN_EDGE * size.edges)
 
 
 def training(size: Size, recipe: TrainingConfig, models: int) -> Cost:

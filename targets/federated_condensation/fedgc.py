@@ -21,6 +21,7 @@ from ..condensation.evaluation import EvaluationSettings, UtilityEvaluator
 from ..condensation.gradient_distance import condensed_size
 from ..condensation.matching import ClassCells, MatchingServer, MatchingSettings, as_received
 from ..condensation.released import check_checkpoints, transferred, utilities, what_asks
+from ..cost import Cost, Size
 from ..defense import Defense, LossTerm, SharedModel
 from ..device import Device
 from ..federated.label_statistic import STATISTIC_KINDS
@@ -50,6 +51,8 @@ from ..target import Offers, Progress, Run, Target, no_progress
 if TYPE_CHECKING:
     from torch_geometric.data import Data
 
+BYTES_EXCHANGED = 100
+"""Of a feature of a node: sums over neighbours and rows after the encoder, at clients and on the way."""
 PUBLISHED_RATIO = {"cora": 0.026, "citeseer": 0.018}
 
 
@@ -132,6 +135,10 @@ class FedGC(Target):
         """What its settings say of clients and features."""
         s = self.settings
         return Offers(s.clients, features=s.features)
+
+    def cost(self, size: Size, models: int = 0) -> Cost:
+        """Beside what training holds, the rows that clients exchange; time is a lower bound."""
+        return super().cost(size, models) + Cost(0.0, BYTES_EXCHANGED * size.nodes * size.features)
 
     @classmethod
     def preset(cls, preset: str, data: Data) -> dict[str, Any]:

@@ -38,6 +38,8 @@ class Carries(StrEnum):
     LABELS = "labels"
     COUNTS = "counts"
     CLASS_SHARES = "how much a client has of each class"
+    CLUSTERS = "which clients are in one cluster"
+    NORMS = "norms of gradients"
     RANDOM_GRAPH = "a random graph"
     FUNCTION = "a mean answer about a random graph"
     IDS = "ids of nodes"
@@ -261,6 +263,17 @@ MOMENTS_KIND = declare("label-moments", Carries.CLASS_SHARES, routes=[_UP])
 smoothing ``confidence`` (FedGTA)."""
 RELIABILITY_KIND = declare("class-reliability", Carries.CLASS_SHARES, routes=[_UP])
 """How reliable a client's knowledge of each class is, ``shares`` [C], summing to one (FedTAD)."""
+CONVOLUTIONS_KIND = declare("convolutions", Carries.WEIGHTS, routes=[_DOWN, "server > client"])
+"""Those common weights that clients with graphs share who keep the first map and the last one (GCFL), or all but
+the structure channel (FedStar)."""
+CONVOLUTIONS_UPDATE_KIND = declare("convolutions-update", Carries.UPDATE, routes=[_UP], since=CONVOLUTIONS_KIND)
+"""The same weights of a client after its local training in one round."""
+GRADIENT_NORM_KIND = declare("gradient-norm", Carries.NORMS, routes=[_UP])
+"""The ``norm`` [1] of a client's gradient after a round (GCFL+)."""
+VALIDATED_KIND = declare("validated-count", Carries.COUNTS, routes=[_UP])
+"""The ``count`` of a client's validation graphs that the common model has right, by which a round is chosen."""
+CLUSTERS_KIND = declare("clusters", Carries.CLUSTERS, routes=[])
+"""The ``cluster`` of each client [K], as the server has it that made them (GCFL)."""
 RANDOM_GRAPH_KIND = declare("random-graph", Carries.RANDOM_GRAPH, routes=[_DOWN])
 """Features ``x`` [n, d] and ``edges`` [2, e] of a random graph that models are compared on (Fed-PUB)."""
 FUNCTION_KIND = declare("functional-embedding", Carries.FUNCTION, routes=[_UP])

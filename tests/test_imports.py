@@ -41,6 +41,9 @@ SIBLINGS = {
     "targets/federated": {"targets", "targets/models", "targets/games"},
     "targets/federated_graphs": {"targets", "targets/models", "targets/games", "targets/federated"},
     "targets/classification": {"targets", "targets/models", "targets/games"},
+    "targets/graph_federation": {
+        *("targets", "targets/models", "targets/games", "targets/federated", "targets/classification"),
+    },
     "targets/publishing": {"targets", "targets/models", "targets/games"},
     "targets/condensation": {"targets", "targets/models", "targets/games", "targets/federated"},
     "targets/federated_condensation": {

@@ -20,15 +20,16 @@ if TYPE_CHECKING:
 
 SHARES = Carrying.any_of(Carries.CLASS_SHARES, to="server")
 FUNCTION = Carrying.any_of(Carries.FUNCTION, to="server")
-LAST = "w2"
-"""What the weights of the last layer are called, [h, C]."""
+LAST = {"w": "b", "w2": "b2"}
+"""What the weights of the last layer are called, [h, C], and its bias, [C]: of whole graphs, whose `w2` is another
+layer, and of nodes."""
 
 
 class ClassSharesSettings(Settings):
     """Settings of `ClassShares`."""
 
-    read: Literal["auto", "shares", "function", "updates"] = Field(
-        "auto", description="what is read; auto: the first of these that the observer sees"
+    read: Literal["auto", "shares", "function", "updates", "bias"] = Field(
+        "auto", description="what is read; auto: the first of these that the observer sees, but for the bias"
     )
     rounds: int = Field(1, ge=1, description="how many of a client's first updates are read")
 
@@ -47,6 +48,10 @@ class ClassShares(Attack[ClassKnowledge]):
       of a weight of the class in the first update, as a share of the largest change in it; of several updates, the
       mean. Later, decay of weights and momentum move what no gradient does. A client whose updates the observer
       does not get has the mean of those that it hears.
+
+    - ``bias``: the same of the last layer's bias alone, which a unit that is always one would have as its weights.
+      After one plain step by all labels it changed by the rate times the class's share of labels less the mean
+      answer, so that it orders classes by what the client has of them.
 
     The blind score is how common the class is in the whole graph.
     """
@@ -82,7 +87,7 @@ class ClassShares(Attack[ClassKnowledge]):
             told = _means([_sent(view, FUNCTION, client) for client in clients], classes, "mean")
             return told - told.mean(0)
         heard = [client for client in clients if is_heard(view, f"client:{client}")] or clients
-        rises = torch.stack([_rise(view, client, classes, self.settings.rounds) for client in heard])
+        rises = torch.stack([_rise(view, client, classes, self.settings) for client in heard])
         table = rises.mean(0).repeat(len(clients), 1)
         table[[clients.index(client) for client in heard]] = rises
         return table
@@ -118,7 +123,7 @@ def _numbers(message: Message, classes: int, names: tuple[str, ...]) -> Tensor:
     return row.double()
 
 
-def _rise(view: View, client: int, classes: int, rounds: int) -> Tensor:
+def _rise(view: View, client: int, classes: int, settings: ClassSharesSettings) -> Tensor:
     """The largest rise of a weight of each class, the mean over the first updates, [C]."""
     import torch
     from torch import Tensor
@@ -127,26 +132,28 @@ def _rise(view: View, client: int, classes: int, rounds: int) -> Tensor:
     for message in with_starts(view):
         if is_start(message, name) and message.tensors:
             begun[message.kind] = message
-        elif is_update(message) and message.sender == name and message.tensors and len(found) < rounds:
+        elif is_update(message) and message.sender == name and message.tensors and len(found) < settings.rounds:
             before = begun.get(str(kind_of(message.kind).since))
-            change = _change(message, before, classes)
+            change = _change(message, before, classes, settings.read == "bias")
             found.append(change.max(0).values / change.abs().max().clamp_min(torch.finfo(change.dtype).tiny))
     if not found:
         raise InputError(f"the observer '{view.observer}' reads no update of {name}")
     return torch.stack(found).mean(0)
 
 
-def _change(message: Message, before: Message | None, classes: int) -> Tensor:
-    """How the last layer's weights changed, [h, C]."""
+def _change(message: Message, before: Message | None, classes: int, bias: bool) -> Tensor:
+    """How the last layer's weights changed, [h, C], or its bias, [1, C]."""
     import torch
 
-    after, since = message.tensors.get(LAST), None if before is None else before.tensors.get(LAST)
+    last = next((name for name in LAST if name in message.tensors), "w2")
+    name = LAST[last] if bias else last
+    after, since = message.tensors.get(name), None if before is None else before.tensors.get(name)
     if after is None or since is None or after.shape != since.shape or after.shape[-1] != classes:
         raise InputError(
-            f"the '{message.kind}' of {message.sender} in round {message.round} has no '{LAST}' [h, {classes}], or "
-            "the weights that it began with are not there"
+            f"the '{message.kind}' of {message.sender} in round {message.round} has no '{name}' for {classes} "
+            "classes, or the weights that it began with are not there"
         )
-    change = after.double() - since.double()
+    change = (after.double() - since.double()).reshape(-1, classes)
     if not bool(torch.isfinite(change).all()):
         raise InputError(f"the '{message.kind}' of {message.sender} in round {message.round} is not finite")
     return change

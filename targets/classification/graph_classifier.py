@@ -89,9 +89,7 @@ class GraphClassifier(Target):
         return Offers(0, s.split, s.features, s.recipe)
 
     def why_not(self, defense: Defense) -> str | None:
-        if type(defense) is Defense or defense.hooks() == ("on_message",):
-            return super().why_not(defense)
-        return "it acts on a graph of persons or on its training, and here one record is a whole graph"
+        return no_place_among_graphs(defense) or super().why_not(defense)
 
     def sent(self) -> set[str]:
         s = self.settings
@@ -155,6 +153,13 @@ class GraphClassifier(Target):
             )
         subjects = np.sort(drawn)
         return GraphMembership(subjects=subjects, truth=np.isin(subjects, inside))
+
+
+def no_place_among_graphs(defense: Defense) -> str | None:
+    """Why a defense has no place where one record is a whole graph: only what acts on messages has one so far."""
+    if type(defense) is Defense or defense.hooks() == ("on_message",):
+        return None
+    return "it acts on a graph of persons or on its training, and here one record is a whole graph"
 
 
 def task_of(data: Data, members: Tensor, recipe: GraphRecipe) -> TrainingTask:

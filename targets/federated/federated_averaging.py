@@ -283,7 +283,7 @@ class FederatedRun:
         server = _Server(s, weights) if s.upload == "gradients" else None
         for t in range(s.rounds):
             with self.channel.keeping():
-                _must_be_finite(weights, t)
+                must_be_finite(weights, t)
             received = self.handed_out(weights, t)
             if server is None:
                 weights = self.averaged(self._trained(tasks, received, t))
@@ -291,7 +291,7 @@ class FederatedRun:
                 weights = server.stepped(self.averaged(self._gradients(tasks, received[0], t)))
             self.progress("training", t + 1, s.rounds)
         with self.channel.keeping():
-            _must_be_finite(weights, s.rounds)
+            must_be_finite(weights, s.rounds)
         return weights
 
     def _trained(
@@ -415,15 +415,15 @@ class _Server:
         return {name: weight.detach().clone() for name, weight in self.weights.items()}
 
 
-def _must_be_finite(weights: Mapping[str, Tensor], rounds: int) -> None:
+def must_be_finite(weights: Mapping[str, Tensor], rounds: int) -> None:
     """Raises InputError where training diverged: nothing that follows would mean anything."""
     if not all(bool(torch.isfinite(weight).all()) for weight in weights.values()):
         raise InputError(f"training diverges: after {rounds} rounds the common weights are not finite; lower lr")
 
 
-def must_read_uploads(channel: Channel) -> None:
+def must_read_uploads(channel: Channel, kind: str = UPDATE_KIND) -> None:
     """Raises InputError where a server that needs uploads one by one gets their sum alone."""
-    if channel.seals(UPDATE_KIND):
+    if channel.seals(kind):
         raise InputError("the server must read each client's update by itself: uploads in a secure sum do not do")
 
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
+from ...graphs.collection import by_graph, is_collection
 from ...graphs.network import Floats
 from ...randomness import branch
 from ..game import Adversary, Game, Grant, Knowledge, Words, as_it_is, without_ancestry
-from ..party import Client
 from .lone_node import UploadGrant
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ class ClassKnowledge(Knowledge):
     """It knows how common each class is in the whole graph, and no node; a subject is ``client * C + class``.
 
     Attributes:
-        shares: of the classes among all nodes, [C].
+        shares: of the classes among all nodes, or all graphs of a collection, [C].
     """
 
     shares: Tensor
@@ -92,12 +92,22 @@ class ClassPresence(Game):
         return {"client": client.astype(str), "class": label.astype(str)}
 
     def _shares(self, data: Data) -> Floats:
-        counts = np.bincount(data.y.cpu().numpy(), minlength=self.cells)
+        labels = by_graph(data, "y") if is_collection(data) else data.y
+        counts = np.bincount(labels.cpu().numpy(), minlength=self.cells)
         found: Floats = counts / counts.sum()
         return found
 
 
-def class_presence(clients: Sequence[Client]) -> dict[str, Game]:
+class HasClasses(Protocol):
+    """One who trains on labels."""
+
+    @property
+    def number(self) -> int: ...
+
+    def class_counts(self) -> Tensor: ...
+
+
+def class_presence(clients: Sequence[HasClasses]) -> dict[str, Game]:
     """The game by its name; nothing where every client has labels of every class.
 
     Args:

@@ -1,0 +1,1 @@
+"""Federated training on whole graphs: every client holds some graphs of one collection."""

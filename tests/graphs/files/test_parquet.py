@@ -74,6 +74,15 @@ def test_damaged_files_are_refused(tmp_path, written):
             read_network(path)
 
 
+def test_a_small_file_of_many_rows_is_refused_before_it_is_read(written, monkeypatch):
+    """A million equal rows take a few kilobytes: what they unpack to is told by the file's end."""
+    path = written({"source": np.zeros(10**6, dtype=int), "target": np.ones(10**6, dtype=int)})
+    assert path.stat().st_size < 20_000
+    monkeypatch.setenv("GAUDIT_MEMORY", "0.1")
+    with pytest.raises(InputError, match="too large: reading it may take"):
+        read_network(path)
+
+
 def test_without_pyarrow_it_says_what_to_install(tmp_path, monkeypatch):
     real = builtins.__import__
 

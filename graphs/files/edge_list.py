@@ -75,7 +75,7 @@ def read_edge_list(path: Path, timed: bool = False) -> Rows:
     try:
         decimal = "," if separator == ";" else "."
         rows = _rows(_table(body, separator, width), nodes, kinds, decimal, path, timed)
-    except _NoTimeError as error:
+    except NoTimeError as error:
         line = next(islice(_lines(raw), error.row, None))[0]
         raise InputError(f"{path}: line {line}: time {quoted(error.text)}: {error.expected}") from error
     except ValueError as error:
@@ -89,7 +89,7 @@ def read_edge_list(path: Path, timed: bool = False) -> Rows:
     return replace(rows, comments=comments, directed=directed)
 
 
-class _NoTimeError(Exception):
+class NoTimeError(Exception):
     """A row whose time cannot be read.
 
     Attributes:
@@ -236,7 +236,7 @@ def _rows(
     cells = [column[0].strip(" \t") for column in table]
     first_end, second_end = ends_of(cells) or (0, 1)
     ends = [table[first_end], table[second_end]]
-    one, other, names = _ends(ends)
+    one, other, names = ends_in(ends)
     first = _first_row(one, other, names, nodes)
     if first == "unclear":
         raise InputError(
@@ -252,19 +252,19 @@ def _rows(
         )
     if header:
         table = [column[1:] for column in table]
-        one, other, names = _ends([table[first_end], table[second_end]])
+        one, other, names = ends_in([table[first_end], table[second_end]])
     if any(map(unfit, names)) or (len(table) > MOST_UNNAMED and not header):
         raise ValueError("unusable ids, or columns without names")
-    ids = _arranged(names, nodes)
-    place = _places(names, ids)
+    ids = arranged(names, nodes)
+    place = places_of(names, ids)
     rows = Rows(ids, place[one], place[other], directed="unsaid", header=header, unlisted=len(ids) - len(nodes))
     if first == "doubtful":
         rows = replace(rows, columns=f"first row read as an edge, of {names[0]} and {names[1]}")
     others = {k: cells[k] if header else None for k in range(len(table)) if k not in (first_end, second_end)}
-    return _with_columns(rows, table, others, kinds, decimal, path, timed)
+    return with_columns(rows, table, others, kinds, decimal, path, timed)
 
 
-def _with_columns(
+def with_columns(
     rows: Rows,
     table: list[Text],
     others: dict[int, str | None],
@@ -299,7 +299,7 @@ def _with_columns(
             if any(map(unfit, values)):
                 raise ValueError("unusable names of types")
             called = tuple(dict.fromkeys([*kinds, *values]))
-            rows = replace(rows, types=_places(values, called)[codes], type_names=called)
+            rows = replace(rows, types=places_of(values, called)[codes], type_names=called)
         elif column.role == "time":
             rows = replace(rows, times=_times(codes, values, decimal, rows.header))
         elif column.role == "direction":
@@ -315,7 +315,7 @@ def _times(codes: Ints, values: Sequence[str], decimal: str, header: bool) -> In
         return times
     except UnreadableTimeError as error:
         row = int((codes == error.place).argmax())
-        raise _NoTimeError(row + header, values[error.place], error.expected) from error
+        raise NoTimeError(row + header, values[error.place], error.expected) from error
 
 
 def _numbers(values: Sequence[str], column: Column, decimal: str, path: Path) -> Floats:
@@ -347,22 +347,22 @@ def _factorized(values: Text) -> tuple[Ints, list[str]]:
     codes, found = pd.factorize(values)
     stripped = [name.strip(" \t") for name in found]
     names = list(dict.fromkeys(stripped))
-    return _places(stripped, names)[codes], names
+    return places_of(stripped, names)[codes], names
 
 
-def _ends(table: Sequence[Text]) -> tuple[Ints, Ints, list[str]]:
+def ends_in(table: Sequence[Text]) -> tuple[Ints, Ints, list[str]]:
     """Both ends of each row, and the ids whose positions they are."""
     ends, names = _factorized(np.stack(table[:2], axis=1).ravel())
     return ends[0::2], ends[1::2], names
 
 
-def _places(names: Sequence[str], ids: Sequence[str]) -> Ints:
+def places_of(names: Sequence[str], ids: Sequence[str]) -> Ints:
     """Position of each name in ``ids``."""
     position = {name: k for k, name in enumerate(ids)}
     return np.fromiter((position[name] for name in names), dtype=np.int64, count=len(names))
 
 
-def _arranged(names: Sequence[str], declared: Sequence[str]) -> tuple[str, ...]:
+def arranged(names: Sequence[str], declared: Sequence[str]) -> tuple[str, ...]:
     """Ids in the order of nodes: declared ones, then by number if all are whole numbers, else as they appear."""
     known = set(declared)
     rest = [name for name in names if name not in known]
@@ -401,8 +401,8 @@ def _declarations(table: Mapping[str, Text], ids: Sequence[str], types: Sequence
 
     All nodes also where the first row would not be taken for an edge.
     """
-    one, other, names = _ends([table["source"], table["target"]])
-    if _arranged(names, ()) != tuple(ids) or _first_row(one, other, names, ()) != "edge":
+    one, other, names = ends_in([table["source"], table["target"]])
+    if arranged(names, ()) != tuple(ids) or _first_row(one, other, names, ()) != "edge":
         yield from (f"#@node {name}\n" for name in ids)
     if "type" in table and list(dict.fromkeys(table["type"])) != list(types):
         yield from (f"#@type {name}\n" for name in types)

@@ -18,6 +18,7 @@ from .graphml import read_graphml, write_graphml
 from .interchange import read_gexf, read_gml, read_node_link
 from .npz import read_npz, write_npz
 from .other_readers import other_endings, other_reader, read_other
+from .parquet import read_parquet
 from .rows import Directed, Dropped, Rows, check_names, network_of
 from .sparse_npz import is_sparse, read_sparse
 
@@ -58,6 +59,7 @@ def read_network(path: str | os.PathLike[str], directed: Directed = "refuse", ti
     - ``.npz``: ``edge_index`` [2, e] and what goes with it (`npz.read_npz`), or a sparse adjacency as
       ``scipy.sparse.save_npz`` writes it (`sparse_npz.read_sparse`).
     - ``.graphml``: `graphml.read_graphml`; ``.gexf``, ``.gml`` and node-link ``.json``: `interchange`.
+    - ``.parquet``: a table of edges (`parquet.read_parquet`).
     - any other ending that an installed package has a reader for (``gaudit.readers``).
 
     Of rows that tell the same edge the first gives the weight; where rows have times each is an event of the edge.
@@ -234,5 +236,6 @@ _READERS = {
     ".gexf": read_gexf,
     ".gml": read_gml,
     ".json": read_node_link,
+    ".parquet": read_parquet,
 }
 _WRITERS = {".npz": write_npz, ".graphml": write_graphml}

@@ -196,10 +196,16 @@ def _read_parquet(path: Path) -> dict[str, NDArray[Any]]:
 
     check_memory(f"the table {path}", PARQUET_MEMORY * path.stat().st_size)
     try:
+        from pyarrow.parquet import read_metadata
+
+        told = read_metadata(path)
+        if told.num_columns > MOST_COLUMNS:
+            raise InputError(f"{path}: {told.num_columns} columns, and at most {MOST_COLUMNS} are read")
+        check_memory(f"the table {path}", CELL_MEMORY * told.num_rows * told.num_columns)
         frame = pd.read_parquet(path)
     except ImportError as error:
         raise InputError(f"{path}: Parquet needs pyarrow: pip install pyarrow, or write a CSV file") from error
-    except OSError:
+    except (InputError, OSError):
         raise
     except Exception as error:  # the library has errors of its own for damaged files
         raise InputError(f"{path}: no Parquet file that can be read: {first_line(error)}") from error

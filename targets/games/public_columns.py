@@ -23,13 +23,9 @@ PRIVATE = "degrees (private)"
 
 def node_columns(data: Data, seed: np.random.SeedSequence) -> dict[str, Floats]:
     """What each baseline sees of every node, [N, columns]: degree, label, features, homophily, and all of these."""
-    from scipy.sparse import csr_array
-
-    sources, targets = data.edge_index.numpy()
-    adjacency = csr_array((np.ones(len(sources)), (sources, targets)), shape=(len(data.y),) * 2)
     classes, y = np.unique(data.y.numpy(), return_inverse=True)
     one_hot = np.eye(len(classes))[y]
-    neighbours: Floats = adjacency @ one_hot
+    neighbours = _neighbours(data, one_hot)
     columns = {
         "degree": _degree(neighbours.sum(1)),
         "label": one_hot,
@@ -37,6 +33,16 @@ def node_columns(data: Data, seed: np.random.SeedSequence) -> dict[str, Floats]:
         "homophily": _homophily(neighbours, y),
     }
     return columns | {"all": np.hstack(list(columns.values()))}
+
+
+def _neighbours(data: Data, one_hot: Floats) -> Floats:
+    """How many neighbours of each class every node has, [N, C]."""
+    from scipy.sparse import csr_array
+
+    sources, targets = data.edge_index.numpy()
+    adjacency = csr_array((np.ones(len(sources)), (sources, targets)), shape=(len(one_hot),) * 2)
+    found: Floats = adjacency @ one_hot
+    return found
 
 
 def _degree(degree: Floats) -> Floats:
@@ -70,7 +76,7 @@ def _homophily(neighbours: Floats, y: NDArray[np.intp]) -> Floats:
     total = neighbours.sum(1, keepdims=True)
     share = neighbours / np.maximum(total, 1)
     own = np.take_along_axis(share, y[:, None], 1)
-    mixed = entr(share).sum(1)
+    mixed = entr(share, out=share).sum(1)
     return np.column_stack([total > 0, own, mixed])
 
 

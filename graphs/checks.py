@@ -13,6 +13,9 @@ if TYPE_CHECKING:
     from torch import Tensor
     from torch_geometric.data import Data
 
+ROWS = 2**14
+"""Rows of features that are looked at together."""
+
 
 def check_graph(data: Data, source: str) -> Data:
     """A checked copy of a graph, with the same edges in both directions.
@@ -41,7 +44,9 @@ def check_content(data: Data, source: str) -> tuple[Tensor, Tensor, Tensor]:
     Raises:
         InputError: as `check_graph` does.
     """
-    x = _features(data, source)
+    import torch
+
+    x = _features(data, source).to(torch.float32, copy=True)
     return x, _labels(data, source, len(x)), _edges(data, source, len(x))
 
 
@@ -129,6 +134,7 @@ def _shape(value: Tensor) -> str:
 
 
 def _features(data: Data, source: str) -> Tensor:
+    """The graph's own features, which are finite in float32."""
     import torch
 
     x = _tensor(data, source, "x")
@@ -136,8 +142,7 @@ def _features(data: Data, source: str) -> Tensor:
         raise InputError(f"{source}: features 'x' must be floating point, not {x.dtype}: convert with x.float()")
     if x.dim() != 2 or 0 in x.shape:
         raise InputError(f"{source}: features 'x' must have shape [nodes, width], not {_shape(x)}")
-    x = x.to(torch.float32, copy=True)
-    finite = x.isfinite().all(1)
+    finite = torch.cat([rows.to(torch.float32).isfinite().all(1) for rows in x.split(ROWS)])
     if not bool(finite.all()):
         bad = ~finite
         raise InputError(

@@ -187,7 +187,8 @@ def _read_npz(path: Path) -> tuple["Data", RowDirections]:
         _check_header(name, shape, dtype, path)
 
     fields = arrays_of(path, ("x", "y", "edge_index", *MASKS, HOLDERS), check)
-    return Data.from_dict({name: _to_tensor(array, name, path) for name, array in fields.items()}), "if-mixed"
+    made = {name: _to_tensor(fields.pop(name), name, path) for name in list(fields)}  # none is held twice
+    return Data.from_dict(made), "if-mixed"
 
 
 def arrays_of(
@@ -279,12 +280,12 @@ def _to_tensor(array: Array, name: str, path: Path) -> "torch.Tensor":
         return torch.from_numpy(array)
     if name == "x":
         with np.errstate(over="ignore"):  # too large for float32: reported as infinite by check_graph
-            return torch.from_numpy(array.astype(np.float32))
+            return torch.from_numpy(array.astype(np.float32, copy=False))
     if array.dtype.kind not in "iu":
         raise InputError(f"{path}: array '{name}' has type {array.dtype}: expected integers")
     if array.dtype == np.uint64 and array.size and array.max() > np.iinfo(np.int64).max:
         raise InputError(f"{path}: array '{name}' holds numbers beyond 64-bit integers")
-    return torch.from_numpy(array.astype(np.int64))
+    return torch.from_numpy(array.astype(np.int64, copy=False))
 
 
 def parsed_xml(path: Path, kind: Literal["GraphML", "GEXF"]) -> Any:

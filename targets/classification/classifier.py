@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import copy
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -343,12 +344,17 @@ class Classifier(Target):
 
 
 def _members_alone(data: Data, members: Tensor) -> Data:
-    """A copy of the graph in which members are trained on, and nobody is asked about."""
-    data = data.clone()
+    """The same graph, not copied, in which members are trained on, and nobody is asked about."""
+    data = copy(data)
     data.train_mask = members
     for mask in ("val_mask", "test_mask"):
         data[mask] = torch.zeros_like(members)
     return data
+
+
+def _one_of(kept: Tensor, other: Tensor) -> Tensor:
+    """The first of two tensors where both hold the same, else the other one."""
+    return kept if torch.equal(kept, other) else other
 
 
 def _defended(task: TrainingTask, defense: Defense, seed: np.random.SeedSequence, channel: Channel) -> TrainingTask:
@@ -358,5 +364,7 @@ def _defended(task: TrainingTask, defense: Defense, seed: np.random.SeedSequence
     data = _members_alone(task.data, task.members[0])
     (party,) = clients_of(data, Partition.undivided(data.num_nodes))
     party = defense.on_data(party, None, seed, channel.holder(party.name))
-    trained_on = Data(x=party.x, edge_index=party.edges, y=party.y_train)
+    own = task.data  # what the defense left alone is not held twice
+    x, edges = _one_of(own.x, party.x), _one_of(own.edge_index, party.edges)
+    trained_on = Data(x=x, edge_index=edges, y=party.y_train)
     return TrainingTask(trained_on, party.train[None], task.recipe, task.classes, task.induced)

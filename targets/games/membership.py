@@ -159,7 +159,8 @@ class NodeGame(Game):
 
     def public_columns(self, data: Data, seed: np.random.SeedSequence) -> dict[str, Floats]:
         subjects = np.sort(self.subjects)
-        return {name: columns[subjects] for name, columns in node_columns(data, seed).items()}
+        found = node_columns(data, seed)
+        return {name: found.pop(name)[subjects] for name in list(found)}  # none is held twice for long
 
     def compared_within(self, data: Data) -> np.ndarray | None:
         """Classes: splits take as many members of each, whatever the class's size."""

@@ -23,20 +23,27 @@ PRIVATE = "degrees (private)"
 
 def node_columns(data: Data, seed: np.random.SeedSequence) -> dict[str, Floats]:
     """What each baseline sees of every node, [N, columns]: degree, label, features, homophily, and all of these."""
+    classes, y = np.unique(data.y.numpy(), return_inverse=True)
+    one_hot = np.eye(len(classes))[y]
+    degree, homophily = _surroundings(data, one_hot, y)
+    columns = {
+        "degree": degree,
+        "label": one_hot,
+        "features": reduced_features(data.x.numpy(), seed),
+        "homophily": homophily,
+    }
+    return columns | {"all": np.hstack(list(columns.values()))}
+
+
+def _surroundings(data: Data, one_hot: Floats, y: NDArray[np.intp]) -> tuple[Floats, Floats]:
+    """What `_degree` and `_homophily` tell; no count of neighbours by class is kept."""
     from scipy.sparse import csr_array
 
     sources, targets = data.edge_index.numpy()
-    adjacency = csr_array((np.ones(len(sources)), (sources, targets)), shape=(len(data.y),) * 2)
-    classes, y = np.unique(data.y.numpy(), return_inverse=True)
-    one_hot = np.eye(len(classes))[y]
+    adjacency = csr_array((np.ones(len(sources)), (sources, targets)), shape=(len(one_hot),) * 2)
     neighbours: Floats = adjacency @ one_hot
-    columns = {
-        "degree": _degree(neighbours.sum(1)),
-        "label": one_hot,
-        "features": reduced_features(data.x.numpy(), seed),
-        "homophily": _homophily(neighbours, y),
-    }
-    return columns | {"all": np.hstack(list(columns.values()))}
+    del adjacency
+    return _degree(neighbours.sum(1)), _homophily(neighbours, y)
 
 
 def _degree(degree: Floats) -> Floats:
@@ -63,14 +70,14 @@ def reduced_features(x: NDArray[np.float32], seed: np.random.SeedSequence) -> Fl
 def _homophily(neighbours: Floats, y: NDArray[np.intp]) -> Floats:
     """Whether there are neighbours, the share of them with the node's own label, and their labels' entropy.
 
-    ``neighbours`` counts those of each class, [N, C].
+    ``neighbours`` counts those of each class, [N, C], and is written over.
     """
     from scipy.special import entr
 
     total = neighbours.sum(1, keepdims=True)
-    share = neighbours / np.maximum(total, 1)
+    share = np.divide(neighbours, np.maximum(total, 1), out=neighbours)
     own = np.take_along_axis(share, y[:, None], 1)
-    mixed = entr(share).sum(1)
+    mixed = entr(share, out=share).sum(1)
     return np.column_stack([total > 0, own, mixed])
 
 

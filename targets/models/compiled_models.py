@@ -12,7 +12,7 @@ from torch import Tensor
 
 from .compiled_training import Reads, Shape, Turned, answers, train
 from .kernels import LANES, Csr, aligned, panel_width
-from .propagation import gcn_operator, mean_operator
+from .propagation import mean_operator
 from .training_config import TrainingConfig, weight_shapes
 from .training_task import One, Query, TrainingTask
 
@@ -120,12 +120,17 @@ class Sight:
 
     def reads(self, asked: np.ndarray) -> Reads:
         """What it takes to answer for some nodes."""
-        return Reads(*self.compiled, _csr(self.operator[asked]), asked)
+        return Reads(*self.compiled, _csr(self._rows(asked)), asked)
 
     def turned_for(self, asked: np.ndarray, width: int) -> Turned:
         """The transposed matrices for a first layer in panels of some width."""
         ones = (_csr(np.ones((1, count), np.float32)) for count in (self.nodes, len(asked)))
-        return Turned(*self.turned(width), _csr(self.operator[asked].T), *ones)
+        return Turned(*self.turned(width), _csr(self._rows(asked).T), *ones)
+
+    def _rows(self, asked: np.ndarray) -> sp.csr_matrix:
+        """The operator's rows for some nodes, not copied where all are asked in their order."""
+        everybody = len(asked) == self.nodes and bool((asked == np.arange(self.nodes)).all())
+        return self.operator if everybody else self.operator[asked]
 
 
 def _propagation(recipe: TrainingConfig, edges: Tensor | None, nodes: int) -> sp.csr_matrix:
@@ -133,7 +138,24 @@ def _propagation(recipe: TrainingConfig, edges: Tensor | None, nodes: int) -> sp
     if recipe.architecture == "mlp":
         return _empty(nodes)
     known = torch.empty((2, 0), dtype=torch.long) if edges is None else edges
-    return _scipy(mean_operator(known, nodes) if recipe.architecture == "sage" else gcn_operator(known, nodes))
+    if recipe.architecture == "sage":
+        return _scipy(mean_operator(known, nodes))
+    return _normalised(known.numpy(), nodes)
+
+
+def _normalised(edges: np.ndarray, nodes: int) -> sp.csr_matrix:
+    """What `gcn_operator` gives, to the last bit, with 32-bit positions and a third of the memory on its way.
+
+    Edges that are there twice have equal values, so that the order in which they are added up changes nothing.
+    """
+    loops = np.arange(nodes, dtype=np.int32)
+    row, col = (np.concatenate([ends.astype(np.int32), loops]) for ends in edges)
+    scale = torch.from_numpy(np.bincount(row, minlength=nodes).astype(np.float32)).rsqrt().numpy()
+    values = scale[row]
+    values *= scale[col]
+    made: sp.csr_matrix = sp.coo_matrix((values, (row, col)), shape=(nodes, nodes)).tocsr()
+    made.sort_indices()
+    return made
 
 
 def _empty(nodes: int) -> sp.csr_matrix:

@@ -185,26 +185,29 @@ def run(name: str, file: Path, nodes: int, cpu: int, memory: float) -> Cell:
         pid, status, used = os.wait4(process.pid, os.WNOHANG)
         if pid:
             break
-        peak = max(peak, resident(process.pid))
+        peak = max(peak, peak_of(process.pid))
         if peak > memory:
             end = "memory"
             process.kill()
         time.sleep(PAUSE)
     process.returncode = os.waitstatus_to_exitcode(status)
     seconds = used.ru_utime + used.ru_stime
-    peak = max(peak, used.ru_maxrss * 1024)
     if end == "done" and process.returncode:
         end = "time" if process.returncode in STOPPED else "failed"
     said = (file.parent / "said").read_text().strip().splitlines()[-1:] if end == "failed" else []
     return Cell(name, nodes, end, round(seconds, 2), round(peak / GIB, 3), " ".join(said))
 
 
-def resident(pid: int) -> float:
-    """Bytes of resident memory of a process; 0 where it has ended."""
+def peak_of(pid: int) -> float:
+    """Bytes of memory that a process had resident at its peak; 0 where it has ended.
+
+    What ``wait4`` says of a peak also counts the process that it was forked from.
+    """
     try:
-        return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
-    except (OSError, IndexError):
+        lines = Path(f"/proc/{pid}/status").read_text().splitlines()
+    except OSError:
         return 0.0
+    return next((1024.0 * int(line.split()[1]) for line in lines if line.startswith("VmHWM")), 0.0)
 
 
 def tables(cells: Sequence[Cell], names: Sequence[str], sizes: Sequence[int], memory: float) -> str:

@@ -16,7 +16,10 @@ from .written_settings import read_pairs
 @click.option("--dataset", default="citations", show_default=True, help="Graph to train on (gaudit list datasets).")
 @click.option("--set", "settings", multiple=True, metavar="KEY=VALUE", help="A setting of the target, repeatable.")
 @click.option(
-    "--canaries", default=500, show_default=True, help="Training nodes that a coin puts in or leaves out."
+    "--canaries",
+    default=500,
+    show_default=True,
+    help="Training nodes, or graphs, that a coin puts in or leaves out.",
 )
 @click.option("--guesses", default=300, show_default=True, help="Canaries that are guessed, half in and half out.")
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of coins and training.")
@@ -35,9 +38,10 @@ def check_training_command(
 ) -> None:
     """Put the promise of a private training to the test, in one run with many canaries.
 
-    TARGET is one that promises differential privacy for nodes (dp-mlp, dp-gnn, gap-ndp). A coin says of each canary
-    whether it is trained on; who guesses more of them right than the promise allows refutes it. Exit codes: 0 not
-    refuted; 1 refuted; 2 something in the command is wrong.
+    TARGET is one that promises differential privacy for nodes (dp-mlp, dp-gnn, gap-ndp), or for whole graphs
+    (dp-graph-classifier, on a collection of graphs). A coin says of each canary whether it is trained on; who
+    guesses more of them right than the promise allows refutes it. Exit codes: 0 not refuted; 1 refuted; 2 something
+    in the command is wrong.
 
     Example: gaudit check-training dp-mlp --set epsilon=2
     """

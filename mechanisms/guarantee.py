@@ -9,7 +9,7 @@ from ..errors import InputError
 from ..graphs.network import Floats, Ints
 from .public_inputs import exact_epsilon, whole
 
-Unit = Literal["edge", "node", "node-label", "node-features", "client", "event", "edge-history"]
+Unit = Literal["edge", "node", "node-label", "node-features", "client", "event", "edge-history", "graph"]
 Adjacency = Literal["add/remove", "zero-out", "replace"]
 Model = Literal["central", "local"]
 
@@ -40,6 +40,12 @@ NEIGHBOURS: dict[tuple[Unit, Adjacency], str] = {
     ("edge-history", "add/remove"): "differ in all messages of one pair of nodes, which one of them lacks",
     ("edge-history", "zero-out"): "have the same nodes, and one pair of them has no message in one input",
     ("edge-history", "replace"): "differ in all messages of one pair of nodes, which has others in the other",
+    ("graph", "add/remove"): "are collections of graphs that differ in one graph with its label, which one lacks",
+    ("graph", "zero-out"): "are collections of as many graphs, one of which is blank in one input",
+    (
+        "graph",
+        "replace",
+    ): "are collections of as many graphs that differ in one graph, which is another in the other",
 }
 
 
@@ -52,7 +58,8 @@ class Guarantee:
 
     Attributes:
         unit: what is protected. An edge is two nodes being linked or not. In a network of messages, an event is one
-            of them, and an edge-history all those of two nodes, at whatever time.
+            of them, and an edge-history all those of two nodes, at whatever time. A graph is one record of a
+            collection: its nodes, edges and label.
         adjacency: whether neighbouring inputs differ by one unit more or less, by a blank in the place of one, or
             in what the unit is. Where the number of units is public, or says who is drawn for training, one unit
             less would be seen, or move others: its place stays blank then (zero-out; Ponomareva et al. 2023).

@@ -134,7 +134,8 @@ class Target(Configured, ABC):
     asks_for_labels: ClassVar[bool] = False
     """Whether a defense may put other labels in the place of the clients' own before anything reads one."""
     one_record: ClassVar[bool] = False
-    """Whether it trains privately, and a node's label is one record: what noise hides a node hides its label."""
+    """Whether it trains privately, and a node's label (in a collection: a graph's) is one record: what noise hides
+    the node or the graph hides its label."""
     games: ClassVar[tuple[str, ...]] = ()
     """Games that its runs may offer, by name; a run that offers another is refused."""
     runs_elsewhere: ClassVar[bool] = False

@@ -1,7 +1,8 @@
 """Set-up that all tests share."""
 
+import gc
 import os
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from pathlib import Path
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # before torch: two test processes share the machine
@@ -19,6 +20,17 @@ pytest_plugins = ["support.upload_worlds"]  # fixtures that tests of several roo
 # the same examples every time, no files left behind, no time limit for a first call that imports torch
 settings.register_profile("gaudit", derandomize=True, database=None, deadline=None)
 settings.load_profile("gaudit")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Thousands of tests stay until the end: whoever looks for garbage need not go through them each time."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 @pytest.fixture(scope="session")

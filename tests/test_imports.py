@@ -51,7 +51,10 @@ SIBLINGS = {
         "targets/federated",
         "targets/condensation",
     },
-    "targets/private_training": {"targets", "targets/models", "targets/games", "targets/federated"},
+    "targets/private_training": {
+        *("targets", "targets/models", "targets/games"),
+        *("targets/federated", "targets/classification"),
+    },
     "targets/controls": {
         *("targets", "targets/models", "targets/games"),
         *("targets/federated", "targets/condensation", "targets/federated_condensation"),

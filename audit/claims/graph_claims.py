@@ -9,6 +9,7 @@ from ...defenses.private_graphs.dp_1k import DP1K
 from ...defenses.private_graphs.dp_2k import DP2K
 from ...defenses.private_graphs.dp_graph import PrivateGraph
 from ...defenses.private_graphs.ldpgen import LDPGen
+from ...defenses.private_graphs.private_sparsifier import PrivateSparsifier
 from ...defenses.private_graphs.private_windows import Method, PrivateWindows
 from ...defenses.private_graphs.privgraph import PrivGraph
 from ...defenses.private_graphs.tmf import TmF
@@ -115,6 +116,21 @@ class PrivGraphClaim(PublishedGraph):
 
     name = "privgraph"
     defense = PrivGraph
+
+
+class PrivateSparsifierClaimSettings(MechanismSettings):
+    """Settings of `PrivateSparsifierClaim`."""
+
+    told: float = Field(20.0, gt=0, description="false links of each node on average, at most")
+
+
+class PrivateSparsifierClaim(PublishedGraph):
+    """A sparse graph that keeps cuts, the defense `private-sparsifier`."""
+
+    name = "private-sparsifier"
+    defense = PrivateSparsifier
+    Settings = PrivateSparsifierClaimSettings
+    settings: PrivateSparsifierClaimSettings
 
 
 class PrivateWindowsClaimSettings(MechanismSettings):

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 import torch
 
 from ...errors import InputError
+from ...graphs.collection import by_graph, graphs_in, is_collection, split_graphs
 from ...mechanisms.guarantee import Guarantee
-from ...randomness import branch
+from ...randomness import branch, integer
 from ...targets.defense import Defense
 from ...targets.messages import posteriors_kind
 from ...targets.splits import split_of_all
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from torch_geometric.data import Data
 
 SHARES = (0.6, 0.2)
-"""Of all nodes, for training and validation."""
+"""Of all nodes, or graphs of a collection, for training and validation."""
 KIND = posteriors_kind("full")
 
 
@@ -42,6 +43,7 @@ def check_training(
     says of each whether its label is trained on. The nodes with the highest confidence in their wrong labels are
     guessed to be in, those with the lowest out, so many as were fixed before. A label that is in or out is one
     record of these trainings (`Target.one_record`): their noise hides it at the epsilon that is promised to nodes.
+    Of a collection, canaries are graphs, and the promise is one to graphs.
 
     Args:
         target: with ``split="dataset"``, so that it trains on who is said to be trained on.
@@ -53,34 +55,38 @@ def check_training(
         progress: see `Progress`.
 
     Raises:
-        InputError: the target promises nothing for nodes, draws a split of its own or publishes no answers; there
-            are too few training nodes, or too few guesses to refute what it promises; answers are no numbers.
+        InputError: the target promises nothing for nodes or graphs, draws its own split or publishes no answers;
+            there are too few to train on, or too few guesses to refute what it promises; answers are no numbers.
 
     Source: Steinke, Nasr and Jagielski (NeurIPS 2023, Algorithm 1).
     """
-    _must_be_fit(target, canaries, guesses, level)
+    _must_be_fit(target, data, canaries, guesses, level)
     began, root = time.process_time(), branch(np.random.SeedSequence(seed), "one run")
-    planted, chosen, inside = _planted(data, canaries, root)
+    planted, chosen, wrong, inside = _planted(data, canaries, root)
     if inside.all() or not inside.any():
         raise InputError("all coins fell on one side: use more canaries")
     run = target(planted, Defense(), branch(root, "training"), lambda message: message.kind == KIND, progress)
-    promise = _promised(run, target.name, canaries, guesses, level)
-    delta, score = float(promise.delta), _confidence(run, target.name, chosen, planted.y[chosen])
+    promise = _promised(run, target, canaries, guesses, level)
+    delta, score = float(promise.delta), _confidence(run, target.name, chosen, wrong)
     half = guesses // 2
     found = one_run_epsilon(inside, score, half, guesses - half, delta=delta, level=level, validity="valid")
     ceiling = one_run_ceiling(guesses, canaries, delta, level)
     return ClaimCheck(target.name, promise, found, time.process_time() - began, ceiling)
 
 
-def _promised(run: Run, name: str, canaries: int, guesses: int, level: float) -> Guarantee:
-    """What a run promises to nodes.
+def _unit(target: Target) -> Literal["graph", "node"]:
+    return "graph" if target.collections else "node"
+
+
+def _promised(run: Run, target: Target, canaries: int, guesses: int, level: float) -> Guarantee:
+    """What a run promises to nodes, or to the graphs of a collection.
 
     Raises:
         InputError: nothing, or more than so many guesses could refute.
     """
-    promise = run.promise
-    if promise is None or promise.unit != "node" or promise.adjacency == "replace":
-        raise InputError(f"'{name}' promises no differential privacy for nodes")
+    promise, unit = run.promise, _unit(target)
+    if promise is None or promise.unit != unit or promise.adjacency == "replace":
+        raise InputError(f"'{target.name}' promises no differential privacy for {unit}s")
     ceiling, epsilon = one_run_ceiling(guesses, canaries, float(promise.delta), level), float(promise.epsilon)
     if ceiling <= epsilon:
         raise InputError(
@@ -105,31 +111,52 @@ def _confidence(run: Run, name: str, nodes: torch.Tensor, labels: torch.Tensor) 
     return found
 
 
-def _must_be_fit(target: Target, canaries: int, guesses: int, level: float) -> None:
+def _must_be_fit(target: Target, data: Data, canaries: int, guesses: int, level: float) -> None:
     """Raises InputError for what could not be checked after a training."""
+    unit = _unit(target)
     if not target.one_record:
-        raise InputError(f"'{target.name}' promises no differential privacy for nodes: use dp-mlp or gap-ndp")
+        known = {"node": "dp-mlp or gap-ndp", "graph": "dp-graph-classifier"}[unit]
+        raise InputError(f"'{target.name}' promises no differential privacy for {unit}s: use {known}")
+    if target.collections != is_collection(data):
+        raise InputError(f"'{target.name}' is about {unit}s, and the data are not: use another dataset")
     if target.offers.split != "dataset":
-        raise InputError(f"'{target.name}' must train on given nodes: it needs the setting split=dataset")
+        raise InputError(f"'{target.name}' must train on given {unit}s: it needs the setting split=dataset")
     if not 2 <= guesses <= canaries:
         raise InputError(f"{guesses} guesses about {canaries} canaries: expected 2 or more, no more than canaries")
     if not 0 < level < 1:
         raise InputError(f"the level of confidence is {level:g}: expected one above 0 and below 1, such as 0.95")
 
 
-def _planted(data: Data, canaries: int, root: np.random.SeedSequence) -> tuple[Data, torch.Tensor, np.ndarray]:
-    """The graph with canaries, which nodes they are, and which of them are in."""
-    data = split_of_all(data.clone(), SHARES, branch(root, "split"))
-    train, classes = data.train_mask.nonzero().flatten(), int(data.y.max()) + 1
+def _planted(
+    data: Data, canaries: int, root: np.random.SeedSequence
+) -> tuple[Data, torch.Tensor, torch.Tensor, np.ndarray]:
+    """The graph with canaries, which nodes they are, their wrong labels, and which of them are in.
+
+    Of a collection, canaries are graphs, by their number.
+    """
+    data, graphs = data.clone(), is_collection(data)
+    data = _split_of_graphs(data, root) if graphs else split_of_all(data, SHARES, branch(root, "split"))
+    y, inside = (by_graph(data, "y"), by_graph(data, "train_mask")) if graphs else (data.y, data.train_mask)
+    train, classes = inside.nonzero().flatten(), int(y.max()) + 1
     if canaries > len(train):
-        raise InputError(f"{canaries} canaries are more than the {len(train)} training nodes: use fewer")
+        unit = "graphs" if graphs else "nodes"
+        raise InputError(f"{canaries} canaries are more than the {len(train)} training {unit}: use fewer")
     if classes < 2:
         raise InputError("there is one class: no label is wrong")
     rng = np.random.default_rng(branch(root, "canaries"))
     chosen = train[torch.from_numpy(rng.choice(len(train), canaries, replace=False))]
     shift = torch.from_numpy(rng.integers(1, classes, size=canaries))
-    data.y = data.y.clone()
-    data.y[chosen] = (data.y[chosen] + shift) % classes
-    inside = rng.integers(2, size=canaries).astype(bool)
-    data.train_mask[chosen] = torch.from_numpy(inside)
-    return data, chosen, inside
+    coins = rng.integers(2, size=canaries).astype(bool)
+    y, inside = y.clone(), inside.clone()
+    y[chosen] = (y[chosen] + shift) % classes
+    inside[chosen] = torch.from_numpy(coins)
+    data.y, data.train_mask = (y[data.graph_of], inside[data.graph_of]) if graphs else (y, inside)
+    return data, chosen, y[chosen], coins
+
+
+def _split_of_graphs(data: Data, root: np.random.SeedSequence) -> Data:
+    """A collection with masks drawn anew."""
+    drawn = integer(branch(root, "split"))
+    for name, mask in split_graphs(graphs_in(data), drawn, SHARES[0], 1 - sum(SHARES)).items():
+        data[name] = mask[data.graph_of]
+    return data

@@ -20,7 +20,7 @@ from ...targets.partition import Partition
 from ...targets.party import Client, clients_of
 from ...targets.transcript import Message
 from ..claims.claim_check import check_claim
-from .cheap_settings import variants
+from .cheap_settings import NOTHING_SENSITIVE, cheap, variants
 from .defense_words import FIRST, IN_WORDS
 from .fingerprint import fingerprint
 from .named import check_name
@@ -139,7 +139,8 @@ def check_verify(defense: str) -> str:
     """
     kind: type[Defense] = find("defenses", defense)
     strengths = kind.strengths_for(NODES)
-    settings = {kind.strength: strengths[0]} if kind.strength and strengths else {}
+    settings = cheap(kind.Settings, NOTHING_SENSITIVE)
+    settings |= {kind.strength: strengths[0]} if kind.strength and strengths else {}
     made, wrong, told = kind(**settings), [], ""
     for seed in range(2):
         network, other = (sparse_network(s) for s in (seed, seed + 100))

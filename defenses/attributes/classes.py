@@ -84,16 +84,20 @@ def verified(settings: ClassSettings, before: Network, after: Network) -> Verifi
 def promised(settings: ClassSettings) -> str:
     """What holds of every class, in words."""
     found = f"each person shares its published attributes{_known(settings)} with at least {settings.k - 1} others"
-    if settings.l_diversity > 1:
-        how = {
-            "share": f"no sensitive value is that of more than 1/{settings.l_diversity} of them",
-            "distinct": f"they have {settings.l_diversity} different sensitive values",
-            "entropy": f"the entropy of their sensitive values is at least log {settings.l_diversity}",
-        }
-        found += f", {how[settings.diversity]}"
+    found += diverse(settings)
     if settings.t_closeness < 1:
         found += f", their sensitive values are at most {settings.t_closeness:g} from those of everybody"
     return found
+
+
+def diverse(settings: ClassSettings) -> str:
+    """How diverse the sensitive values of every class are, in words; nothing where they need not be."""
+    how = {
+        "share": f"no sensitive value is that of more than 1/{settings.l_diversity} of them",
+        "distinct": f"they have {settings.l_diversity} different sensitive values",
+        "entropy": f"the entropy of their sensitive values is at least log {settings.l_diversity}",
+    }
+    return f", {how[settings.diversity]}" if settings.l_diversity > 1 else ""
 
 
 def loss_of(network: Network) -> str:

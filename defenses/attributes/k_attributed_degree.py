@@ -76,12 +76,12 @@ class KAttributedDegree(Defense):
         signature = np.column_stack([table_of(after).classes, *sides])
         times = np.unique(signature, axis=0, return_counts=True)[1]
         rarest = int(times.min(initial=after.nodes))
-        wrong = untrue(table_of(before), table_of(after)) or _gone(before, after)
-        added, relations = _links(after) - _links(before), sides[0].shape[1]
+        wrong = untrue(table_of(before), table_of(after)) or gone(before, after)
+        added, relations = links(after) - links(before), sides[0].shape[1]
         parts = [
             f"{len(times)} signatures in {relations} relation{'' if relations == 1 else 's'}",
             f"the rarest occurs {rarest} times",
-            f"{added} links added to {_links(before)}",
+            f"{added} links added to {links(before)}",
             loss_of(after),
             wrong,
         ]
@@ -98,7 +98,7 @@ class KAttributedDegree(Defense):
         )
 
 
-def _links(network: Network) -> int:
+def links(network: Network) -> int:
     """Arcs of all relations, or edges where they have no directions."""
     return int(degree_sides(network)[0].sum()) // (2 if network.directions is None else 1)
 
@@ -111,7 +111,7 @@ def _coded(network: Network) -> Ints:
     return np.concatenate([2 * edge[(ways & way) > 0] + way - 1 for way in (1, 2)])
 
 
-def _gone(before: Network, after: Network) -> str:
+def gone(before: Network, after: Network) -> str:
     """What of edges a release lacks, or nothing."""
     if before.nodes != after.nodes or (before.directions is None) != (after.directions is None):
         return "nodes or directions are others"

@@ -29,6 +29,8 @@ def relations_of(network: Network) -> list[Network]:
 def degree_sides(network: Network) -> list[Ints]:
     """Out- and in-degree of each person in each relation, [n, relations] each; one array where it is undirected."""
     parts = relations_of(network)
+    if not parts:
+        return [np.empty((network.nodes, 0), dtype=np.int64)] * (1 if network.directions is None else 2)
     if network.directions is None:
         return [np.stack([part.degrees for part in parts], 1)]
     pairs = [degree_pairs(part) for part in parts]

@@ -16,6 +16,8 @@ from ...mechanisms.exact_noise import exponential_bounds, geometric, tossed
 
 LEAST = Fraction(1, 2**40)
 """The lowest rate: of a million nodes, one pair that is not linked passes in two draws."""
+FLOAT_BITS = 120
+"""Bits of a chance that is told as a float: the smallest one has 53 of its own."""
 
 
 def passing(network: Network, epsilon: Fraction, rate: Fraction, rng: np.random.Generator | None) -> Ints:
@@ -69,5 +71,15 @@ def rate_for(epsilon: Fraction, wanted: int, pairs: int) -> Fraction:
     shrunk, others = float(np.exp(-float(epsilon))), pairs - wanted
     by_ratio = wanted * shrunk / (wanted + others * shrunk) if wanted else 0.0
     by_rest = wanted * shrunk / (wanted * shrunk + others)
-    rate = -float(np.log1p(-max(by_ratio, by_rest)))
+    return as_rate(max(by_ratio, by_rest))
+
+
+def as_rate(chance: float) -> Fraction:
+    """The rate of a chance below 1, a fraction that is drawn with exactly; `LEAST` or more."""
+    rate = -float(np.log1p(-chance))
     return max(Fraction(int(rate * 2**60), 2**60), LEAST)
+
+
+def linked_chance(epsilon: Fraction, rate: Fraction) -> float:
+    """The probability that a linked pair passes, to the precision of a float."""
+    return linked_bounds(epsilon, rate, FLOAT_BITS)[0] / (1 << FLOAT_BITS)

@@ -12,11 +12,17 @@ from ...mechanisms.public_inputs import drawable_epsilon, exact_epsilon
 from ...randomness import branch
 from .dp_1k import DP1K
 from .dp_graph import PrivateGraph, PrivateGraphSettings
+from .private_sparsifier import PrivateSparsifier
 from .privgraph import PrivGraph
 from .tmf import TmF
 
-Method = Literal["dp-1k", "tmf", "privgraph"]
-METHODS: dict[Method, type[PrivateGraph]] = {"dp-1k": DP1K, "tmf": TmF, "privgraph": PrivGraph}
+Method = Literal["dp-1k", "tmf", "privgraph", "private-sparsifier"]
+METHODS: dict[Method, type[PrivateGraph]] = {
+    "dp-1k": DP1K,
+    "tmf": TmF,
+    "privgraph": PrivGraph,
+    "private-sparsifier": PrivateSparsifier,
+}
 """Private graphs whose promise is pure and central, and takes nothing but the nodes as public."""
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -11,6 +12,7 @@ from torch import Tensor
 
 from ...errors import InputError, unknown_name
 from ...graphs.collection import GRAPH_OF, by_graph, graphs_in
+from ...mechanisms.guarantee import Guarantee
 from ...randomness import branch
 from ...settings import Settings
 from ..channel import Channel, Retention
@@ -47,6 +49,21 @@ class GraphClassifierSettings(Settings):
         ("model", "posteriors", "labels"), min_length=1, description="what the public gets"
     )
     device: Device = "cpu"
+
+
+@dataclass(frozen=True)
+class TrainedOnGraphs:
+    """What a training gives.
+
+    Attributes:
+        weights: of one model, as its recipe names them, stacked [1, ...].
+        promise: the differential privacy of these weights, or None.
+        notes: what a reader of the result must know.
+    """
+
+    weights: dict[str, Tensor]
+    promise: Guarantee | None = None
+    notes: tuple[str, ...] = ()
 
 
 class GraphClassifier(Target):
@@ -100,17 +117,29 @@ class GraphClassifier(Target):
         members = torch.zeros(graphs_in(data), dtype=torch.bool)
         members[torch.from_numpy(secrets.subjects[secrets.truth])] = True
         task = task_of(data.cpu(), members, s.recipe)
-        weights = train_models(task, [], branch(seed, "training"), device=s.device, keep_weights=True).weights
-        progress("training", 1, 1)
-        told = publish(task, weights, channel, s.publish, s.device).argmax(1)
+        found = self.trained(task, branch(seed, "training"), progress)
+        told = publish(task, found.weights, channel, s.publish, s.device).argmax(1)
         right = (told == task.data.y).float()
         others = torch.from_numpy(secrets.subjects[~secrets.truth])
         fitted, accuracy = float(right[members].mean()), float(right[others].mean())
         note = f"accuracy {100 * fitted:.1f} % on members, {100 * accuracy:.1f} % on non-members"
         utility = Utility.of_test(1, accuracy)
         return Run(
-            channel.transcript, {secrets.name: secrets}, (utility,), 0, (note,), tested=len(others), recipe=s.recipe
+            channel.transcript,
+            {secrets.name: secrets},
+            (utility,),
+            0,
+            (note, *found.notes),
+            tested=len(others),
+            recipe=s.recipe,
+            promise=found.promise,
         )
+
+    def trained(self, task: TrainingTask, seed: np.random.SeedSequence, progress: Progress) -> TrainedOnGraphs:
+        """Trains one model on the members of a task."""
+        weights = train_models(task, [], seed, device=self.settings.device, keep_weights=True).weights
+        progress("training", 1, 1)
+        return TrainedOnGraphs(weights)
 
     def _secrets(self, data: Data, seed: np.random.SeedSequence) -> GraphMembership:
         s, graphs = self.settings, graphs_in(data)

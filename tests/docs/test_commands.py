@@ -187,12 +187,25 @@ def test_a_command_is_one_that_there_is(told):
     parsed(told.words)
 
 
-@pytest.mark.parametrize("told", [told for told in TOLD if not _elsewhere(told)], ids=str)
-def test_a_command_runs(told, shell, shelf, tmp_path):
+@pytest.fixture(scope="module")
+def run_once(shell, shelf):
+    """What a command printed in a folder of its own; several are the same once they are quick."""
     folder, dear = shelf
-    made = small(told, dear)
-    lay_out(made.words, tmp_path, folder, dear)
-    done = shell.run(shlex.join(made.words), tmp_path)
+    ran = {}
+
+    def run(words, place):
+        if words not in ran:
+            lay_out(words, place, folder, dear)
+            ran[words] = shell.run(shlex.join(words), place)
+        return ran[words]
+
+    return run
+
+
+@pytest.mark.parametrize("told", [told for told in TOLD if not _elsewhere(told)], ids=str)
+def test_a_command_runs(told, run_once, shelf, tmp_path):
+    made = small(told, shelf[1])
+    done = run_once(made.words, tmp_path)
     name = parsed(made.words)[2]
     allowed = {0, *VERDICTS.get(name, ()), *({NO_MEANING} if made.changes or name == "audit" else ())}
     about = f"{told.where}: {told}\nrun as: {shlex.join(made.words)}\n{done.stdout}\n{done.stderr}"

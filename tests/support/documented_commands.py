@@ -202,12 +202,7 @@ def small(told: Told, dear: Mapping[str, Mapping[str, Sequence[str]]]) -> Small:
     made = _with_attributes(made, params.get("settings") or ())
     if name == "release" and not Path(params["original"]).suffix:
         made = made.put("a bundled graph in the place of one that is downloaded", "--original", DATASET)
-    if name == "check-claim" and (params["search"] or params["epsilon"] is None) and params["runs"] is None:
-        made = made.put("fewer runs than show the most that a claim can be refuted by", "--runs", str(RUNS))
-    if name == "release" and params["adjacency"] and not params["attacks"]:
-        made = made.put(
-            "one attack reads what several files hold, as those do that train models", "--attack", "nearest"
-        )
+    made = _fewer_runs(made, name, params)
     if (params.get("seeds") or 1) > 1 or params.get("preset") == "paper":
         made = made.put("one repetition shows that the command works", "--seeds", "1")
     if name == "check-training" and params["dataset"] not in (DATASET, "karate"):
@@ -224,6 +219,19 @@ def small(told: Told, dear: Mapping[str, Mapping[str, Sequence[str]]]) -> Small:
             {key for one in named or attacks for key in attacks[one]} if named or "all" in params["attacks"] else ()
         )
         made = _fewer_steps(made, "--attack-set", params["attack_settings"], sorted(known))
+    return made
+
+
+def _fewer_runs(made: Small, name: str, params: Mapping[str, Any]) -> Small:
+    """With fewer runs of a mechanism, and with one attack where another command runs all."""
+    if name == "check-claim" and params["runs"] is None:
+        made = made.put("fewer runs than show the most that a claim can be refuted by", "--runs", str(RUNS))
+    if name == "release" and params["adjacency"] and not params["attacks"]:
+        made = made.put(
+            "one attack reads what several files hold, as those do that train models", "--attack", "nearest"
+        )
+    if name == "record" and len(params["recordings"]) == 1 and not params["attacks"]:
+        made = made.put("all attacks run where several recordings are read", "--attack", "loss")
     return made
 
 

@@ -11,7 +11,9 @@ from torch_geometric.data import Data
 from gaudit.audit.claims.one_run import check_training
 from gaudit.errors import InputError
 from gaudit.graphs.checks import check_graph
+from gaudit.graphs.collection import collection_of
 from gaudit.registry import find
+from gaudit.targets.private_training.dp_graph_classifier import DPGraphClassifier
 from gaudit.targets.private_training.dp_mlp import DPMLP
 
 NODES, CLASSES = 400, 4
@@ -27,6 +29,30 @@ class Boastful(DPMLP):
     def trained(self, training):
         found = super().trained(training)
         return replace(found, guarantee=replace(found.guarantee, epsilon=0.5))
+
+
+class BoastfulOfGraphs(DPGraphClassifier):
+    """Promises epsilon 0.5 to graphs whatever it does."""
+
+    name = "boastful-of-graphs"
+
+    def trained(self, task, seed, progress):
+        found = super().trained(task, seed, progress)
+        return replace(found, promise=replace(found.promise, epsilon=0.5))
+
+
+@pytest.fixture(scope="module")
+def collection():
+    """Pairs of nodes whose features tell every graph from every other."""
+    torch.manual_seed(0)
+    x = F.normalize(torch.randn(2 * NODES, 200), dim=1) * 3
+    pairs = torch.arange(2 * NODES).view(-1, 2).t()
+    return collection_of(x, pairs, torch.arange(NODES).repeat_interleave(2), torch.arange(NODES) % CLASSES, "heart")
+
+
+def of_graphs(kind, epsilon, epochs=60, **settings):
+    recipe = {"architecture": "gcn", "layers": 1, "hidden": 64, "epochs": epochs, "lr": 0.01}
+    return kind(split="dataset", epsilon=epsilon, rate=1.0, clip=10.0, recipe=recipe, at_once=256, **settings)
 
 
 @pytest.fixture(scope="module")
@@ -56,6 +82,31 @@ def test_honest_trainings_are_not_accused(graph):
     target = DPMLP(**QUICK, epsilon=0.5)
     refuted = sum(checked(graph, target, seed, canaries=100, guesses=40).refuted for seed in range(40))
     assert refuted <= binom.ppf(0.999, 40, 0.05)
+
+
+def test_planted_lie_to_whole_graphs_is_refuted(collection):
+    """The same training, which is honest about its noise, is not."""
+    found = checked(collection, of_graphs(BoastfulOfGraphs, 1e6))
+    assert found.refuted
+    assert found.measured.low > 1
+    honest = checked(collection, of_graphs(DPGraphClassifier, 0.5))
+    assert (honest.guarantee.unit, honest.refuted) == ("graph", False)
+
+
+def test_honest_trainings_on_graphs_are_not_accused(collection):
+    """20 checks at 95 %: more than five of them are false alarms once in a thousand times."""
+    target = of_graphs(DPGraphClassifier, 0.5, epochs=5)
+    refuted = sum(checked(collection, target, seed, canaries=100, guesses=40).refuted for seed in range(20))
+    assert refuted <= binom.ppf(0.999, 20, 0.05)
+
+
+def test_who_is_about_graphs_takes_a_collection_alone(graph, collection):
+    with pytest.raises(InputError, match="about graphs, and the data are not"):
+        checked(graph, of_graphs(DPGraphClassifier, 1.0))
+    with pytest.raises(InputError, match="about nodes, and the data are not"):
+        checked(collection, DPMLP(**QUICK))
+    with pytest.raises(InputError, match="promises no differential privacy for graphs: use dp-graph"):
+        checked(collection, find("targets", "graph-classifier")(split="dataset"))
 
 
 def test_without_noise_to_speak_of_much_is_measured(graph):

@@ -368,8 +368,10 @@ OF_A_GRAPH += (
     "tmf",
     "privgraph",
     "private-windows",
+    "private-sparsifier",
 )
 OF_A_GRAPH += ("k-attributes", "k-attributes-full-domain", "k-ad")
+OF_A_GRAPH += ("k-ad-windows", "k-ad-by-snapshot", "k-l-sequential")
 REASONS = {
     "ib": "it needs a model that clients trained together before",
     "pseudo-labels": "it needs a model that clients trained together before",

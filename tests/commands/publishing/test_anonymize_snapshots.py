@@ -1,0 +1,69 @@
+"""`gaudit anonymize` with people in snapshots: what is written, read by plain dictionaries and sets."""
+
+import csv
+import random
+from collections import Counter, defaultdict
+
+import pytest
+
+PEOPLE, WINDOWS = 60, 3
+
+
+@pytest.fixture
+def places(tmp_path):
+    """Messages of 60 people over 300 days, and a table of what they are and have."""
+    rng = random.Random(5)
+    lines = [f"{a},{b},{rng.randrange(300)}" for a, b in (rng.sample(range(PEOPLE), 2) for _ in range(200))]
+    ring = [f"{a},{(a + 1) % PEOPLE},{5 * a}" for a in range(PEOPLE)]
+    (tmp_path / "g.csv").write_text("\n".join(["source,target,time", *lines, *ring]) + "\n")
+    rows = [f"{a},{rng.choice('ab')},{rng.choice('xyz')}" for a in range(PEOPLE)]
+    (tmp_path / "people.csv").write_text("\n".join(["id,job,ill", *rows]) + "\n")
+    return tmp_path
+
+
+def asked(places, defense):
+    return (
+        *("anonymize", places / "g.csv", "--windows", WINDOWS, "--people", places / "people.csv"),
+        *("--attributes", "job", "--sensitive", "ill", "--write-people", places / "told.csv", "--no-utility"),
+        *("--at-risk", places / "risk.csv", "--defense", defense, "-o", places / "out.csv"),
+    )
+
+
+def table(place):
+    with place.open(newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def alike(places, first, last):
+    """People by what is told of them and their degrees in some windows."""
+    times = defaultdict(Counter)
+    for line in (places / "out.csv").read_text().splitlines():
+        if not line.startswith("#"):
+            one, other, window = line.split(",")
+            times[one][window] += 1
+            times[other][window] += 1
+    names = [f"window-{k + 1}" for k in range(first, last)]
+    found = defaultdict(list)
+    for row in table(places / "told.csv"):
+        found[row["job"], tuple(times[row["id"]][name] for name in names)].append(row["ill"])
+    assert sum(map(len, found.values())) == PEOPLE
+    return found.values()
+
+
+@pytest.mark.parametrize("defense", ["k-ad-windows:k=5,window=3", "k-l-sequential:k=5,l_diversity=2"])
+def test_people_are_alike_in_all_windows_and_the_list_of_who_is_at_risk_agrees(gaudit, places, defense):
+    result = gaudit(*asked(places, defense))
+    assert result.exit_code == 0, result.output
+    assert "Verified on the output" in result.output
+    classes = alike(places, 0, WINDOWS)
+    assert min(map(len, classes)) >= 5
+    if defense.startswith("k-l"):
+        assert all(max(Counter(ill).values()) <= len(ill) / 2 for ill in classes)
+    risk = table(places / "risk.csv")
+    assert min(int(row["edges_after"]) for row in risk) >= 5
+    assert min(int(row["edges_before"]) for row in risk) == 1
+
+
+def test_windows_of_two_are_covered_by_themselves(gaudit, places):
+    assert gaudit(*asked(places, "k-ad-windows:k=5,window=2")).exit_code == 0
+    assert min(len(own) for first in range(WINDOWS - 1) for own in alike(places, first, first + 2)) >= 5

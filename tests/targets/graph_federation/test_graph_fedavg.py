@@ -84,16 +84,6 @@ def test_of_equally_good_rounds_the_last_is_kept():
     assert (chosen.round, chosen.right, float(chosen.model["w"])) == (3, 5, 3.0)
 
 
-def test_proximal_without_weight_is_plain_averaging_and_with_weight_is_not():
-    plain, none, some = (
-        ran(name, local_epochs=3, **more)
-        for name, more in (("graph-fedavg", {}), ("graph-fedprox", {"mu": 0.0}), ("graph-fedprox", {"mu": 1.0}))
-    )
-    models = [next(m for m in r.transcript.messages if m.kind == MODEL_KIND).tensors for r in (plain, none, some)]
-    assert all(torch.equal(models[0][name], weight) for name, weight in models[1].items())
-    assert not all(torch.equal(models[0][name], weight) for name, weight in models[2].items())
-
-
 def test_who_trains_alone_sends_nothing_but_answers():
     kinds = {m.kind for m in ran(shared="nothing").transcript.messages}
     assert kinds == {"posteriors-full"}

@@ -4,7 +4,7 @@ A defense fills one or more of them; a target calls all of them at the same plac
 so any defense can be put before any federated target.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -98,6 +98,18 @@ class Defense(Configured):
     def promise(self) -> Guarantee | None:
         """The differential privacy that its settings give, or None where there is none."""
         return None
+
+    def check_types(self, names: Sequence[str], in_order: bool, windows: bool) -> None:
+        """Refuses types of edges that do not mean what it takes them for, before its work; takes all by default.
+
+        Args:
+            names: what types are called, in their order; nothing where edges have none.
+            in_order: whether that order is meant, and not just that in which a file's edges come.
+            windows: whether types are windows of time.
+
+        Raises:
+            InputError: they do not.
+        """
 
     def on_graph(self, network: Network, seed: np.random.SeedSequence) -> Network:
         """Changes a network before it is published. Nodes that it adds come after those that were there."""

@@ -161,6 +161,7 @@ def _made(request: AnonymiseRequest, kind: type[Defense], read: ReadNetwork) -> 
         InputError: it takes other settings, or the windows of time that are asked for break its promise.
     """
     made = kind(**{**kind.for_owners, **_by_number(request.settings, read.type_names)})
+    made.check_types(read.type_names, read.types_in_order, request.windows is not None)
     unknown = windows_follow(request.windows_by or "time", made.promise()) if request.windows else None
     if unknown is not None:
         raise InputError(f"--defense {request.defense}: {unknown} (--windows-by time)")
@@ -180,7 +181,7 @@ def _read(request: AnonymiseRequest, kind: type[Defense]) -> tuple[ReadNetwork, 
     if windows is None:
         return read, None
     cut = windowed(read.network, windows, request.windows_by or "time")
-    return replace(read, network=cut, type_names=window_names(windows)), read.network
+    return replace(read, network=cut, type_names=window_names(windows), types_in_order=True), read.network
 
 
 def _checked(request: AnonymiseRequest, kind: type[Defense]) -> ToldWeights | None:
@@ -237,10 +238,10 @@ def _write(
         called = tuple(map(str, new.tolist()))
     else:
         called = ids_with_added(read.ids, after.nodes)
+    write_network(written, request.destination, None if request.rename else read.ids, told)
     if request.people.destination is not None and written.people is not None:
         ids = tuple(map(str, range(written.nodes))) if request.rename else called
         write_people(request.people.destination, ids, written.people)
-    write_network(written, request.destination, None if request.rename else read.ids, told)
     if request.write_map is not None:
         write_map(request.write_map, list(zip_longest(read.ids, called, fillvalue="")))
 

@@ -28,6 +28,11 @@ class PeopleRequest:
     sensitive: str | None = None
     hierarchies: tuple[str, ...] = ()
 
+    @property
+    def named(self) -> tuple[str, ...]:
+        """The columns that are published as attributes."""
+        return tuple(name.strip() for name in (self.attributes or "").split(",") if name.strip())
+
     def check(self, kind: type[Defense]) -> None:
         """Refuses options that do not go together.
 
@@ -40,7 +45,7 @@ class PeopleRequest:
             if ATTRIBUTES in kind.publishes:
                 raise InputError(f"'{kind.name}' makes people alike by attributes: name their table with --people")
             return
-        if self.attributes is None and self.sensitive is None:
+        if not self.named and self.sensitive is None:
             raise InputError("--people: say which of its columns are published, with --attributes or --sensitive")
         if self.destination is None:
             raise InputError("--people: say where the published table goes, with --write-people FILE.csv")
@@ -57,8 +62,7 @@ class PeopleRequest:
         )
         if bad is not None:
             raise InputError(f"--hierarchy {bad}: expected COLUMN=HOW, as in age=interval:10 or city=city.csv")
-        named = tuple(name.strip() for name in (self.attributes or "").split(",") if name.strip())
-        asked = PeopleFile(self.source, named, self.sensitive, {name.strip(): how for name, _, how in pairs})
+        asked = PeopleFile(self.source, self.named, self.sensitive, {name.strip(): how for name, _, how in pairs})
         table, unused = read_people(asked, ids)
         return replace(network, people=table), unused
 

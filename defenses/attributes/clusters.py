@@ -56,12 +56,16 @@ def clustered(points: Floats, k: int) -> Ints:
 
 
 def united(columns: Sequence[Column], values: Ints, group: Ints) -> Ints:
-    """What is told of each person where clusters tell all their values, [n, q, r, 2]: of numbers their range."""
+    """What is told of each person where clusters tell all their values, [n, q, r, 2].
+
+    Of numbers their range; with a hierarchy the finest part of it that all are in.
+    """
     told: list[tuple[Ints, int, Ints]] = []
     for rows in members(group):
         for place, column in enumerate(columns):
             own = np.unique(values[rows, place])
-            pairs = own[[0, -1]][None] if column.numbers is not None else np.stack([own, own], 1)
+            whole = column.numbers is not None or column.levels
+            pairs = np.stack(column.told(own[:1], own[-1:]) if whole else (own, own), 1)
             told.append((rows, place, pairs))
     runs = np.tile(np.array([1, 0]), (*values.shape, max((len(pairs) for *_, pairs in told), default=1), 1))
     for rows, place, pairs in told:

@@ -1,5 +1,6 @@
 """What defenses share that make people alike in attributes and degrees over snapshots that follow each other."""
 
+import re
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import replace
@@ -7,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 from pydantic import Field
 
+from ...errors import InputError
 from ...graphs.network import ATTRIBUTES, Ints, Network, Verified
 from ...graphs.tables.node_table import NodeTable
 from ...settings import Settings
@@ -62,6 +64,23 @@ class OverSnapshots(Defense):
     def classes(self) -> ClassSettings:
         """What is required of people who are alike."""
         return ClassSettings(k=self.settings.k)
+
+    def check_types(self, names: Sequence[str], in_order: bool, windows: bool) -> None:
+        each = self.settings.relations
+        if not names:
+            raise InputError(f"'{self.name}' needs snapshots: name a column 'type' in the file, or cut --windows")
+        if windows and each > 1:
+            raise InputError("relations: with windows of time there is one: leave the setting out")
+        if len(names) % each:
+            raise InputError(
+                f"relations: {len(names)} types of edges are no snapshots of {each} relations each: let the file "
+                "name all of them, with '#@type NAME' lines at its top"
+            )
+        if not in_order and list(names) != sorted(names, key=_by_numbers):
+            raise InputError(
+                f"'{self.name}' takes types of edges as snapshots, and their order is open: they first come as "
+                f"{' '.join(names[:4])}; write '#@type NAME' lines at the top of the file, in the order of time"
+            )
 
     def on_graph(self, network: Network, seed: np.random.SeedSequence) -> Network:
         rng, table, s = np.random.default_rng(seed), table_of(network), self.settings
@@ -144,3 +163,8 @@ class OverSnapshots(Defense):
         width, each = self._width(network), self.settings.relations
         starts = range(self._snapshots_in(network) - width + 1)
         return [signatures(told, sides, first * each, (first + width) * each) for first in starts]
+
+
+def _by_numbers(name: str) -> list[tuple[int, str]]:
+    """What orders names of which parts are numbers: 2-like comes before 10-follow."""
+    return [(int(part), "") if part.isdecimal() else (-1, part) for part in re.split(r"(\d+)", name)]

@@ -299,7 +299,8 @@ def with_columns(
             if any(map(unfit, values)):
                 raise ValueError("unusable names of types")
             called = tuple(dict.fromkeys([*kinds, *values]))
-            rows = replace(rows, types=places_of(values, called)[codes], type_names=called)
+            places, known = places_of(values, called)[codes], set(values) <= set(kinds)
+            rows = replace(rows, types=places, type_names=called, types_in_order=known)
         elif column.role == "time":
             rows = replace(rows, times=_times(codes, values, decimal, rows.header))
         elif column.role == "direction":

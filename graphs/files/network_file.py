@@ -34,6 +34,7 @@ class ReadNetwork:
         ids: what the file calls each node, [n].
         dropped: what the file told and the network does not hold.
         type_names: what the file calls each type of edge, or nothing.
+        types_in_order: whether the file itself says in which order types come, and not just by their first edges.
         x: features [n, d] where the file has them.
         y: classes [n] where the file has them.
         unlisted: nodes that the file names as ends of edges alone.
@@ -44,6 +45,7 @@ class ReadNetwork:
     ids: tuple[str, ...]
     dropped: Dropped
     type_names: tuple[str, ...] = ()
+    types_in_order: bool = False
     x: NDArray[Any] | None = None
     y: Ints | None = None
     unlisted: int = 0
@@ -89,7 +91,8 @@ def read_network(path: str | os.PathLike[str], directed: Directed = "refuse", ti
         raise InputError(f"{path}: cannot be read: {error.strerror or first_line(error)}") from error
     network, dropped = network_of(rows, str(path), directed)
     told: dict[str, Any] = {
-        name: getattr(rows, name) for name in ("ids", "type_names", "x", "y", "unlisted", "attributes")
+        name: getattr(rows, name)
+        for name in ("ids", "type_names", "types_in_order", "x", "y", "unlisted", "attributes")
     }
     return ReadNetwork(network, dropped=dropped, **told)
 

@@ -65,7 +65,7 @@ def read_npz(path: Path) -> Rows:
         ways = "yes" if read["directed"] else "no"
     names = ("weights", "types", "times", "x", "y", "groups", "counts")
     told: dict[str, Any] = {name: read.get(name) for name in names}
-    return Rows(ids, ends[0][0], ends[0][1], type_names=called, directed=ways, **told)
+    return Rows(ids, ends[0][0], ends[0][1], type_names=called, types_in_order=True, directed=ways, **told)
 
 
 def write_npz(

@@ -38,6 +38,7 @@ class Rows:
         types: of each row, or None, [r].
         times: of each row, whole numbers of any unit, or None, [r]; rows of one edge are its events then.
         type_names: what each type is called, or nothing.
+        types_in_order: whether the file itself says in which order types come.
         directed: whether a row stands for one direction: ``yes``, ``no``, ``if-mixed`` (where some rows, but not
             all, have their reverse), or, where it is told but not refused, ``unsaid`` (the same) and ``in-words``.
         mutual: rows that stand for both directions where others stand for one, a mask [r], or None.
@@ -59,6 +60,7 @@ class Rows:
     types: Ints | None = None
     times: Ints | None = None
     type_names: tuple[str, ...] = ()
+    types_in_order: bool = False
     directed: RowDirections = "no"
     mutual: NDArray[np.bool_] | None = None
     header: bool = False

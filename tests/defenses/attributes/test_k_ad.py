@@ -162,6 +162,14 @@ def test_names_are_united_and_numbers_told_as_a_range():
     assert (runs[0] == runs[1]).all()
 
 
+def test_with_a_hierarchy_what_it_has_is_told():
+    tens = Column("age", tuple(map(str, range(11, 19))), np.arange(11.0, 19), (("[10, 20)",) * 8,))
+    town = Column("town", ("Oslo", "Rome", "Bonn"), None, (("north", "south", "south"),))
+    runs = united((tens, town), np.array([[0, 1], [5, 2], [2, 0], [2, 0]]), np.array([0, 0, 1, 1]))
+    assert [tens.text(one.tolist()) for one in runs[:, 0]] == ["[10, 20)", "[10, 20)", "13", "13"]
+    assert [town.text(one.tolist()) for one in runs[:, 1]] == ["south", "south", "Oslo", "Oslo"]
+
+
 def test_what_is_not_found_is_refused_in_one_line_and_never_published_unequal(monkeypatch):
     with pytest.raises(InputError, match="only 10 nodes"):
         KAttributedDegree(k=11).on_graph(people(10, 0), SEED)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
+from pydantic import Field
 
 from ...graphs.collection import by_graph
 from ...randomness import branch
@@ -14,11 +15,11 @@ from ..channel import Channel, Retention
 from ..classification.graph_classifier import TABLES, publish, task_of
 from ..defense import Defense
 from ..games.graph_membership import GraphMembership, graph_membership
-from ..messages import MODEL_KIND
+from ..messages import GLOBAL_KIND, MODEL_KIND
 from ..models.graph_recipe import GraphRecipe
 from ..models.model_ensemble import train_models
 from ..target import Progress, Run, Utility, no_progress
-from .control import PlantedLeak
+from .control import PlantedParties
 
 if TYPE_CHECKING:
     from torch_geometric.data import Data
@@ -27,7 +28,13 @@ HEART = GraphRecipe(hidden=32, layers=1, epochs=60, lr=0.01)
 """Enough to learn random labels of graphs with words of their own by heart."""
 
 
-class PlantedGraphs(PlantedLeak):
+class PlantedGraphsSettings(Settings):
+    """Settings of `PlantedGraphs`."""
+
+    clients: int = Field(10, ge=1, description="parties that an attacker may be")
+
+
+class PlantedGraphs(PlantedParties):
     """A control that leaks on purpose: a classifier of whole graphs that knows its members by heart.
 
     Labels are random and each graph has words of its own (dataset `planted-graphs`), so nothing is learned but
@@ -37,11 +44,12 @@ class PlantedGraphs(PlantedLeak):
     name = "planted-graphs"
     release = MODEL_KIND
     release_phrase = "what was planted"
-    sends = (MODEL_KIND, *TABLES)
+    sends = (MODEL_KIND, GLOBAL_KIND, *TABLES)
     dataset = "planted-graphs"
     games = (GraphMembership.name,)
     collections = True
-    Settings = Settings
+    Settings = PlantedGraphsSettings
+    settings: PlantedGraphsSettings
 
     def run(
         self,
@@ -55,6 +63,9 @@ class PlantedGraphs(PlantedLeak):
         task = task_of(data, by_graph(data, "train_mask"), HEART)
         weights = train_models(task, [], branch(seed, "training"), keep_weights=True).weights
         told = publish(task, weights, channel, ("model", "posteriors", "labels")).argmax(1)
+        for client in range(self.settings.clients):
+            model = {name: weight[0] for name, weight in weights.items()}
+            channel.send(GLOBAL_KIND, "server", f"client:{client}", 1, model)
         others = torch.from_numpy(secrets.subjects[~secrets.truth])
         accuracy = float((told == task.data.y)[others].float().mean())
         progress("planting", 1, 1)

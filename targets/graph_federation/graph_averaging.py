@@ -353,15 +353,23 @@ class GraphFederationRun:
             float(right[torch.stack([getattr(c, use) for c in self.clients]).any(0)].mean())
             for use in ("val", "test")
         )
-        return Utility(max(chosen.round for chosen in self.chosen), val, test, test)
+        return Utility(self.settings.rounds, val, test, test)
 
     def _notes(self) -> tuple[str, ...]:
         counts = [int(c.held.sum()) for c in self.clients]
-        found = f"{len(counts)} clients with {min(counts)} to {max(counts)} graphs"
+        rounds = sorted({chosen.round for chosen in self.chosen})
+        found = (
+            f"{len(counts)} client{'' if len(counts) == 1 else 's'} with {_span(counts)} graphs each",
+            f"the weights that answer were handed out in round {_span(rounds)} of {self.settings.rounds}",
+        )
         if len(self.clusters) == 1:
-            return (found,)
+            return found
         together = ", ".join("{" + " ".join(map(str, sorted(c))) + "}" for c in self.clusters)
-        return (found, f"clients in one cluster at the end: {together}")
+        return (*found, f"clients in one cluster at the end: {together}")
+
+
+def _span(counts: list[int]) -> str:
+    return str(counts[0]) if min(counts) == max(counts) else f"{min(counts)} to {max(counts)}"
 
 
 def _batches(client: GraphClient, size: int) -> int:

@@ -82,7 +82,8 @@ def graph_clients(
     labels, classes = by_graph(data, "y"), int(data.y.max()) + 1
     fewest = int(torch.bincount(owner, minlength=clients).min())
     if fewest < FEWEST:
-        raise InputError(f"a client holds {fewest} graphs, and needs {FEWEST}: use fewer clients, or a larger beta")
+        larger = ", or a larger beta" if how == "dirichlet" else ""
+        raise InputError(f"a client holds {fewest} graphs, and needs {FEWEST}: use fewer clients{larger}")
     found = []
     for number in range(clients):
         own = (owner == number).nonzero().flatten()

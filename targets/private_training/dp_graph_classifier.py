@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 import torch
@@ -11,18 +11,23 @@ from pydantic import Field, field_validator
 from ...mechanisms import accounting
 from ...mechanisms.guarantee import Guarantee
 from ...randomness import branch
+from ..channel import Retention
 from ..classification.graph_classifier import GraphClassifier, GraphClassifierSettings, TrainedOnGraphs
+from ..defense import Defense
 from ..models.graph_models import some_graphs
 from ..models.graph_recipe import GraphRecipe
 from ..models.training_config import initial_weights
 from ..models.training_task import TrainingTask
-from ..target import Progress
+from ..target import Progress, Run, no_progress
 from .clipped_training import NoisySteps, train_noisily
 from .padded_graphs import GraphNetwork, PaddedGraphs
 from .private_classifier import COMPOSES, LARGEST
 
+if TYPE_CHECKING:
+    from torch_geometric.data import Data
+
 PUBLIC = ("how many graphs are trained on", "the numbers of graphs, features and classes")
-SCALES = "the mean and the deviation of each feature over all graphs"
+SCALES = "which features lie beyond 0 and 1, and the mean and the deviation of each over all graphs"
 
 
 class DPGraphClassifierSettings(GraphClassifierSettings):
@@ -105,13 +110,22 @@ class DPGraphClassifier(GraphClassifier):
     Settings = DPGraphClassifierSettings
     settings: DPGraphClassifierSettings
 
+    def run(
+        self,
+        data: Data,
+        defense: Defense,
+        seed: np.random.SeedSequence,
+        retain: Retention,
+        progress: Progress = no_progress,
+    ) -> Run:
+        return super().run(bounded(data), defense, seed, retain, progress)
+
     def trained(self, task: TrainingTask, seed: np.random.SeedSequence, progress: Progress) -> TrainedOnGraphs:
         s, members, count = self.settings, task.members[0], len(task.data.y)
         delta = accounting.default_delta(count) if s.delta is None else s.delta
         noise = s.noise(delta)
         promise = s.promise(noise, delta)
-        data = task.data.clone()
-        data.x = torch.nan_to_num(data.x.float()).clamp(-LARGEST, LARGEST)  # each graph's own matter
+        data = bounded(task.data)
         padded = PaddedGraphs(some_graphs(data, members, s.recipe).to(s.device))
         first = initial_weights(s.recipe, data.x.shape[1], task.classes, branch(seed, "weights"))
         model = GraphNetwork(s.recipe, first).to(s.device)
@@ -126,6 +140,13 @@ class DPGraphClassifier(GraphClassifier):
         )
         weights = {name: weight[None] for name, weight in model.published().items()}
         return TrainedOnGraphs(weights, promise, _notes(promise, count))
+
+
+def bounded(data: Data) -> Data:
+    """A collection whose features are finite and no larger than any training bears: each graph's own matter."""
+    found = data.clone()
+    found.x = torch.nan_to_num(data.x.float()).clamp(-LARGEST, LARGEST)
+    return found
 
 
 def _notes(promise: Guarantee | None, graphs: int) -> tuple[str, ...]:

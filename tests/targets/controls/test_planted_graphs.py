@@ -40,3 +40,11 @@ def test_graphs_alone_tell_nothing(graphs, run):
     spread = np.sqrt((members + others + 1) / (12 * members * others))
     for found in blind_baselines(graphs, secrets, np.random.SeedSequence(0)).values():
         assert abs(auc(found.truth, found.score) - 0.5) < 4.5 * spread  # seven of them: an error below 1e-4
+
+
+def test_every_client_is_a_party():
+    done = PlantedGraphs(clients=3)(
+        load_dataset("planted-graphs"), Defense(), np.random.SeedSequence(0), lambda message: True
+    )
+    for name in ("server", "client:0", "client:2"):
+        assert done.transcript.seen_by(name).messages

@@ -6,6 +6,8 @@ import torch
 
 from gaudit.attacks.ownership.class_shares import ClassShares
 from gaudit.audit.conformance.small_graphs import forty_graphs
+from gaudit.audit.planning.trial_plan import AttackPlan, TrialPlan
+from gaudit.audit.running.trial import run_trial
 from gaudit.graphs.collection import by_graph
 from gaudit.randomness import branch
 from gaudit.registry import find
@@ -53,7 +55,7 @@ def test_the_round_that_answers_has_most_validation_graphs_right_and_is_the_last
         if message.kind == VALIDATED_KIND:
             counts[message.round] += float(message.tensors["count"])
     best = int(np.flatnonzero(counts == counts.max())[-1])
-    assert done.utility.round == best
+    assert f"handed out in round {best} of 12" in done.notes[1]
     clients = graph_clients(DATA, 3, "random", 1.0, (0.5, 0.4), np.random.SeedSequence(0))
     assert done.utility.validation == pytest.approx(counts.max() / sum(int(c.val.sum()) for c in clients))
     handed = next(m for m in done.transcript.messages if m.kind == GLOBAL_KIND and m.round == best).tensors
@@ -71,7 +73,7 @@ def test_test_graphs_have_no_say():
     other.y = labels if len(DATA.y) == len(labels) else labels[DATA.graph_of]
     made = find("targets", "graph-fedavg")(**SMALL)
     again = made(other, Defense(), np.random.SeedSequence(0), lambda message: True)
-    assert again.utility.round == done.utility.round
+    assert again.notes == done.notes
     one, two = (next(m for m in r.transcript.messages if m.kind == MODEL_KIND).tensors for r in (done, again))
     assert all(torch.equal(one[name], two[name]) for name in one)
     assert again.utility.test == pytest.approx(1 - done.utility.test)
@@ -118,3 +120,13 @@ def test_a_heads_bias_tells_shares_of_classes_in_closed_form():
         view = done.transcript.seen_by("server")
         told = ClassShares(read="bias")._table(view, [0, 1], 2)
         torch.testing.assert_close(told[client.number], (moved / moved.abs().max()).double(), atol=1e-5, rtol=0)
+
+
+@pytest.mark.parametrize("observer", ["public", "server", "client:2"])
+@pytest.mark.parametrize("name", ["graph-fedavg", "gcfl", "fedstar"])
+def test_an_audit_reads_what_everybody_sees_in_the_end(name, observer):
+    """Whatever round answers, nothing that was sent later is lost."""
+    plan = AttackPlan("loss", {}, observer)
+    done = run_trial(TrialPlan(name, {**SMALL, "rounds": 12}, "none", {}, (plan,), 0, 0), DATA)
+    assert not done.refused
+    assert len(done.attacked) == 1

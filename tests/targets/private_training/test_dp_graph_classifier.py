@@ -94,6 +94,9 @@ def test_huge_features_do_not_undo_the_noise():
     data = forty_graphs()
     data.x[:] = 3e38
     assert all(weight.isfinite().all() for weight in weights_of(ran(data)).values())
+    told = [m.tensors["posteriors"] for m in ran(data).transcript.messages if "posteriors" in m.tensors]
+    assert told
+    assert all(one.isfinite().all() for one in told)
 
 
 def test_more_epsilon_more_is_learned():

@@ -6,6 +6,7 @@ from functools import cache
 import numpy as np
 import pytest
 
+from gaudit.audit.conformance.cheap_settings import NOTHING_SENSITIVE
 from gaudit.registry import find, registered
 from support.snap import snap as snap_file
 
@@ -18,9 +19,11 @@ GENTLE = {  # so that tests end soon; sizes and defaults are benchmarked
     "summarisation": {"steps": 1},
     "k-automorphism": {"k": 3},
     "k-neighbourhood": {"k": 3, "growth": 0.05},
+    "k-l-sequential": NOTHING_SENSITIVE,
 }
 SLOWLY_VERIFIED = {("k-neighbourhood", "facebook_combined"), ("k-neighbourhood", "email-Enron")}  # a minute each
-NOT_ON_THE_OUTPUT = {"none", "random-walk", "dp-1k", "dp-2k", "ldpgen", "tmf", "privgraph", "private-windows"}
+PRIVATE = {"dp-1k", "dp-2k", "ldpgen", "tmf", "privgraph", "private-windows", "private-sparsifier"}
+NOT_ON_THE_OUTPUT = {"none", "random-walk", *PRIVATE}
 """Nothing is promised, or something that no output shows."""
 ON_GRAPHS = [name for name in registered("defenses") if "on_graph" in find("defenses", name).hooks()]
 

@@ -15,6 +15,7 @@ from gaudit.targets.channel import Channel
 from gaudit.targets.messages import (
     CLASS_GRADIENTS_KIND,
     CONTROL_KIND,
+    CONVOLUTIONS_UPDATE_KIND,
     DRIFTED_KIND,
     GENERATOR_GRADIENT_KIND,
     GLOBAL_KIND,
@@ -51,7 +52,7 @@ def upload(channel, value, sender="client:0", round_=0):
     return channel.send(UPDATE_KIND, sender, "server", round_, weights(value))
 
 
-@pytest.mark.parametrize("kind", [UPDATE_KIND, DRIFTED_KIND, PART_UPDATE_KIND])
+@pytest.mark.parametrize("kind", [UPDATE_KIND, DRIFTED_KIND, PART_UPDATE_KIND, CONVOLUTIONS_UPDATE_KIND])
 def test_an_update_is_changed_by_its_step_from_the_last_global_weights(kind):
     channel, seen = watching()
     for round_, (common, own) in enumerate([(1.0, 4.0), (10.0, 9.0)]):
@@ -123,6 +124,7 @@ def test_an_update_of_other_shapes_is_refused(common):
 def test_the_kinds_are_those_that_clients_upload_gradients_and_updates_as():
     theirs = {UPDATE_KIND, GRADIENT_KIND, CLASS_GRADIENTS_KIND, SELF_TRAINING_GRADIENTS_KIND}
     others = {CONTROL_KIND, GENERATOR_GRADIENT_KIND, DRIFTED_KIND, PARTIAL_GRADIENT_KIND, PART_UPDATE_KIND}
+    others |= {CONVOLUTIONS_UPDATE_KIND}
     assert set(kinds_of([UPLOADS])) == theirs | others
 
 

@@ -107,7 +107,7 @@ class GraphFederationSettings(Settings):
             hidden=self.hidden,
             dropout=self.dropout,
             epochs=steps,
-            lr=self.lr if self.optimiser == "adam" else 0.002,
+            lr=self.lr if self.optimiser == "adam" else GraphRecipe().lr,  # its models are trained with Adam
             weight_decay=self.weight_decay,
         )
 
@@ -360,7 +360,8 @@ class GraphFederationRun:
         rounds = sorted({chosen.round for chosen in self.chosen})
         found = (
             f"{len(counts)} client{'' if len(counts) == 1 else 's'} with {_span(counts)} graphs each",
-            f"the weights that answer were handed out in round {_span(rounds)} of {self.settings.rounds}",
+            f"answers come from the weights of round{'' if len(rounds) == 1 else 's'} {_span(rounds)} of "
+            f"{self.settings.rounds}",
         )
         if len(self.clusters) == 1:
             return found

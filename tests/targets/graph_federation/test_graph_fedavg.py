@@ -55,7 +55,7 @@ def test_the_round_that_answers_has_most_validation_graphs_right_and_is_the_last
         if message.kind == VALIDATED_KIND:
             counts[message.round] += float(message.tensors["count"])
     best = int(np.flatnonzero(counts == counts.max())[-1])
-    assert f"handed out in round {best} of 12" in done.notes[1]
+    assert f"weights of round {best} of 12" in done.notes[1]
     clients = graph_clients(DATA, 3, "random", 1.0, (0.5, 0.4), np.random.SeedSequence(0))
     assert done.utility.validation == pytest.approx(counts.max() / sum(int(c.val.sum()) for c in clients))
     handed = next(m for m in done.transcript.messages if m.kind == GLOBAL_KIND and m.round == best).tensors

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from copy import copy
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..errors import InputError
 from .masks import MASKS
+from .pair_codes import distinct
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -61,7 +64,7 @@ def row_normalised(x: Tensor) -> Tensor:
 def spread_masks(
     data: Data, seed: int, per_class: int = 20, val: int = 500, test: int = 1000, *, source: str = "graph"
 ) -> Data:
-    """A copy of a graph with a seeded split in the manner of Planetoid (Yang et al. 2016).
+    """A graph with a seeded split in the manner of Planetoid (Yang et al. 2016); all else is shared with ``data``.
 
     Args:
         data: a graph with ``x`` and ``y``; masks that it may have are replaced.
@@ -108,7 +111,7 @@ def _held_out_sizes(nodes: int, left: int, val: int, test: int, source: str) -> 
 def _with_masks(data: Data, parts: dict[str, Tensor], nodes: int) -> Data:
     import torch
 
-    result = data.clone()
+    result = copy(data)  # what is not replaced is shared
     for name, members in parts.items():
         mask = torch.zeros(nodes, dtype=torch.bool)
         mask[members] = True
@@ -178,7 +181,6 @@ def _labels(data: Data, source: str, nodes: int) -> Tensor:
 
 def _edges(data: Data, source: str, nodes: int) -> Tensor:
     import torch
-    from torch_geometric.utils import coalesce, remove_self_loops, to_undirected
 
     edges = _tensor(data, source, "edge_index")
     if edges.dtype != torch.int64:
@@ -192,10 +194,20 @@ def _edges(data: Data, source: str, nodes: int) -> Tensor:
             f"{source}: 'edge_index' has {int(outside.sum())} edges to nodes outside 0..{nodes - 1}, "
             f"first {ends[0]}-{ends[1]}: check the numbering of the nodes"
         )
-    proper, _ = remove_self_loops(edges)
-    if proper.shape[1] == 0:
+    both = _both_ways(*edges.cpu().numpy(), nodes)
+    if both.shape[1] == 0:
         raise InputError(f"{source}: 'edge_index' holds no edges (self-loops do not count): at least one is needed")
-    both: Tensor = coalesce(to_undirected(proper, num_nodes=nodes), num_nodes=nodes)
+    return torch.from_numpy(both).to(edges.device)
+
+
+def _both_ways(one: NDArray[np.int64], other: NDArray[np.int64], nodes: int) -> NDArray[np.int64]:
+    """Each edge once in each direction, sorted, without loops, [2, 2 m]."""
+    proper = one != other
+    one, other = one[proper], other[proper]
+    arcs = distinct(np.concatenate([one * nodes + other, other * nodes + one]))
+    both = np.empty((2, len(arcs)), dtype=np.int64)
+    np.floor_divide(arcs, nodes, out=both[0])
+    np.remainder(arcs, nodes, out=both[1])
     return both
 
 

@@ -218,6 +218,8 @@ def _attacked(attack: Attack[Any], plan: AttackPlan, run: Run, round_: int, cach
     seed = branch(cache.seed, "attack", plan.neighbours)
     view = given.renamed(run.transcript.seen_by(plan.observer).until(round_))
     scores = attack(view, knowledge, seed)
+    groups = reported_groups(game, view, attack.reads())
+    del view  # large, and all that follows is the referee's
     blind = attack.blind(knowledge, seed)
     asked = in_question(game, plan.observer)
     samples = {name: game.in_order(mask) & asked for name, mask in game.samples.items()}
@@ -233,7 +235,7 @@ def _attacked(attack: Attack[Any], plan: AttackPlan, run: Run, round_: int, cach
         round_,
         about.where(of_main).put_into(judged.where(asked)),
         about.where(of_main).put_into(judge(blind, given, game).where(asked)),
-        {name: mask[asked] for name, mask in reported_groups(game, view, attack.reads()).items()},
+        {name: mask[asked] for name, mask in groups.items()},
         given.knowledge.sentence(),
         game.name,
         {name: about.put_into(told).where(of_main) for name, told in cache.baselines(game).items()},

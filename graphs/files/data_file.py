@@ -5,7 +5,6 @@ import os
 import zipfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Literal
@@ -18,8 +17,9 @@ from ...errors import InputError, one_line, quoted
 from ...output_files import whole
 from ...untrusted import check_memory
 from ..masks import MASKS, SPLIT_DRAWN
+from ..pair_codes import distinct
 from .other_readers import other_endings, other_reader, read_other
-from .rows import MOST_EDGES, MOST_NODES, RowDirections, Rows, network_of
+from .rows import MOST_EDGES, MOST_NODES, Dropped, RowDirections
 
 if TYPE_CHECKING:  # torch takes seconds to import, and a network without features is read without it
     import torch
@@ -98,7 +98,7 @@ def read_graph(path: str | os.PathLike[str], draw_split: bool = True) -> "Data":
         checked[SPLIT_DRAWN] = True
     if HOLDERS in data:
         checked[HOLDERS] = _holders(data[HOLDERS], len(checked.y), str(path))
-    checked.remarks = _edge_remarks(data, directed, str(path))
+    checked.remarks = _edge_remarks(data, checked.edge_index.shape[1] // 2, directed)
     return checked
 
 
@@ -137,11 +137,18 @@ def _read_by_others(path: Path, name: str) -> tuple["Data", RowDirections]:
     return Data(x=x.float(), y=y.long(), edge_index=ends), rows.directed
 
 
-def _edge_remarks(data: "Data", directed: RowDirections, source: str) -> tuple[str, ...]:
-    """What of a file's edges a graph to learn from does not hold; most files tell them in both directions."""
+def _edge_remarks(data: "Data", edges: int, directed: RowDirections) -> tuple[str, ...]:
+    """What of a file's rows a graph to learn from does not hold; most files tell edges in both directions.
+
+    Counted as `network_of` counts it, without a network's being made.
+    """
     one, other = data.edge_index.numpy()
-    rows = Rows(tuple(map(str, range(len(data.y)))), one, other, directed=directed)
-    dropped = replace(network_of(rows, source, "merge")[1], both_ways=0)
+    proper = one != other
+    rows = int(proper.sum())
+    arcs = len(distinct((one * len(data.y) + other)[proper]))
+    both = arcs - edges
+    led = directed in ("yes", "in-words") or (directed in ("if-mixed", "unsaid") and both > 0)
+    dropped = Dropped(loops=len(one) - rows, parallel=rows - arcs, merged=edges - both if led else 0)
     return tuple(filter(None, [dropped.sentence]))
 
 

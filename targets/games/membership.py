@@ -158,9 +158,7 @@ class NodeGame(Game):
         return Grant(knowledge, ours), as_it_is
 
     def public_columns(self, data: Data, seed: np.random.SeedSequence) -> dict[str, Floats]:
-        subjects = np.sort(self.subjects)
-        found = node_columns(data, seed)
-        return {name: found.pop(name)[subjects] for name in list(found)}  # none is held twice for long
+        return node_columns(data, np.sort(self.subjects), seed)
 
     def compared_within(self, data: Data) -> np.ndarray | None:
         """Classes: splits take as many members of each, whatever the class's size."""

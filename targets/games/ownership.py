@@ -193,7 +193,7 @@ class NodeOwnership(_Held):
         """What is public of a node, apart for each client: shares of classes, mean features, degrees."""
         node, client = parts_of(np.sort(self.subjects))
         place = np.unique(client, return_inverse=True)[1]
-        return {name: _apart(columns[node], place) for name, columns in node_columns(data, seed).items()}
+        return {name: _apart(columns, place) for name, columns in node_columns(data, node, seed).items()}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -221,7 +221,7 @@ class Contribution(_Held):
     def public_columns(self, data: Data, seed: np.random.SeedSequence) -> dict[str, Floats]:
         """What is public of a node: `node_columns`."""
         node, _ = parts_of(np.sort(self.subjects))
-        return {name: columns[node] for name, columns in node_columns(data, seed).items()}
+        return node_columns(data, node, seed)
 
 
 class PairGrant(Grant):

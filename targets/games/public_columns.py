@@ -21,32 +21,25 @@ PRIVATE = "degrees (private)"
 """The baseline that knows what no adversary knows."""
 
 
-def node_columns(data: Data, seed: np.random.SeedSequence) -> dict[str, Floats]:
-    """What each baseline sees of every node, [N, columns]: degree, label, features, homophily, and all of these."""
+def node_columns(data: Data, nodes: NDArray[np.int64], seed: np.random.SeedSequence) -> dict[str, Floats]:
+    """What each baseline sees of some nodes, [s, columns]: degree, label, features, homophily, and all of these.
+
+    The first four are parts of the last, so that nothing is held twice.
+    """
     classes, y = np.unique(data.y.numpy(), return_inverse=True)
-    one_hot = np.eye(len(classes))[y]
-    degree, homophily = _surroundings(data, one_hot, y)
-    columns = {
-        "degree": degree,
-        "label": one_hot,
-        "features": reduced_features(data.x.numpy(), seed),
-        "homophily": homophily,
-    }
-    return columns | {"all": np.hstack(list(columns.values()))}
+    features = _reduced(data.x.numpy(), seed)
+    widths = 3, len(classes), features.shape[1], 3
+    every = np.zeros((len(nodes), sum(widths)))
+    parts = np.split(every, np.cumsum(widths[:-1]), axis=1)
+    columns = dict(zip(("degree", "label", "features", "homophily"), parts, strict=True))
+    columns["degree"][:] = _degree(np.bincount(data.edge_index[0].numpy(), minlength=len(y)))[nodes]
+    columns["label"][np.arange(len(nodes)), y[nodes]] = 1
+    columns["features"][:] = features[nodes]
+    _put_homophily(columns["homophily"], data, nodes, y)
+    return columns | {"all": every}
 
 
-def _surroundings(data: Data, one_hot: Floats, y: NDArray[np.intp]) -> tuple[Floats, Floats]:
-    """What `_degree` and `_homophily` tell; no count of neighbours by class is kept."""
-    from scipy.sparse import csr_array
-
-    sources, targets = data.edge_index.numpy()
-    adjacency = csr_array((np.ones(len(sources)), (sources, targets)), shape=(len(one_hot),) * 2)
-    neighbours: Floats = adjacency @ one_hot
-    del adjacency
-    return _degree(neighbours.sum(1)), _homophily(neighbours, y)
-
-
-def _degree(degree: Floats) -> Floats:
+def _degree(degree: NDArray[np.int64]) -> Floats:
     """Log and rank, and the rank's distance from the middle: members may be hubs, leaves, or both or neither."""
     from scipy.stats import rankdata
 
@@ -56,29 +49,42 @@ def _degree(degree: Floats) -> Floats:
 
 def reduced_features(x: NDArray[np.float32], seed: np.random.SeedSequence) -> Floats:
     """The feature rows; wide ones by their leading singular vectors, uncentred to keep the length of a row."""
+    return _reduced(x, seed).astype(np.float64)
+
+
+def _reduced(x: NDArray[np.float32], seed: np.random.SeedSequence) -> NDArray[np.float32]:
     from scipy.sparse import csr_array
     from sklearn.utils.extmath import randomized_svd
 
-    if x.shape[1] > WIDEST:
-        state = int(branch(seed, "svd").generate_state(1)[0])
-        rows = csr_array(x) if np.count_nonzero(x) < SPARSE * x.size else x
-        left, sizes, _ = randomized_svd(rows, WIDEST, random_state=state)
-        x = left * sizes
-    return x.astype(np.float64)
+    if x.shape[1] <= WIDEST:
+        return x
+    state = int(branch(seed, "svd").generate_state(1)[0])
+    rows = csr_array(x) if np.count_nonzero(x) < SPARSE * x.size else x
+    left, sizes, _ = randomized_svd(rows, WIDEST, random_state=state)
+    left *= sizes
+    return left
 
 
-def _homophily(neighbours: Floats, y: NDArray[np.intp]) -> Floats:
-    """Whether there are neighbours, the share of them with the node's own label, and their labels' entropy.
+def _put_homophily(columns: Floats, data: Data, nodes: NDArray[np.int64], y: NDArray[np.intp]) -> None:
+    """Whether there are neighbours, the share of them with the node's own label, and their labels' entropy, [s, 3].
 
-    ``neighbours`` counts those of each class, [N, C], and is written over.
+    Neighbours are counted by class for some nodes at a time.
     """
+    from scipy.sparse import csr_array
     from scipy.special import entr
 
-    total = neighbours.sum(1, keepdims=True)
-    share = np.divide(neighbours, np.maximum(total, 1), out=neighbours)
-    own = np.take_along_axis(share, y[:, None], 1)
-    mixed = entr(share, out=share).sum(1)
-    return np.column_stack([total > 0, own, mixed])
+    everybody = np.arange(len(y), dtype=np.int32)
+    labels = csr_array((np.ones(len(y)), (everybody, y.astype(np.int32))))
+    ends = data.edge_index.numpy().astype(np.int32)
+    adjacency = csr_array((np.ones(ends.shape[1], np.float32), (ends[0], ends[1])), shape=(len(y),) * 2)
+    del ends
+    for at in range(0, len(nodes), AT_ONCE):
+        some = nodes[at : at + AT_ONCE]
+        share = (adjacency[some] @ labels).toarray()
+        total = share.sum(1, keepdims=True)
+        share /= np.maximum(total, 1)
+        own = np.take_along_axis(share, y[some, None], 1)
+        columns[at : at + AT_ONCE] = np.column_stack([total > 0, own, entr(share, out=share).sum(1)])
 
 
 def pair_columns(data: Data, low: NDArray[np.int64], high: NDArray[np.int64]) -> dict[str, Floats]:

@@ -113,6 +113,11 @@ class Attack(Configured, ABC, Generic[K]):
         """Message kinds that the transcript must keep for it."""
         return kinds_of((*cls.needs, *cls.any_of, *cls.uses))
 
+    @classmethod
+    def kinds_for(cls, neighbours: str) -> tuple[str, ...]:
+        """Those of `kinds` that it reads when it asks with some ``neighbours``."""
+        return cls.kinds()
+
     def reads(self) -> tuple[str, ...]:
         """Message kinds that it reads with its settings."""
         return self.kinds()

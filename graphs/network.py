@@ -182,7 +182,9 @@ class Network:
         """An ``igraph.Graph`` of the plain network."""
         import igraph
 
-        return igraph.Graph(n=self.nodes, edges=self.plain().edges.T)
+        graph = igraph.Graph(self.nodes)  # edges that the constructor is given take three times the memory
+        graph.add_edges(np.ascontiguousarray(self.plain().edges.T))
+        return graph
 
     def renamed(self, new: Ints) -> "Network":
         """The same with node i called ``new[i]``, a permutation [n]."""

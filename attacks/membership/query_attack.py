@@ -10,7 +10,7 @@ from pydantic import Field
 from ...settings import Settings
 from ...targets.games.graph_membership import GraphMembership
 from ...targets.games.membership import NODE_GAMES, NodeKnowledge
-from ...targets.messages import TRANSFORMATION, Carrying
+from ...targets.messages import QUERY_NAMES, TRANSFORMATION, Carrying, labels_kind, posteriors_kind
 from ...targets.models.training_config import TrainingConfig
 from ...targets.models.training_task import Query
 from ...targets.transcript import View
@@ -42,6 +42,13 @@ class QueryAttack(Attack[NodeKnowledge]):
     uses: ClassVar[tuple[Carrying, ...]] = (TRANSFORMATION,)
     Settings = QueryAttackSettings
     settings: QueryAttackSettings
+
+    @classmethod
+    def kinds_for(cls, neighbours: str) -> tuple[str, ...]:
+        """Of tables of answers, which may be large, those that answer its own way to ask."""
+        others = [query for way, query in QUERY_NAMES.items() if way != neighbours]
+        unread = {kind(query) for query in others for kind in (posteriors_kind, labels_kind)}
+        return tuple(kind for kind in cls.kinds() if kind not in unread)
 
     def recipe(self, knowledge: NodeKnowledge) -> TrainingConfig:
         """The target's recipe where it is known, else that of models trained on a release (FedGC, appendix E)."""

@@ -88,9 +88,15 @@ class TrialPlan:
         return made
 
     def keeps(self) -> Callable[[Message], bool]:
-        """The retention rule: kinds and rounds that the attacks read, if their observers see them."""
-        made = [(plan.make(), plan.observer) for plan in self.attacks]
-        wanted = {(kind, observer, attack.first_rounds) for attack, observer in made for kind in attack.kinds()}
+        """The retention rule: kinds and rounds that the attacks read, if their observers see them.
+
+        A record of the run is attacked later, in whatever way: it has all that they can read.
+        """
+        wanted = set()
+        for plan in self.attacks:
+            attack = plan.make()
+            kinds = attack.kinds() if self.transcript else attack.kinds_for(plan.neighbours)
+            wanted |= {(kind, plan.observer, attack.first_rounds) for kind in kinds}
 
         def keep(m: Message) -> bool:
             return any(

@@ -25,9 +25,10 @@ def leiden(network: Network, rng: np.random.Generator) -> tuple[Ints, float]:
         The community of each node, [n], and the modularity, which is 0 without edges.
     """
     graph = network.igraph()
+    del network  # of millions of edges, that is much
     with _drawing_from(rng):
         found = graph.community_leiden(objective_function="modularity", n_iterations=ITERATIONS)
-    return np.array(found.membership, dtype=np.int64), float(found.modularity) if network.size else 0.0
+    return np.array(found.membership, dtype=np.int64), float(found.modularity) if graph.ecount() else 0.0
 
 
 def louvain(weights: "csr_array", rng: np.random.Generator) -> Ints:

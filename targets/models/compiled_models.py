@@ -28,8 +28,9 @@ TrainOne = Callable[[int, dict[str, Tensor], np.random.SeedSequence], One]
 def trainer(task: TrainingTask, queries: Sequence[Query]) -> TrainOne:
     """A function that trains model k from its first weights with its own randomness, and asks it."""
     x, labels = _features(task.data.x), _labels(task)
-    whole = None if task.induced else Sight.of(x, task.data.edge_index, task.recipe)
-    watched, ask = _watched(task, x), _asker(task, queries, x)
+    sights = Sights(x, task.recipe)
+    whole = None if task.induced else sights.of(task.data.edge_index)
+    watched, ask = _watched(task, sights), _asker(task, queries, sights)
 
     def train_one(k: int, first: dict[str, Tensor], coins: np.random.SeedSequence) -> One:
         members = task.members[k].numpy()
@@ -46,19 +47,19 @@ def trainer(task: TrainingTask, queries: Sequence[Query]) -> TrainOne:
 def asker(task: TrainingTask, queries: Sequence[Query]) -> Callable[[int, dict[str, Tensor]], list[Tensor]]:
     """A function that asks model k, given by its weights, all queries."""
     own = any(query.x is None for query in queries)  # else nobody reads the graph's own
-    return _asker(task, queries, _features(task.data.x if own else task.data.x[:0]))
+    return _asker(task, queries, Sights(_features(task.data.x if own else task.data.x[:0]), task.recipe))
 
 
 def _asker(
-    task: TrainingTask, queries: Sequence[Query], x: Features
+    task: TrainingTask, queries: Sequence[Query], sights: "Sights"
 ) -> Callable[[int, dict[str, Tensor]], list[Tensor]]:
-    known = [None if query.apart else _reads(query, x, task, None) for query in queries]
+    known = [None if query.apart else _reads(query, sights, None) for query in queries]
 
     def ask(k: int, weights: dict[str, Tensor]) -> list[Tensor]:
         theta, shape = packed(task.recipe, weights, 0, 0, task.classes)
         members = task.members[k].numpy()
         pairs = zip(queries, known, strict=True)
-        return [_answered(task.recipe, reads or _reads(q, x, task, members), theta, shape) for q, reads in pairs]
+        return [_answered(task.recipe, reads or _reads(q, sights, members), theta, shape) for q, reads in pairs]
 
     return ask
 
@@ -76,14 +77,16 @@ def _labels(task: TrainingTask) -> np.ndarray:
     return labels
 
 
-def _reads(query: Query, x: Features, task: TrainingTask, members: np.ndarray | None) -> Reads:
+def _reads(query: Query, sights: "Sights", members: np.ndarray | None) -> Reads:
     """What it takes to answer a query; its edges may depend on who the model's members are."""
-    edges = query.edges
+    edges, asked = query.edges, query.nodes.numpy()
     if edges is not None and members is not None:
         ends = edges.numpy()
         edges = edges[:, torch.from_numpy(members[ends[0]] == members[ends[1]])]
-    asked_with = x if query.x is None else _features(query.x)
-    return Sight.of(asked_with, edges, task.recipe).reads(query.nodes.numpy())
+    elif query.x is None:
+        return sights.of(edges).reads(asked)
+    asked_with = sights.x if query.x is None else _features(query.x)
+    return Sight.of(asked_with, edges, sights.recipe).reads(asked)
 
 
 @dataclass(frozen=True)
@@ -109,8 +112,14 @@ class Sight:
 
     def turned(self, width: int) -> tuple[Csr, Csr]:
         if width not in self.kept:
-            self.kept[width] = self._turned_features(width), _csr(self.operator.T)
+            self.kept[width] = self._turned_features(width), self._turned_operator()
         return self.kept[width]
+
+    def _turned_operator(self) -> Csr:
+        """The operator's transpose: the operator itself where it is symmetric, as a GCN's mostly is."""
+        turned = _csr(self.operator.T)
+        same = all(map(np.array_equal, turned, self.compiled[1]))
+        return self.compiled[1] if same else turned
 
     def _turned_features(self, width: int) -> Csr:
         if isinstance(self.x, np.ndarray):
@@ -131,6 +140,26 @@ class Sight:
         """The operator's rows for some nodes, not copied where all are asked in their order."""
         everybody = len(asked) == self.nodes and bool((asked == np.arange(self.nodes)).all())
         return self.operator if everybody else self.operator[asked]
+
+
+@dataclass(frozen=True)
+class Sights:
+    """The same nodes with different edges, as models of a recipe see them: each made once.
+
+    Models are often trained, watched and asked with the same edges.
+    """
+
+    x: Features
+    recipe: TrainingConfig
+    known: list[tuple[Tensor | None, Sight]] = field(default_factory=list)
+
+    def of(self, edges: Tensor | None) -> Sight:
+        """All nodes with ``edges`` [2, e], or alone."""
+        found = next((sight for known, sight in self.known if known is edges), None)
+        if found is None:
+            found = Sight.of(self.x, edges, self.recipe)
+            self.known.append((edges, found))
+        return found
 
 
 def _propagation(recipe: TrainingConfig, edges: Tensor | None, nodes: int) -> sp.csr_matrix:
@@ -198,17 +227,17 @@ def _induced(x: Features, task: TrainingTask, members: np.ndarray) -> Sight:
     return Sight.of(x[members], torch.from_numpy(place[inside]), task.recipe)
 
 
-def _watched(task: TrainingTask, x: Features) -> tuple[Reads, np.ndarray]:
+def _watched(task: TrainingTask, sights: Sights) -> tuple[Reads, np.ndarray]:
     """Validation nodes: on the whole graph, or, where models are trained on subgraphs, on their own."""
     labels = _labels(task)
     if task.validation is None:
         nobody = np.zeros(0, dtype=np.int64)
-        return Sight.of(x[:0], None, task.recipe).reads(nobody), labels[nobody]
+        return Sight.of(sights.x[:0], None, task.recipe).reads(nobody), labels[nobody]
     chosen = task.validation.numpy()
     if task.induced:
-        return _induced(x, task, chosen).reads(np.arange(int(chosen.sum()))), labels[chosen]
+        return _induced(sights.x, task, chosen).reads(np.arange(int(chosen.sum()))), labels[chosen]
     nodes = np.flatnonzero(chosen)
-    return Sight.of(x, task.data.edge_index, task.recipe).reads(nodes), labels[nodes]
+    return sights.of(task.data.edge_index).reads(nodes), labels[nodes]
 
 
 def _trained(

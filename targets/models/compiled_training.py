@@ -185,11 +185,18 @@ def judge_linear(reads, theta, shape, part, other, logits):
 def answers(propagated, reads, theta, shape):
     """Logits of the asked nodes without dropout, flat [m (padded), padded]."""
     n, q = shape.nodes, shape.padded
-    logits, part = buffer(shape.asked, q), buffer(n, max(PANEL, q))
     if shape.hops > 0:
-        judge_linear(reads, theta, shape, part, buffer(n, q), logits)
+        return answers_within(propagated, reads, theta, shape, buffer(n, q), buffer(n, max(PANEL, q)))
+    return answers_within(propagated, reads, theta, shape, buffer(n, shape.hidden), buffer(n, max(PANEL, q)))
+
+
+@compiled
+def answers_within(propagated, reads, theta, shape, hidden, part):
+    """What `answers` gives, worked out in two buffers; those of a graph with as many nodes or more will do."""
+    logits = buffer(shape.asked, shape.padded)
+    if shape.hops > 0:
+        judge_linear(reads, theta, shape, part, hidden, logits)
         return logits
-    hidden = buffer(n, shape.hidden)
     for k in range(shape.hidden // panel_width(shape.hidden)):
         out = panel(hidden, shape, k)
         convolve(propagated, reads, theta, shape, k, part, out)
@@ -300,10 +307,13 @@ def train(
     wide = max(PANEL, q)
     hidden, back = buffer(n, shape.hidden), buffer(n, shape.parts * q)
     part, other = buffer(n, wide), buffer(n, wide)
+    room, aside = (other if shape.hops > 0 else hidden), part  # idle while watched nodes are asked
+    seen = watched.x.start.shape[0] - 1
+    if seen > n:
+        room, aside = buffer(seen, q if shape.hops > 0 else shape.hidden), buffer(seen, wide)
     logits, error = buffer(shape.asked, q), buffer(shape.asked, q)
     slope, first, second = aligned(theta.shape[0]), aligned(theta.shape[0]), aligned(theta.shape[0])
     kept = theta.copy()
-    seen = watched.x.start.shape[0] - 1
     look = Shape(shape.parts, seen, looked, shape.features, shape.hidden, shape.classes, q, shape.hops)
     words = np.zeros((hidden.shape[0] + 7) // 8, np.uint64)
     best, since, taken, epoch = -1, 0, 0, 0
@@ -325,7 +335,8 @@ def train(
             lr, taken = lr / 10, 0
             first[:], second[:] = 0, 0
         if looked > 0 and (epoch % every == 0 or epoch == epochs):
-            right = right_answers(answers(propagated, watched, theta, look), watched_labels, shape.classes, q)
+            told = answers_within(propagated, watched, theta, look, room, aside)
+            right = right_answers(told, watched_labels, shape.classes, q)
             since += 1
             if right > best:
                 best, since = right, 0

@@ -172,6 +172,24 @@ def test_a_single_member_cannot_be_learnt_from(citations, members, others):
         blind_baselines(citations, random_game(np.random.default_rng(0), 2708, members, others), SEED)
 
 
+def test_a_model_is_fitted_to_some_of_many_subjects_and_scores_all(citations, monkeypatch):
+    """With few to learn from, hubs are found almost as surely; without a shift, chance stays chance."""
+    hubs = np.argsort(-degrees(citations), kind="stable")[:400]
+    before = blind_baselines(citations, beside_the_rest(hubs), SEED)["degree"]
+    monkeypatch.setattr("gaudit.audit.games.blind.MOST", 60)
+    monkeypatch.setattr("gaudit.audit.games.blind.AT_ONCE", 100)
+    after = blind_baselines(citations, beside_the_rest(hubs), SEED)["degree"]
+    assert len(after.score) == len(before.score)
+    assert auc(after.truth, after.score) > 0.95
+    rng = np.random.default_rng(5)
+    found = [
+        blind_baselines(citations, random_game(rng, 2708, 200, 200), np.random.SeedSequence(seed))["all"]
+        for seed in range(12)
+    ]
+    mean = np.mean([auc(run.truth, run.score) for run in found])
+    assert abs(mean - 0.5) < 4.5 * np.sqrt(401 / (12 * 200 * 200)) / np.sqrt(12)  # one false alarm in 100,000
+
+
 def test_nodes_without_neighbours_and_constant_features_are_scored():
     edges = torch.tensor([[0, 1], [1, 0]])
     graph = Data(x=torch.ones(20, 40), y=torch.arange(20) % 2, edge_index=edges)

@@ -28,10 +28,13 @@ from gaudit.audit.planning.grid import (
 )
 from gaudit.audit.planning.plan import Plan
 from gaudit.audit.planning.resolve import merged
+from gaudit.audit.planning.trial_plan import AttackPlan, TrialPlan
 from gaudit.errors import InputError
 from gaudit.graphs.datasets.loading import load_dataset
 from gaudit.graphs.files.data_file import write_graph
 from gaudit.registry import find
+from gaudit.targets.messages import MODEL_KIND, QUERY_NAMES, posteriors_kind
+from gaudit.targets.transcript import Message
 
 BASE = {
     "datasets": ["karate"],
@@ -448,3 +451,17 @@ def test_a_leak_that_cannot_be_planted_in_the_game_is_planted_in_its_own():
     grid = grid_of({"target": [{"name": "classifier", "settings": settings}], "attack": attacks})
     games = {task.plan.target: task.plan.target_settings["game"] for task in grid.tasks if task.cell < 0}
     assert games == {"planted": "node-presence", "planted-ownership": "node-ownership"}
+
+
+@pytest.mark.parametrize(
+    ("ways", "transcript", "kept"),
+    [(("true",), None, {"full"}), (("none", "apart"), None, {"0-hop", "apart"}),
+     (("true",), "run", {"full", "0-hop", "apart"})],
+)  # fmt: skip
+def test_of_tables_of_answers_those_are_kept_that_some_attack_asks_for(ways, transcript, kept):
+    """They are as large as the features; a record of the run has all, for attacks that are chosen later."""
+    attacks = tuple(AttackPlan("loss", neighbours=way) for way in ways)
+    keep = TrialPlan("classifier", {}, "none", {}, attacks, 0, 0, transcript=transcript).keeps()
+    tables = {query: Message(posteriors_kind(query), "server", "public", 1, {}) for query in QUERY_NAMES.values()}
+    assert {query for query, table in tables.items() if keep(table)} == kept
+    assert keep(Message(MODEL_KIND, "server", "public", 1, {}))

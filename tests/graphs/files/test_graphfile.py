@@ -3,11 +3,15 @@
 import contextlib
 import pickle
 import zipfile
+from dataclasses import replace
 
 import networkx as nx
 import numpy as np
 import pytest
 import torch
+from hypothesis import assume, given
+from hypothesis import strategies as st
+from torch_geometric.data import Data
 
 from gaudit.errors import InputError
 from gaudit.graphs.checks import MASKS
@@ -15,6 +19,7 @@ from gaudit.graphs.datasets.bundled import karate
 from gaudit.graphs.files import data_file as graphfile
 from gaudit.graphs.files.data_file import read_graph, write_graph
 from gaudit.graphs.files.network_file import read_network
+from gaudit.graphs.files.rows import Rows, network_of
 from support.bomb import Bomb
 
 
@@ -216,6 +221,21 @@ def test_what_is_dropped_from_edges_and_made_undirected_is_remarked(tmp_path):
     path.add_nodes_from(graph.nodes(data=True))
     nx.write_graphml(path, tmp_path / "g.graphml")
     assert read_graph(tmp_path / "g.graphml").remarks == ("directed edges made undirected: 9",)
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 6), st.integers(0, 6)), min_size=1, max_size=25),
+    st.booleans(),
+    st.sampled_from(("yes", "no", "if-mixed", "unsaid", "in-words")),
+)
+def test_remarks_are_those_of_the_network_of_the_same_rows(pairs, both_ways, directed):
+    ends = np.array(pairs + [pair[::-1] for pair in pairs] if both_ways else pairs).T
+    assume((ends[0] != ends[1]).any())
+    data = Data(edge_index=torch.from_numpy(ends), y=torch.zeros(7, dtype=torch.long))
+    rows = Rows(tuple(map(str, range(7))), *ends, directed=directed)
+    network, dropped = network_of(rows, "g", "merge")
+    expected = replace(dropped, both_ways=0).sentence
+    assert graphfile._edge_remarks(data, network.size, directed) == ((expected,) if expected else ())
 
 
 BAD_GRAPHML = {

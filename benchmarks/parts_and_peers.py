@@ -29,6 +29,9 @@ def cases() -> dict[str, Case]:
     for name in ("complete", "random-regular", "ring"):
         found[f"`decentralised`, {name}"] = case("decentralised", "client:0", topology=name)
     found["`fedfomo`"] = case("fedfomo", "client:0")
+    found["`per-fedavg`, `alpha=0.5`"] = case("per-fedavg", "server", alpha=0.5)
+    found["`pfedme`"] = case("pfedme", "server")
+    found["`ifca`"] = case("ifca", "server")
     found["`decentralised`, ring, `shared=head`"] = case(
         "decentralised", "client:0", topology="ring", shared="head"
     )

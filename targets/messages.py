@@ -39,6 +39,8 @@ class Carries(StrEnum):
     COUNTS = "counts"
     CLASS_SHARES = "how much a client has of each class"
     CLUSTERS = "which clients are in one cluster"
+    CHOICES = "several models, of which each client takes one"
+    CHOICE = "which of several models a client took"
     NORMS = "norms of gradients"
     RANDOM_GRAPH = "a random graph"
     FUNCTION = "a mean answer about a random graph"
@@ -274,6 +276,12 @@ VALIDATED_KIND = declare("validated-count", Carries.COUNTS, routes=[_UP])
 """The ``count`` of a client's validation graphs that the common model has right, by which a round is chosen."""
 CLUSTERS_KIND = declare("clusters", Carries.CLUSTERS, routes=[])
 """The ``cluster`` of each client [K], as the server has it that made them (GCFL)."""
+CLUSTER_MODELS_KIND = declare("cluster-models", Carries.WEIGHTS, Carries.CHOICES, routes=[_DOWN])
+"""The weights of several common models, ``0/w1``, ``1/w1`` and so on, of which each client trains one (IFCA)."""
+CHOICE_KIND = declare("cluster-choice", Carries.CHOICE, routes=[_UP])
+"""The number of the model that a client chose, ``choice`` [1] (IFCA)."""
+CLUSTER_UPDATE_KIND = declare("cluster-update", Carries.UPDATE, Carries.CLASSIFIER, routes=[_UP], since=START_KIND)
+"""That model's weights after the client's local training in one round (IFCA)."""
 RANDOM_GRAPH_KIND = declare("random-graph", Carries.RANDOM_GRAPH, routes=[_DOWN])
 """Features ``x`` [n, d] and ``edges`` [2, e] of a random graph that models are compared on (Fed-PUB)."""
 FUNCTION_KIND = declare("functional-embedding", Carries.FUNCTION, routes=[_UP])

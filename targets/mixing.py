@@ -18,6 +18,10 @@ MIXING = Carrying.any_of(Carries.MIXING)
 STARTS = Carrying.any_of(Carries.STARTS)
 FIRST = Carrying.any_of(Carries.WEIGHTS, to="clients")
 """The weights that all begin with."""
+CHOICES = Carrying.any_of(Carries.CHOICES)
+CHOICE = Carrying.any_of(Carries.CHOICE, to="server")
+BEGINNINGS = Carrying.any_of(Carries.MIXING, Carries.CHOICES, Carries.CHOICE)
+"""What tells others which weights a client began a round with."""
 
 
 def mixed(shares: Tensor, told: Mapping[int, Mapping[str, Tensor]]) -> dict[str, Tensor]:
@@ -37,18 +41,43 @@ def with_starts(view: View, estimate: bool = False) -> tuple[Message, ...]:
     what a peer sent to several, one is left. Where nobody tells shares, what a client itself sent in the round
     before is the estimate.
 
+    Where clients choose among several models and say which, each begins with that one.
+
     Args:
         view: of the observer.
         estimate: whether the mixture of what was seen stands for one of which a part was not seen; else what a peer
             sent after such a beginning is left out.
 
     Raises:
-        InputError: shares do not fit the clients.
+        InputError: shares do not fit the clients, or choices the models.
     """
+    if view.carrying(CHOICE):
+        return tuple(_chosen(view))
     if not any(_from_peer(message) for message in view.messages):
         return view.messages
     tables = view.carrying(MIXING)
     return tuple(_in_order(view, tables[-1].tensors["shares"] if tables else None, estimate))
+
+
+def _chosen(view: View) -> Iterator[Message]:
+    models: Mapping[str, Tensor] = {}
+    for message in view.messages:
+        yield message
+        if CHOICES.covers(message.kind):
+            models = message.tensors
+        elif CHOICE.covers(message.kind) and message.tensors and models:
+            begun = _model(models, message)
+            yield Message(START_KIND, message.sender, message.sender, message.round, begun)
+
+
+def _model(models: Mapping[str, Tensor], choice: Message) -> dict[str, Tensor]:
+    """That of several models which a client chose."""
+    told = choice.tensors.get("choice")
+    number = int(told[0]) if told is not None and told.shape == (1,) else -1
+    found = {name.partition("/")[2]: w for name, w in models.items() if name.partition("/")[0] == str(number)}
+    if not found:
+        raise InputError(f"the '{choice.kind}' of {choice.sender} must hold the number of a model that was sent")
+    return found
 
 
 def _from_peer(message: Message) -> bool:

@@ -16,7 +16,7 @@ from ...graphs.network import Floats, Ints
 from ...settings import Settings
 from ...targets.games.membership import LabelMembership, NodeKnowledge
 from ...targets.messages import Carries, Carrying
-from ...targets.mixing import MIXING
+from ...targets.mixing import BEGINNINGS
 from ...targets.transcript import View
 from ..attack import Attack
 from .label_accusations import Found, accusations
@@ -69,7 +69,7 @@ class LabelPursuit(Attack[NodeKnowledge]):
     name = "label-pursuit"
     games = (LabelMembership.name,)
     needs: ClassVar[tuple[Carrying, ...]] = (COMMON,)
-    uses: ClassVar[tuple[Carrying, ...]] = (Carrying.any_of(Carries.GRADIENT, Carries.UPDATE), COUNTED, MIXING)
+    uses: ClassVar[tuple[Carrying, ...]] = (Carrying.any_of(Carries.GRADIENT, Carries.UPDATE), COUNTED, BEGINNINGS)
     observer = "server"
     planted = "planted-labels"
     Settings = LabelPursuitSettings

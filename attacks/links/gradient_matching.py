@@ -23,7 +23,7 @@ from ...targets.messages import (
     Carries,
     Carrying,
 )
-from ...targets.mixing import MIXING, with_starts
+from ...targets.mixing import BEGINNINGS, with_starts
 from ...targets.models.propagation import dense_gcn_operator
 from ...targets.models.training_config import TrainingConfig, weight_shapes
 from ...targets.transcript import Message, View
@@ -73,7 +73,7 @@ class GradientMatching(LinkAttack):
     dear = "it searches for minutes"
     needs: ClassVar[tuple[Carrying, ...]] = (Carrying.any_of(Carries.CLASSIFIER, to="clients"),)
     any_of: ClassVar[tuple[Carrying, ...]] = (Carrying.any_of(Carries.MEAN_GRADIENT, Carries.UPDATE),)
-    uses: ClassVar[tuple[Carrying, ...]] = (Carrying.any_of(Carries.CONTROL), MIXING)
+    uses: ClassVar[tuple[Carrying, ...]] = (Carrying.any_of(Carries.CONTROL), BEGINNINGS)
     Settings = GradientMatchingSettings
     settings: GradientMatchingSettings
 

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 from ...errors import InputError
 from ...targets.messages import KINDS, Carries, Carrying, kind_of
-from ...targets.mixing import MIXING, PEERS, STARTS, with_starts
+from ...targets.mixing import BEGINNINGS, PEERS, STARTS, with_starts
 from ...targets.transcript import Message, View, observer_members
 from .row_spans import span_of
 
@@ -34,7 +34,7 @@ COMMON = Carrying.any_of(Carries.WEIGHTS, to="clients")
 """The weights that updates began with."""
 READ = (UPLOADS, PEERS, SUMS, COMMON)
 """What is read of uploads: these, what peers send each other, or sums of uploads."""
-USED = (MIXING,)
+USED = (BEGINNINGS,)
 """What is read beside them if it is there: what peers began with follows from it."""
 COLUMNS, STEPS, SAME, MOST, LEAST = 320, 60, 1e-6, 0.75, 1e-4
 """Of the search for decay: what it looks at, how long, when it ends, the share of dimensions that may lead, and of

@@ -129,8 +129,9 @@ class FederatedRun:
 
     Subclasses change what clients read (`forwards`, `answering`), what they train for (`tasks_of`), what is added
     to their gradients (`correction`), what goes along with the weights (`before_round`, `after_round`), who trains
-    in a round (`takes_part`), what they send of their weights (`uploaded`), what the server makes of it
-    (`averaged`), and what each client gets of that (`handed_out`, `final_models`: one common model by default).
+    in a round (`takes_part`), how they train (`trained_by`), what they send of their weights (`uploaded`), what the
+    server makes of it (`averaged`), and what each client gets of that (`handed_out`, `final_models`: one common
+    model by default).
 
     Attributes:
         settings: of the target.
@@ -218,6 +219,22 @@ class FederatedRun:
         """Whether a client trains and sends weights in a round; if some do not, `averaged` must allow for it."""
         return True
 
+    def trained_by(
+        self, client: Client, task: LocalTask, received: Mapping[str, Tensor], coins: torch.Generator
+    ) -> Mapping[str, Tensor]:
+        """A client's weights after its training in a round that began with ``received``."""
+        s = self.settings
+        return task.trained(
+            received,
+            steps=s.local_epochs,
+            optimiser=s.optimiser,
+            lr=s.lr,
+            weight_decay=s.weight_decay,
+            drop=dropout(s.dropout, coins),
+            correction=self.correction(client, received),
+            state=self.states.setdefault(client.number, {}) if s.optimiser_state == "kept" else None,
+        )
+
     def uploaded(self, received: Mapping[str, Tensor], own: Mapping[str, Tensor]) -> Mapping[str, Tensor]:
         """What a client sends of its ``own`` weights after a round that began with ``received``."""
         return own
@@ -297,23 +314,15 @@ class FederatedRun:
     def _trained(
         self, tasks: list[LocalTask], begun: list[Mapping[str, Tensor]], t: int
     ) -> list[Mapping[str, Tensor]]:
-        s, uploads = self.settings, []
+        uploads = []
         self.before_round(t, begun[0])
         each = zip(self.clients, self.tasks_of(tasks, begun[0], t), begun, strict=True)
         for client, task, received in each:
             if not self.takes_part(client, t):
                 continue
-            coins = torch.Generator(s.device).manual_seed(integer(branch(self.seed, "dropout", client.number, t)))
-            own = task.trained(
-                received,
-                steps=s.local_epochs,
-                optimiser=s.optimiser,
-                lr=s.lr,
-                weight_decay=s.weight_decay,
-                drop=dropout(s.dropout, coins),
-                correction=self.correction(client, received),
-                state=self.states.setdefault(client.number, {}) if s.optimiser_state == "kept" else None,
-            )
+            seed = branch(self.seed, "dropout", client.number, t)
+            coins = torch.Generator(self.settings.device).manual_seed(integer(seed))
+            own = self.trained_by(client, task, received, coins)
             sent = self.uploaded(received, own)
             uploads.append(self.sent_on(client, sent, t))
             self.after_round(client, received, own, t)

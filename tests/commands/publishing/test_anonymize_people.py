@@ -1,5 +1,6 @@
 """`gaudit anonymize` with a table of people: what is written, read by plain dictionaries and sets."""
 
+import csv
 import random
 from collections import Counter
 
@@ -80,6 +81,55 @@ def test_diversity_and_closeness_of_what_is_written(gaudit, places, sensitive):
         assert 2 * max(Counter(own).values()) <= len(own)
         apart = ordered_distance(own, whole) if sensitive == "salary" else equal_distance(own, whole)
         assert apart <= 0.3 + 1e-9
+
+
+@pytest.mark.parametrize("several", ["given-others", "each"])
+def test_several_sensitive_columns_are_told_and_diverse(gaudit, places, several):
+    """In each class, and in each part of it that shares the other column, which somebody may know."""
+    settings = ("--set", "l_diversity=2", "--set", "diversity=distinct", "--set", f"several={several}")
+    result = gaudit(*asked(places, "illness,salary"), *settings)
+    assert result.exit_code == 0, result.output
+    told, own = table(places / "told.csv"), original(places)
+    assert list(told["p1"]) == ["id", *COLUMNS, "illness", "salary"]
+    assert all(told[name][column] == own[name][column] for name in own for column in ("illness", "salary"))
+    for ids in classes(told, COLUMNS, degrees(places / "out.txt")).values():
+        for column, other in (("illness", "salary"), ("salary", "illness")):
+            known = {told[name][other] for name in ids} if several == "given-others" else {None}
+            for value in known:
+                part = {told[name][column] for name in ids if value in (None, told[name][other])}
+                assert len(part) >= 2
+    assert "who share their other sensitive values" in result.output or several == "each"
+
+
+def test_an_empty_sensitive_cell_is_no_value_and_that_is_said(gaudit, places):
+    """A class of one illness and empty cells tells the illness: two values are found without the empty ones."""
+    text = (places / "people.csv").read_text().replace(";none;", ";;").replace(";gout;", ";;")
+    (places / "people.csv").write_text(text)
+    settings = ("--set", "l_diversity=2", "--set", "diversity=distinct")
+    result = gaudit(*asked(places), *settings)
+    assert result.exit_code == 0, result.output
+    told, own = table(places / "told.csv"), original(places)
+    empty = [name for name in own if not own[name]["illness"]]
+    assert f"'illness' is empty for {len(empty)} people" in result.output
+    assert {told[name]["illness"] for name in empty} == {"*"}
+    for ids in classes(told, COLUMNS, degrees(places / "out.txt")).values():
+        found = {told[name]["illness"] for name in ids} - {"*"}
+        assert found in (set(), {"flu", "cold"})
+
+
+def test_a_value_with_a_bar_is_quoted_and_that_is_said(gaudit, places):
+    text = (places / "people.csv").read_text().replace(";Hull;", ";Hull|York;")
+    (places / "people.csv").write_text(text)
+    words = [*asked(places, defense="k-ad:k=5")]
+    del words[words.index("--hierarchy") : words.index("--hierarchy") + 2]
+    result = gaudit(*words)
+    assert result.exit_code == 0, result.output
+    assert "Values of 'city' have '|' in them" in result.output
+    told, own = table(places / "told.csv"), original(places)
+    for name, row in told.items():
+        (found,) = csv.reader([row["city"]], delimiter="|")
+        assert own[name]["city"] in found
+        assert set(found) <= {"Hull|York", "York", "Bath", "Truro"}
 
 
 def test_renamed_people_stand_in_the_order_of_their_numbers(gaudit, places):

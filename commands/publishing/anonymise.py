@@ -34,7 +34,10 @@ _told_options = several(
 )
 _people_options = several(
     click.option(
-        "--people", type=PLACE, metavar="FILE", help="A table of people (CSV): ids of nodes, then their attributes."
+        "--people",
+        type=PLACE,
+        metavar="FILE",
+        help="A table of people (CSV, Parquet): ids of nodes, then attributes.",
     ),
     click.option("--attributes", metavar="NAMES", help="Its columns by which people are known, as in age,city."),
     click.option(

@@ -13,12 +13,9 @@ from ...output_files import write
 from ..tables.column import ANY, Column, Ints
 from ..tables.levels import built_in, column_of, places
 from ..tables.node_table import UNTOLD, NodeTable
+from .people_rows import read_rows
 
 SUFFIX = ".csv"
-MOST_BYTES = 1 << 30
-MOST_COLUMNS = 1000
-LONGEST_CELL = 1000
-SEPARATORS = ",;\t"
 
 
 @dataclass(frozen=True)
@@ -26,7 +23,8 @@ class PeopleFile:
     """Where attributes of people are, and which of them are published.
 
     Attributes:
-        path: of a table whose first row names the columns and whose first column has the ids of nodes.
+        path: of a table, CSV or Parquet, whose first row names the columns and whose first column has the ids of
+            nodes.
         attributes: columns by which people are known.
         sensitive: columns that are told as they are.
         hierarchies: how columns are told more coarsely, by name: a rule (`levels.built_in`) or a file.
@@ -93,54 +91,6 @@ def check_people_name(path: Path) -> None:
     """
     if path.suffix.lower() != SUFFIX:
         raise InputError(f"{path}: attributes are written as a table: choose a name that ends in {SUFFIX}")
-
-
-def read_rows(path: Path, header: bool = True) -> tuple[list[str], list[list[str]]]:
-    """The first row of a table and the others, all of the same length; blanks around cells go.
-
-    Cells are apart by commas, semicolons or tabs, whichever the first row has most of.
-
-    Raises:
-        InputError: it cannot be read, is empty or too large, or its rows differ in length.
-    """
-    try:
-        if path.stat().st_size > MOST_BYTES:
-            raise InputError(f"{path}: larger than {MOST_BYTES >> 20} MiB: expected a table of people")
-        text = path.read_text(encoding="utf-8-sig")
-    except OSError as error:
-        raise InputError(f"{path}: cannot be read: {error.strerror or error}") from error
-    except UnicodeDecodeError as error:
-        raise InputError(f"{path}: is no text in UTF-8: save it as CSV in UTF-8") from error
-    first = text.split("\n", 1)[0]
-    separator = max(SEPARATORS, key=first.count)
-    try:
-        rows = [
-            [cell.strip() for cell in row] for row in csv.reader(io.StringIO(text, newline=""), delimiter=separator)
-        ]
-    except csv.Error as error:
-        raise InputError(f"{path}: is no table: {error}") from error
-    rows = [row for row in rows if any(row)]
-    if len(rows) < 1 + header:
-        raise InputError(f"{path}: expected {'a row of names and a row for each person' if header else 'rows'}")
-    _check_cells(rows, path)
-    return (rows[0], rows[1:]) if header else ([], rows)
-
-
-def _check_cells(rows: Sequence[Sequence[str]], path: Path) -> None:
-    width = len(rows[0])
-    if not 2 <= width <= MOST_COLUMNS:
-        raise InputError(
-            f"{path}: {width} columns, expected 2 to {MOST_COLUMNS}, apart by commas, semicolons or tabs"
-        )
-    for number, row in enumerate(rows, start=1):
-        if len(row) != width:
-            raise InputError(f"{path}: row {number} has {len(row)} cells, the first row has {width}")
-        bad = next((cell for cell in row if len(cell) > LONGEST_CELL or not cell.isprintable()), None)
-        if bad is not None:
-            raise InputError(
-                f"{path}: row {number}: {quoted(bad)} is longer than {LONGEST_CELL} characters, or has some "
-                "that are not seen"
-            )
 
 
 def _check_columns(asked: PeopleFile, header: Sequence[str]) -> None:

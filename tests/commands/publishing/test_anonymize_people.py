@@ -4,6 +4,7 @@ import csv
 import random
 from collections import Counter
 
+import pandas as pd
 import pytest
 
 from support.told_people import classes, degrees, equal_distance, ordered_distance, table
@@ -81,6 +82,32 @@ def test_diversity_and_closeness_of_what_is_written(gaudit, places, sensitive):
         assert 2 * max(Counter(own).values()) <= len(own)
         apart = ordered_distance(own, whole) if sensitive == "salary" else equal_distance(own, whole)
         assert apart <= 0.3 + 1e-9
+
+
+def test_a_table_in_parquet_is_the_same_as_text(gaudit, places):
+    """Numbers with gaps, dates and words, of which one column has empty cells."""
+    pytest.importorskip("pyarrow", reason="pyarrow is not installed: Parquet is an extra")
+    text = (places / "people.csv").read_text().replace(";3000;", ";;")
+    (places / "people.csv").write_text(text)
+    words = asked(places, "illness,salary")
+    assert gaudit(*words, "--seed", 1).exit_code == 0
+    wanted = (places / "told.csv").read_text()
+    frame = pd.read_csv(places / "people.csv", sep=";", parse_dates=["born"])
+    assert frame["salary"].dtype == float
+    frame.to_parquet(places / "people.parquet")
+    words = [places / "people.parquet" if word == places / "people.csv" else word for word in words]
+    result = gaudit(*words, "--seed", 1)
+    assert result.exit_code == 0, result.output
+    assert (places / "told.csv").read_text() == wanted
+
+
+def test_a_parquet_file_that_is_none_is_refused(gaudit, places):
+    pytest.importorskip("pyarrow", reason="pyarrow is not installed: Parquet is an extra")
+    (places / "people.parquet").write_bytes(b"PAR1 and no more")
+    words = [places / "people.parquet" if word == places / "people.csv" else word for word in asked(places)]
+    result = gaudit(*words)
+    assert result.exit_code == 2
+    assert "no Parquet file that can be read" in result.stderr
 
 
 @pytest.mark.parametrize("several", ["given-others", "each"])

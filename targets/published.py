@@ -21,7 +21,7 @@ ARRAYS = (*MARKS, "groups", "counts")
 def tensors_of(network: Network) -> dict[str, Tensor]:
     """The content of a message: ``size`` (n), ``edges`` [2, m], and what else the network tells.
 
-    Of people these are ``attributes`` (`NodeTable.runs`) and ``sensitive`` values, as places in the columns.
+    Of people these are ``attributes`` (`NodeTable.runs`) and ``sensitive`` values, as places in the columns [n, s].
     """
     import torch
 
@@ -50,9 +50,14 @@ def network_of(message: Message) -> Network:
         raise InputError(f"the message '{message.kind}' holds no usable network: {error}") from error
     people = None
     if ATTRIBUTES in arrays:
-        people = NodeTable(arrays[ATTRIBUTES], arrays.get("sensitive"))
+        people = NodeTable(arrays[ATTRIBUTES], _columns(arrays.get("sensitive")))
         if people.runs.ndim != 4 or people.runs.shape[3] != 2 or people.nodes != nodes:
             raise InputError(
                 f"the message '{message.kind}': {ATTRIBUTES} of shape {people.runs.shape} for {nodes} nodes"
             )
     return replace(read, counts=arrays.get("counts"), people=people)
+
+
+def _columns(sensitive: np.ndarray | None) -> np.ndarray | None:
+    """Sensitive values by column, [n, s]; older recordings have one column, [n]."""
+    return sensitive[:, None] if sensitive is not None and sensitive.ndim == 1 else sensitive

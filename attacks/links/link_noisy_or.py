@@ -10,6 +10,7 @@ from torch import Tensor, from_numpy, randint
 from ...errors import InputError
 from ...graphs.network import Floats, Ints, Network
 from ...graphs.pair_codes import codes
+from ...graphs.tables.agreement import agreements
 from ...settings import Settings
 from ...targets.games.links import LinkKnowledge
 from ...targets.messages import PUBLISHED_GRAPH, Carrying
@@ -51,8 +52,10 @@ class Observations:
 class LinkNoisyOr(LinkAttack):
     """Each observation of a pair is a cause of its own; how strong, known links tell.
 
-    Observed are, as far as they are published: an edge of each type; common neighbours; and where classes of nodes
-    are published with numbers of edges between them, an edge of each type with the probability number / pairs.
+    Observed are, as far as they are published: an edge of each type; common neighbours; of each attribute of people
+    that both ends have the same value, with the probability that what is told of them leaves, and values that are
+    near in their order; and where classes of nodes are published with numbers of edges between them, an edge of
+    each type with the probability number / pairs.
     Beside these stands what is known beforehand: the cosine of features, and common neighbours among the known
     links. The blind baseline is the same without the release. The noisy-or is fitted to the known links and to a
     sample of all pairs as their background (see `noisy_or`): how many links there are is known, and of the pairs
@@ -142,6 +145,9 @@ def in_release(network: Network, pairs: Ints) -> Observations:
         kinds = np.zeros(network.size) if network.types is None else network.types
         edges = [np.isin(asked, network.codes[kinds == kind]).astype(float) for kind in np.unique(kinds)]
         seen = seen.beside(Observations.certain(*edges, common_neighbours(network, pairs)))
+    if network.people is not None:
+        chances = agreements(network.people, pairs)
+        seen = seen.beside(Observations(np.ones(chances.shape), chances))
     if network.groups is not None:
         chances = presences(network, pairs)
         seen = seen.beside(Observations(np.ones(chances.shape), chances))

@@ -34,10 +34,15 @@ _told_options = several(
 )
 _people_options = several(
     click.option(
-        "--people", type=PLACE, metavar="FILE", help="A table of people (CSV): ids of nodes, then their attributes."
+        "--people",
+        type=PLACE,
+        metavar="FILE",
+        help="A table of people (CSV, Parquet): ids of nodes, then attributes.",
     ),
     click.option("--attributes", metavar="NAMES", help="Its columns by which people are known, as in age,city."),
-    click.option("--sensitive", metavar="NAME", help="Its column that is published as it is, such as a diagnosis."),
+    click.option(
+        "--sensitive", metavar="NAMES", help="Its columns that are published as they are, such as a diagnosis."
+    ),
     click.option(
         "--hierarchy",
         "hierarchies",

@@ -7,6 +7,8 @@ from pathlib import Path
 from ...errors import InputError
 from ...graphs.files.people_file import PeopleFile, check_people_name, read_people
 from ...graphs.network import ATTRIBUTES, Network
+from ...graphs.tables.column import ANY, OR
+from ...graphs.tables.node_table import UNTOLD
 from ...targets.defense import Defense
 
 
@@ -18,7 +20,7 @@ class PeopleRequest:
         source: a table of people, or None: then nothing is told of them.
         destination: a table for what is told.
         attributes: columns by which people are known, apart by commas.
-        sensitive: the column that is told as it is.
+        sensitive: columns that are told as they are, apart by commas.
         hierarchies: ``COLUMN=HOW``, each a rule or a file.
     """
 
@@ -31,7 +33,12 @@ class PeopleRequest:
     @property
     def named(self) -> tuple[str, ...]:
         """The columns that are published as attributes."""
-        return tuple(name.strip() for name in (self.attributes or "").split(",") if name.strip())
+        return _names(self.attributes)
+
+    @property
+    def secrets(self) -> tuple[str, ...]:
+        """The columns that are published as they are."""
+        return _names(self.sensitive)
 
     def check(self, kind: type[Defense]) -> None:
         """Refuses options that do not go together.
@@ -45,7 +52,7 @@ class PeopleRequest:
             if ATTRIBUTES in kind.publishes:
                 raise InputError(f"'{kind.name}' makes people alike by attributes: name their table with --people")
             return
-        if not self.named and self.sensitive is None:
+        if not self.named and not self.secrets:
             raise InputError("--people: say which of its columns are published, with --attributes or --sensitive")
         if self.destination is None:
             raise InputError("--people: say where the published table goes, with --write-people FILE.csv")
@@ -62,7 +69,7 @@ class PeopleRequest:
         )
         if bad is not None:
             raise InputError(f"--hierarchy {bad}: expected COLUMN=HOW, as in age=interval:10 or city=city.csv")
-        asked = PeopleFile(self.source, self.named, self.sensitive, {name.strip(): how for name, _, how in pairs})
+        asked = PeopleFile(self.source, self.named, self.secrets, {name.strip(): how for name, _, how in pairs})
         table, unused = read_people(asked, ids)
         return replace(network, people=table), unused
 
@@ -71,6 +78,32 @@ def told_of_people(network: Network) -> list[str]:
     """What of people will be published, in words."""
     if network.people is None:
         return []
-    found = [f"{column.name!r} of nodes" for column in network.people.columns]
-    secret = network.people.secret
-    return found if secret is None else [*found, f"{secret.name!r} of nodes as it is"]
+    return [
+        *(f"{column.name!r} of nodes" for column in network.people.columns),
+        *(f"{secret.name!r} of nodes as it is" for secret in network.people.secrets),
+    ]
+
+
+def remarks_on_people(network: Network) -> list[str]:
+    """What a reader must know of the published table, in sentences: empty cells, and quotes."""
+    people = network.people
+    if people is None:
+        return []
+    empty = [] if people.sensitive is None else (people.sensitive == UNTOLD).sum(0).tolist()
+    found = [
+        f"{secret.name!r} is empty for {count:,} people: it is published as {ANY!r} and counts as no value. Write "
+        "a word such as 'none' where being empty says something."
+        for secret, count in zip(people.secrets, empty, strict=True)
+        if count
+    ]
+    odd = [column.name for column in people.columns if column.quotes]
+    return found + [
+        f"Values of {name!r} have {OR!r} in them, which stands between values that are told together, or start "
+        "with a quote: these are published in double quotes."
+        for name in odd
+    ]
+
+
+def _names(listed: str | None) -> tuple[str, ...]:
+    """Names that are apart by commas."""
+    return tuple(name.strip() for name in (listed or "").split(",") if name.strip())

@@ -9,7 +9,7 @@ from ...graphs.told_weights import ToldWeights
 from ...mechanisms.guarantee import Guarantee
 from ...targets.defense import Defense
 from .edge_marks import dropped_marks
-from .people import told_of_people
+from .people import remarks_on_people, told_of_people
 
 MOST_LISTED = 20
 """Names that are printed of types, or of attributes."""
@@ -89,6 +89,7 @@ def telling(
         WINDOWS if whole is None and source.events is not None and kept_apart(defense, source) else "",
         _told_by_nodes(defense.promise(), read.unlisted),
         *dropped_marks(read.network, before),
+        *remarks_on_people(given),
     )
     size = f"{source.nodes:,} nodes and {source.size:,} edges"
     return Telling(size, tuple(told), tuple(untold), tuple(filter(None, remarks)))

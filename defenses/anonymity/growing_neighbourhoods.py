@@ -16,7 +16,7 @@ def grown(network: Network, k: int, most: int, rng: np.random.Generator) -> Ints
     Args:
         network: of n >= k nodes.
         k: nodes that shall be alike.
-        most: links to add before it gives up.
+        most: links that may be added; it gives up before it makes a group alike that needs more.
         rng: of the order of nodes with as many neighbours.
 
     Returns:
@@ -24,8 +24,7 @@ def grown(network: Network, k: int, most: int, rng: np.random.Generator) -> Ints
     """
     living = DynamicNeighbourhoods(network, k, rng)
     while living.open:
-        _make_alike(living, _members(living), most)
-        if living.links > most:
+        if not _make_alike(living, _members(living), most):
             return None
         living.settle()
     return living.pairs()
@@ -53,18 +52,20 @@ def _done(living: DynamicNeighbourhoods, members: list[int], missing: int) -> li
     return alike[:missing] if len(alike) - missing >= living.k else alike
 
 
-def _make_alike(living: DynamicNeighbourhoods, members: list[int], most: int) -> None:
-    """Adds edges until the neighbourhoods of all members are isomorphic, or there are too many."""
+def _make_alike(living: DynamicNeighbourhoods, members: list[int], most: int) -> bool:
+    """Adds edges until the neighbourhoods of all members are isomorphic; False if there would be too many."""
     _level(living, members)
     slots = aligned([living.around(node) for node in members])
-    links = -1
-    while links != living.links <= most:
-        links = living.links
-        _merge(living, slots)
+    while missing := _missing(living, slots):
+        if living.links + len(missing) > most:
+            return False
+        for one, other in missing:
+            living.link(one, other)
         _level(living, members)
         for node, slot in zip(members, slots, strict=True):
             for number, other in enumerate(sorted(living.near[node] - slot.keys()), len(slot)):
                 slot[other] = number
+    return living.links <= most
 
 
 def _level(living: DynamicNeighbourhoods, members: list[int]) -> None:
@@ -96,8 +97,8 @@ def _strangers(living: DynamicNeighbourhoods, node: int, members: list[int], cou
     return [*best, *good, *poor][:count]
 
 
-def _merge(living: DynamicNeighbourhoods, slots: list[dict[int, int]]) -> None:
-    """Links neighbours wherever those of any member in the same slots are linked."""
+def _missing(living: DynamicNeighbourhoods, slots: list[dict[int, int]]) -> list[tuple[int, int]]:
+    """Neighbours that are not linked, while those of some member in the same slots are."""
     wanted = {
         (slot[one], slot[other])
         for slot in slots
@@ -105,8 +106,10 @@ def _merge(living: DynamicNeighbourhoods, slots: list[dict[int, int]]) -> None:
         for other in living.near[one] & slot.keys()
         if slot[one] < slot[other]
     }
+    ordered, found = sorted(wanted), dict[tuple[int, int], None]()
     for slot in slots:
         at = {number: node for node, number in slot.items()}
-        for one, other in sorted(wanted):
+        for one, other in ordered:
             if at[other] not in living.near[at[one]]:
-                living.link(at[one], at[other])
+                found[min(at[one], at[other]), max(at[one], at[other])] = None
+    return list(found)

@@ -73,7 +73,7 @@ def verified(settings: ClassSettings, before: Network, after: Network) -> Verifi
         parts.append(f"degrees changed by {changed} in all")
     parts += [loss_of(after), *([wrong] if wrong else [])]
     return Verified(
-        f"{promised(settings)}{aside(after)}",
+        f"{promised(settings, told.columns)}{aside(after)}",
         not wrong and all(map(told.met, classes)),
         "; ".join(filter(None, parts)),
         f"This holds against somebody who knows a person's attributes{_known(settings)}. {STRUCTURE}",
@@ -81,23 +81,31 @@ def verified(settings: ClassSettings, before: Network, after: Network) -> Verifi
     )
 
 
-def promised(settings: ClassSettings) -> str:
+def promised(settings: ClassSettings, columns: int = 1) -> str:
     """What holds of every class, in words."""
     found = f"each person shares its published attributes{_known(settings)} with at least {settings.k - 1} others"
-    found += diverse(settings)
+    found += diverse(settings, columns)
     if settings.t_closeness < 1:
-        found += f", their sensitive values are at most {settings.t_closeness:g} from those of everybody"
+        each = " in each column" if columns > 1 else ""
+        found += f", their sensitive values are at most {settings.t_closeness:g} from those of everybody{each}"
     return found
 
 
-def diverse(settings: ClassSettings) -> str:
-    """How diverse the sensitive values of every class are, in words; nothing where they need not be."""
+def diverse(settings: ClassSettings, columns: int = 1) -> str:
+    """How diverse the sensitive values of every class are, in words; nothing where they need not be.
+
+    Args:
+        settings: l, and how diversity is counted.
+        columns: sensitive ones.
+    """
+    among = " and of those among them who share their other sensitive values"
+    which = "" if columns == 1 else f" (each column{among if settings.several == 'given-others' else ''})"
     how = {
         "share": f"no sensitive value is that of more than 1/{settings.l_diversity} of them",
         "distinct": f"they have {settings.l_diversity} different sensitive values",
         "entropy": f"the entropy of their sensitive values is at least log {settings.l_diversity}",
     }
-    return f", {how[settings.diversity]}" if settings.l_diversity > 1 else ""
+    return f", {how[settings.diversity]}{which}" if settings.l_diversity > 1 else ""
 
 
 def loss_of(network: Network) -> str:
@@ -106,7 +114,7 @@ def loss_of(network: Network) -> str:
     if not table.attributes or not table.columns or not table.nodes:
         return ""
     losses = table.losses()
-    left = int((table.sensitive == UNTOLD).sum()) if table.sensitive is not None else 0
+    left = int((table.sensitive == UNTOLD).any(1).sum()) if table.sensitive is not None else 0
     rows = f", sensitive values of {left} people not told" if left else ""
     return f"{100 * (losses > 0).mean():.1f} % of cells coarser, certainty lost {losses.mean():.3f} of 1{rows}"
 

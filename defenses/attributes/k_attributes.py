@@ -74,7 +74,9 @@ def check_whole(requirement: Requirement, network: Network) -> None:
         )
     if network.nodes and not requirement.met(everybody):
         found = requirement.diversity(everybody)
+        given = requirement.columns > 1 and s.several == "given-others"
+        who = "people who share their other sensitive values" if given else "all people together"
         raise InputError(
-            f"l_diversity={s.l_diversity}: all people together count {found:.3g} sensitive values ({s.diversity}): "
-            "choose a smaller l"
+            f"l_diversity={s.l_diversity}: {who} count {found:.3g} sensitive values ({s.diversity}): choose a "
+            f"smaller l{', or several=each, which takes no other sensitive value for known' if given else ''}"
         )

@@ -5,7 +5,7 @@ from typing import Literal, Self
 from pydantic import Field, model_validator
 
 from .over_snapshots import OverSnapshots, SnapshotSettings
-from .requirement import ClassSettings
+from .requirement import SEVERAL, ClassSettings
 
 
 class KLSequentialSettings(SnapshotSettings):
@@ -17,6 +17,7 @@ class KLSequentialSettings(SnapshotSettings):
         description="share: no value is that of more than 1/l of people who are alike; distinct: they have l "
         "values; entropy: their entropy is log l",
     )
+    several: Literal["given-others", "each"] = SEVERAL
     window: int | None = Field(
         None, ge=1, description="w: snapshots that follow each other, over which people are alike; all by default"
     )
@@ -57,4 +58,4 @@ class KLSequential(OverSnapshots):
     @property
     def classes(self) -> ClassSettings:
         s = self.settings
-        return ClassSettings(k=s.k, l_diversity=s.l_diversity, diversity=s.diversity)
+        return ClassSettings(k=s.k, l_diversity=s.l_diversity, diversity=s.diversity, several=s.several)

@@ -138,7 +138,7 @@ class OverSnapshots(Defense):
         more = "more snapshots, or " if width < snapshots else ""
         return Verified(
             "each person shares its published attributes, and its degrees in each relation, with at least "
-            f"{self.settings.k - 1} others{diverse(self.classes)}: in {where}",
+            f"{self.settings.k - 1} others{diverse(self.classes, requirement.columns)}: in {where}",
             not wrong and all(map(requirement.met, found)),
             "; ".join(filter(None, parts)),
             "This holds against somebody who knows a person's attributes and how many links it has in "

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Literal, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 from pydantic import Field, model_validator
@@ -15,6 +15,13 @@ from ...settings import Settings
 
 NEARLY = 1e-9
 """Rounding that shares are forgiven."""
+
+
+SEVERAL: Any = Field(
+    "given-others",
+    description="with several sensitive columns each must be diverse: given-others: also among people of a class "
+    "who share the other sensitive values, which somebody may know; each: in the class as a whole",
+)
 
 
 class ClassSettings(Settings):
@@ -30,6 +37,7 @@ class ClassSettings(Settings):
     t_closeness: float = Field(
         1.0, ge=0, le=1, description="t: how far a class's sensitive values may be from those of everybody"
     )
+    several: Literal["given-others", "each"] = SEVERAL
     degrees: bool = Field(
         True, description="whether people of a class also get the same number of neighbours: else edges stay"
     )
@@ -47,18 +55,20 @@ class Requirement:
 
     Attributes:
         settings: k, l, how diversity is counted, and t.
-        sensitive: the place of each person's sensitive value, `UNTOLD` where it is not published, [n]; or None.
-        ordered: whether these are numbers, so that near values are near.
+        sensitive: places of each person's sensitive values, `UNTOLD` where one is not published, [n, s]; or None.
+        ordered: whether the values of each column are numbers, so that near ones are near, s.
 
     Source:
         Samarati, IEEE TKDE 2001; Machanavajjhala, Kifer, Gehrke and Venkitasubramaniam, "l-diversity", ACM TKDD
         2007, sections 4.1 and 4.2 (entropy; ``share`` is what they call frequency of the most frequent value); Li,
-        Li and Venkatasubramanian, "t-closeness", ICDE 2007, section 4 (equal and ordered distance).
+        Li and Venkatasubramanian, "t-closeness", ICDE 2007, section 4 (equal and ordered distance). Of several
+        sensitive attributes the others count as known when one's diversity is checked, as in the part of
+        "l-diversity" about them; closeness is asked of each by itself, one of two ways that "t-closeness" names.
     """
 
     settings: ClassSettings
     sensitive: Ints | None
-    ordered: bool = False
+    ordered: tuple[bool, ...] = ()
 
     @classmethod
     def of(cls, settings: ClassSettings, network: Network) -> Self:
@@ -73,40 +83,61 @@ class Requirement:
             raise InputError(
                 "l_diversity and t_closeness speak of a sensitive attribute: name it, or leave them out"
             )
-        secret = None if table is None else table.secret
-        return cls(settings, sensitive, secret is not None and secret.numbers is not None)
+        secrets = () if table is None else table.secrets
+        return cls(settings, sensitive, tuple(secret.numbers is not None for secret in secrets))
+
+    @property
+    def columns(self) -> int:
+        """Number of sensitive columns, s."""
+        return 0 if self.sensitive is None else int(self.sensitive.shape[1])
 
     def met(self, rows: Ints) -> bool:
         """Whether people by their numbers may be a class."""
-        s, told = self.settings, self._counts(rows)
-        if len(rows) < s.k:
-            return False
-        if told is None:
-            return True
+        s = self.settings
         return (
-            diversity(told, s.diversity) >= s.l_diversity - NEARLY and self.distance(rows) <= s.t_closeness + NEARLY
+            len(rows) >= s.k
+            and (s.l_diversity == 1 or self.diversity(rows) >= s.l_diversity - NEARLY)
+            and (s.t_closeness == 1 or self.distance(rows) <= s.t_closeness + NEARLY)
         )
 
     def distance(self, rows: Ints) -> float:
-        """How far the sensitive values of a class are from those of everybody, 0 to 1; 0 where none is told."""
-        told = self._counts(rows)
-        if told is None or self.sensitive is None:
+        """How far the values of some sensitive column are from those of everybody, 0 to 1, at most in a class."""
+        if self.sensitive is None:
             return 0.0
-        whole = np.bincount(self.sensitive[self.sensitive != UNTOLD], minlength=len(told))
-        return earth_mover(told / told.sum(), whole / whole.sum(), self.ordered)
+        found, ordered = [], self.ordered or (False,) * self.columns
+        for place in range(self.columns):
+            whole = _counts(self.sensitive[:, place])
+            told = _counts(self.sensitive[rows, place], len(whole))
+            if told.any():
+                found.append(earth_mover(told / told.sum(), whole / whole.sum(), ordered[place]))
+        return max(found, default=0.0)
 
     def diversity(self, rows: Ints) -> float:
-        """How many sensitive values a class has, as the settings count them; infinite where none is told."""
-        told = self._counts(rows)
-        return math.inf if told is None else diversity(told, self.settings.diversity)
+        """How many values the least diverse sensitive column has in a class, as the settings count them.
 
-    def _counts(self, rows: Ints) -> Ints | None:
-        """How many people of a class have each sensitive value; None where none is told."""
+        With ``several=given-others`` it is the least among people who share the values of the other columns.
+        Infinite where no value is told.
+        """
+        counts = [_counts(values) for values in self._parts(rows)]
+        return min((diversity(told, self.settings.diversity) for told in counts if told.any()), default=math.inf)
+
+    def _parts(self, rows: Ints) -> Iterator[Ints]:
+        """The values of each sensitive column in a class, or in each part of it that shares the other columns."""
         if self.sensitive is None:
-            return None
+            return
         own = self.sensitive[rows]
-        own = own[own != UNTOLD]
-        return np.bincount(own, minlength=int(self.sensitive.max()) + 1) if len(own) else None
+        for place in range(self.columns):
+            if self.columns == 1 or self.settings.several == "each":
+                yield own[:, place]
+                continue
+            known = np.unique(np.delete(own, place, axis=1), axis=0, return_inverse=True)[1].ravel()
+            for part in members(known):
+                yield own[part, place]
+
+
+def _counts(values: Ints, size: int = 0) -> Ints:
+    """How many people have each sensitive value; those of whom it is not told are left out."""
+    return np.bincount(values[values != UNTOLD], minlength=size).astype(np.int64)
 
 
 def diversity(counts: Ints, how: str) -> float:

@@ -6,7 +6,8 @@ import io
 import math
 import re
 import zlib
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
@@ -18,10 +19,12 @@ from numpy.typing import NDArray
 from ...errors import InputError, quoted
 from ...untrusted import check_memory
 from ..network import Floats, Ints, Network
-from .columns import DATE, HEADERS, MOST_COLUMNS, MOST_UNNAMED, Column, column_of, ends_of, number_of
+from ..pair_codes import distinct
+from .cells import PART, Cells, ends_in, places_of, table_of
+from .columns import DATE, HEADERS, MOST_UNNAMED, Column, column_of, ends_of, number_of
 from .data_file import first_line
 from .rows import RowDirections, Rows, as_whole, check_names, rows_of, unfit
-from .times import UnreadableTimeError, times_of
+from .times import LARGEST, UnreadableTimeError, times_of
 
 ENDINGS = (".txt", ".tsv", ".csv", ".edges")
 BYTE_MEMORY, ROW_MEMORY = 6, 250
@@ -36,7 +39,6 @@ _DIRECTED = re.compile(rb"^[ \t]*(?:[#%][^\n]*\bdirected\b|% asym\b)", re.MULTIL
 _INTEGER = re.compile(r"-?[0-9]{1,18}")
 _QUOTED = re.compile(r'"[^"]*"')
 _TO_QUOTE = re.compile(r'^[#%]|[\s,;"]')
-Text = NDArray[np.object_]
 
 
 def read_edge_list(path: Path, timed: bool = False) -> Rows:
@@ -62,11 +64,14 @@ def read_edge_list(path: Path, timed: bool = False) -> Rows:
             column names.
     """
     raw = _text(path)
-    declared = [(kind, name.decode()) for kind, name in _DECLARED.findall(raw)]
+    marked = b"#" in raw or b"%" in raw
+    declared = [(kind, name.decode()) for kind, name in _DECLARED.findall(raw)] if marked else []
     nodes, kinds = (tuple(name for kind, name in declared if kind == wanted) for wanted in (b"node", b"type"))
     check_names(nodes, "node", str(path))
     check_names(kinds, "type", str(path))
+    comments, in_words = (_COMMENT.findall(raw), _DIRECTED.search(raw) is not None) if marked else ([], False)
     body = _SKIPPED.sub(b"", raw)
+    del raw  # it is read again where an error must name a line
     if not body:
         raise InputError(f"{path}: holds no edges: expected at least one row of two ids")
     first = body[: body.find(b"\n") + 1 or None].decode()
@@ -74,19 +79,19 @@ def read_edge_list(path: Path, timed: bool = False) -> Rows:
     width = len(cells_of(first, separator))
     try:
         decimal = "," if separator == ";" else "."
-        rows = _rows(_table(body, separator, width), nodes, kinds, decimal, path, timed)
+        cells, table = table_of(body, separator, width)
+        del body
+        rows = _rows(cells, table, nodes, kinds, decimal, path, timed)
     except NoTimeError as error:
-        line = next(islice(_lines(raw), error.row, None))[0]
+        line = next(islice(_lines(_text(path)), error.row, None))[0]
         raise InputError(f"{path}: line {line}: time {quoted(error.text)}: {error.expected}") from error
     except ValueError as error:
         if isinstance(error, InputError):
             raise
-        raise fault(raw, separator, path, error) from error
-    directed: RowDirections = rows.directed
-    if directed == "unsaid" and _DIRECTED.search(raw):
-        directed = "in-words"
-    comments = _edges_in_comments(raw, separator, width, set(rows.ids))
-    return replace(rows, comments=comments, directed=directed)
+        raise fault(_text(path), separator, path, error) from error
+    directed: RowDirections = "in-words" if rows.directed == "unsaid" and in_words else rows.directed
+    edges = _edges_in_comments(comments, separator, width, rows.ids)
+    return replace(rows, comments=edges, directed=directed)
 
 
 class NoTimeError(Exception):
@@ -117,37 +122,58 @@ def write_edge_list(
     """
     import pandas as pd
 
-    names, (ends, row, times) = np.array(ids, dtype=object), rows_of(network)
-    table = {"source": names[ends[0]], "target": names[ends[1]]}
-    text = io.StringIO()
-    if network.directions is not None:
-        text.write("# directed: from the first column to the second\n")
-    if network.types is not None:
-        table["type"] = np.array(types, dtype=object)[network.types[row]]
-    text.writelines(_declarations(table, ids, types))
+    ends, row, times = rows_of(network)
+    table: dict[str, NDArray[Any]] = dict(zip(("source", "target"), ends, strict=True))
+    kinds = None if network.types is None else network.types[row]
+    if kinds is not None:
+        table["type"] = kinds
     if network.weights is not None:
         table["weight"] = as_whole(network.weights[row])
     if times is not None:
         table["time"] = times
-    named = _needs_names(table)
+    named = _needs_names(table, types)
     if named and not {"source", "target"}.isdisjoint(ids):
         raise InputError(f"{path}: not written: an id is 'source' or 'target', a column's name: write .npz")
     packed = path.suffix.lower() == ".gz"
     between = WRITTEN_BETWEEN.get(path.suffixes[-1 - packed].lower(), " ")
     quoting = csv.QUOTE_ALL if any(map(_TO_QUOTE.search, (*ids, *types))) else csv.QUOTE_MINIMAL
-    frame = pd.DataFrame(table)
-    frame.to_csv(text, sep=between, header=named, index=False, lineterminator="\n", quoting=quoting)
-    content = text.getvalue().encode()
-    stream.write(gzip.compress(content, mtime=0) if packed else content)
+    called = {"source": ids, "target": ids, "type": types}
+    with _as_text(stream, packed) as text:
+        if network.directions is not None:
+            text.write("# directed: from the first column to the second\n")
+        text.writelines(_declarations(ends, kinds, ids, types))
+        for start in range(0, len(row), PART):  # texts of a part of the rows are held at once
+            part = {name: own[start : start + PART] for name, own in table.items()}
+            frame = pd.DataFrame({name: _named(own, called.get(name)) for name, own in part.items()})
+            header = named and start == 0
+            frame.to_csv(text, sep=between, header=header, index=False, lineterminator="\n", quoting=quoting)
 
 
-def _needs_names(table: Mapping[str, NDArray[Any]]) -> bool:
+@contextmanager
+def _as_text(stream: IO[bytes], packed: bool) -> Iterator[io.TextIOWrapper]:
+    """Text that goes into a stream as it is written, packed or not; the stream stays open."""
+    inner = gzip.GzipFile("", "wb", fileobj=stream, mtime=0) if packed else stream
+    text = io.TextIOWrapper(inner, encoding="utf-8", newline="")
+    try:
+        yield text
+    finally:
+        text.detach()
+        if packed:
+            inner.close()
+
+
+def _named(values: NDArray[Any], names: Sequence[str] | None) -> NDArray[Any]:
+    """Names at some places of their list; values themselves where they have none."""
+    return values if names is None else np.array([names[place] for place in values.tolist()], dtype=object)
+
+
+def _needs_names(table: Mapping[str, NDArray[Any]], types: Sequence[str]) -> bool:
     """Whether columns would be read as something else without their names."""
     others = [name for name in table if name not in ("source", "target")]
     if len(others) != 1:
         return bool(others)
     held = table[others[0]]
-    values = {held.min(), held.max()} if others[0] in ("weight", "time") else set(held)
+    values = {held.min(), held.max()} if others[0] in ("weight", "time") else {types[k] for k in distinct(held)}
     looks = column_of(2, None, [str(value) for value in values], ".", True)
     return looks is None or looks.role != others[0]
 
@@ -204,39 +230,18 @@ def _separator(path: Path, line: str) -> str:
     return next((mark for mark in ("," if between_commas else "\t", "\t", ",") if mark in bare), " ")
 
 
-def _table(body: bytes, separator: str, width: int) -> list[Text]:
-    """The columns.
-
-    Raises:
-        ValueError: rows of different widths, or an empty cell.
-    """
-    import pandas as pd
-
-    if not 2 <= width <= MOST_COLUMNS:
-        raise ValueError(f"{width} columns")
-    # one column more than there should be: shorter rows leave cells empty, longer ones fill the last
-    read = pd.read_csv(
-        io.BytesIO(body),
-        sep=r"\s+" if separator == " " else separator,
-        header=None,
-        names=range(width + 1),
-        index_col=False,
-        dtype=object,
-        na_filter=False,
-    )
-    columns = [read[k].to_numpy() for k in range(width + 1)]
-    if any((column == "").any() for column in columns[: min(width, 3)]) or (columns[-1] != "").any():
-        raise ValueError("rows of different widths")
-    return columns[:-1]
-
-
 def _rows(
-    table: list[Text], nodes: Sequence[str], kinds: Sequence[str], decimal: str, path: Path, timed: bool
+    cells: Sequence[str],
+    table: list[Cells],
+    nodes: Sequence[str],
+    kinds: Sequence[str],
+    decimal: str,
+    path: Path,
+    timed: bool,
 ) -> Rows:
-    cells = [column[0].strip(" \t") for column in table]
+    """The rows of the first row's cells, which may be names of columns, and of the columns below it."""
     first_end, second_end = ends_of(cells) or (0, 1)
-    ends = [table[first_end], table[second_end]]
-    one, other, names = ends_in(ends)
+    one, other, names = ends_in(*(table[end].under(cells[end]) for end in (first_end, second_end)))
     first = _first_row(one, other, names, nodes)
     if first == "unclear":
         raise InputError(
@@ -251,8 +256,9 @@ def _rows(
             "rows of two ids below them; if this row is an edge put lines '#@node ID' with its ids before it"
         )
     if header:
-        table = [column[1:] for column in table]
-        one, other, names = ends_in([table[first_end], table[second_end]])
+        one, other, names = ends_in(table[first_end], table[second_end])
+    else:
+        table = [column.under(cell) for column, cell in zip(table, cells, strict=True)]
     if any(map(unfit, names)) or (len(table) > MOST_UNNAMED and not header):
         raise ValueError("unusable ids, or columns without names")
     ids = arranged(names, nodes)
@@ -266,7 +272,7 @@ def _rows(
 
 def with_columns(
     rows: Rows,
-    table: list[Text],
+    table: list[Cells],
     others: dict[int, str | None],
     kinds: Sequence[str],
     decimal: str,
@@ -282,8 +288,7 @@ def with_columns(
     found: dict[str, Column] = {}
     remarks = [rows.columns]
     for k, name in others.items():
-        codes, values = _factorized(table[k])
-        column = column_of(k, name, values, decimal, len(others) == 1, timed)
+        column = column_of(k, name, _telling(table[k]), decimal, len(others) == 1, timed)
         if column is None:
             raise ValueError("a column that is neither weights nor types")
         remarks.append(column.remark)
@@ -294,33 +299,50 @@ def with_columns(
             )
         found[column.role] = column
         if column.role == "weight":
-            rows = replace(rows, weights=_numbers(values, column, decimal, path)[codes])
+            rows = replace(rows, weights=_numbers(table[k], column, decimal, path))
         elif column.role == "type":
+            codes, values = table[k].codes, table[k].names
             if any(map(unfit, values)):
                 raise ValueError("unusable names of types")
             called = tuple(dict.fromkeys([*kinds, *values]))
             places, known = places_of(values, called)[codes], set(values) <= set(kinds)
             rows = replace(rows, types=places, type_names=called, types_in_order=known)
         elif column.role == "time":
-            rows = replace(rows, times=_times(codes, values, decimal, rows.header))
+            rows = replace(rows, times=_times(table[k], decimal, rows.header))
         elif column.role == "direction":
-            led = np.array([value.casefold() == "directed" for value in values])
-            rows = replace(rows, directed="yes", mutual=~led[codes]) if led.any() else replace(rows, directed="no")
+            led = np.array([value.casefold() == "directed" for value in table[k].names])
+            rows = (
+                replace(rows, directed="yes", mutual=~led[table[k].codes])
+                if led.any()
+                else replace(rows, directed="no")
+            )
     return replace(rows, columns="; ".join(filter(None, remarks)))
 
 
-def _times(codes: Ints, values: Sequence[str], decimal: str, header: bool) -> Ints:
+def _telling(cells: Cells) -> list[str]:
+    """Cells that tell what a column is: of whole numbers the least and the largest do."""
+    numbers = cells.numbers
+    return cells.names if numbers is None else [str(numbers.min()), str(numbers.max())]
+
+
+def _times(cells: Cells, decimal: str, header: bool) -> Ints:
     """The time of each row, [r]."""
+    whole = cells.numbers
+    if whole is not None and np.abs(whole).max() <= LARGEST:
+        return whole[cells.codes]
     try:
-        times: Ints = times_of(values, decimal)[codes]
+        times: Ints = times_of(cells.names, decimal)[cells.codes]
         return times
     except UnreadableTimeError as error:
-        row = int((codes == error.place).argmax())
-        raise NoTimeError(row + header, values[error.place], error.expected) from error
+        row = int((cells.codes == error.place).argmax())
+        raise NoTimeError(row + header, cells.names[error.place], error.expected) from error
 
 
-def _numbers(values: Sequence[str], column: Column, decimal: str, path: Path) -> Floats:
-    """The finite numbers that texts stand for, [s]."""
+def _numbers(cells: Cells, column: Column, decimal: str, path: Path) -> Floats:
+    """The finite number that each row's cell stands for, [r]."""
+    if cells.numbers is not None:
+        return cells.numbers.astype(np.float64)[cells.codes]
+    values = cells.names
     numbers = [number_of(value, decimal) for value in values]
     bad = next((v for v, number in zip(values, numbers, strict=True) if number is None), None)
     if bad is not None:
@@ -328,39 +350,17 @@ def _numbers(values: Sequence[str], column: Column, decimal: str, path: Path) ->
     found = np.array(numbers, dtype=np.float64)
     if not np.isfinite(found).all():
         raise ValueError("a weight that is not finite")
-    return found
+    return found[cells.codes]
 
 
-def _edges_in_comments(raw: bytes, separator: str, width: int, ids: Set[str]) -> int:
+def _edges_in_comments(comments: Sequence[bytes], separator: str, width: int, ids: Sequence[str]) -> int:
     """Comments that have the columns of an edge, and an end that is a node, as it stands or without the sign."""
-    count = 0
-    for line in _COMMENT.findall(raw):
+    count, known = 0, frozenset(ids) if comments else frozenset()
+    for line in comments:
         cells = cells_of(line.decode(), separator)
         if len(cells) == width and not any(map(unfit, cells)):
-            count += not ids.isdisjoint([cells[0], cells[0][1:], cells[1]])
+            count += not known.isdisjoint([cells[0], cells[0][1:], cells[1]])
     return count
-
-
-def _factorized(values: Text) -> tuple[Ints, list[str]]:
-    """Position of each value in the list of different ones, which stand as they first appear, without blanks."""
-    import pandas as pd
-
-    codes, found = pd.factorize(values)
-    stripped = [name.strip(" \t") for name in found]
-    names = list(dict.fromkeys(stripped))
-    return places_of(stripped, names)[codes], names
-
-
-def ends_in(table: Sequence[Text]) -> tuple[Ints, Ints, list[str]]:
-    """Both ends of each row, and the ids whose positions they are."""
-    ends, names = _factorized(np.stack(table[:2], axis=1).ravel())
-    return ends[0::2], ends[1::2], names
-
-
-def places_of(names: Sequence[str], ids: Sequence[str]) -> Ints:
-    """Position of each name in ``ids``."""
-    position = {name: k for k, name in enumerate(ids)}
-    return np.fromiter((position[name] for name in names), dtype=np.int64, count=len(names))
 
 
 def arranged(names: Sequence[str], declared: Sequence[str]) -> tuple[str, ...]:
@@ -397,15 +397,18 @@ def _first_row(
     return "unclear" if len(one) > FEW_ROWS else "doubtful"
 
 
-def _declarations(table: Mapping[str, Text], ids: Sequence[str], types: Sequence[str]) -> Iterator[str]:
+def _declarations(ends: Ints, kinds: Ints | None, ids: Sequence[str], types: Sequence[str]) -> Iterator[str]:
     """Comments that name all nodes, or all types, where reading the rows alone would order them otherwise.
 
     All nodes also where the first row would not be taken for an edge.
     """
-    one, other, names = ends_in([table["source"], table["target"]])
-    if arranged(names, ()) != tuple(ids) or _first_row(one, other, names, ()) != "edge":
+    import pandas as pd
+
+    codes, known = pd.factorize(ends.T.ravel())
+    names = [ids[place] for place in known.tolist()]
+    if arranged(names, ()) != tuple(ids) or _first_row(codes[0::2], codes[1::2], names, ()) != "edge":
         yield from (f"#@node {name}\n" for name in ids)
-    if "type" in table and list(dict.fromkeys(table["type"])) != list(types):
+    if kinds is not None and [types[place] for place in pd.unique(kinds).tolist()] != list(types):
         yield from (f"#@type {name}\n" for name in types)
 
 

@@ -7,8 +7,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import InputError, quoted
+from .cells import Cells, Text, coded, ends_in, places_of
 from .columns import MOST_COLUMNS, ends_of
-from .edge_list import NoTimeError, Text, arranged, ends_in, places_of, with_columns
+from .edge_list import NoTimeError, arranged, with_columns
 from .rows import Rows, check_names
 from .table import read_table
 
@@ -32,8 +33,8 @@ def read_parquet(path: Path) -> Rows:
             f"{path}: {len(called)} columns ({told}): expected the columns source and target, and at most "
             f"{MOST_COLUMNS} in all"
         )
-    table = [_texts(values, name, path) for name, values in columns.items()]
-    one, other, names = ends_in([table[ends[0]], table[ends[1]]])
+    table = [Cells.of([coded(_texts(values, name, path))]) for name, values in columns.items()]
+    one, other, names = ends_in(table[ends[0]], table[ends[1]])
     check_names(names, "id", str(path))
     ids = arranged(names, ())
     place = places_of(names, ids)

@@ -12,13 +12,10 @@ from ...errors import InputError, quoted
 from ...output_files import write
 from ..tables.column import ANY, Column, Ints
 from ..tables.levels import built_in, column_of, places
-from ..tables.node_table import NodeTable
+from ..tables.node_table import UNTOLD, NodeTable
+from .people_rows import read_rows
 
 SUFFIX = ".csv"
-MOST_BYTES = 1 << 30
-MOST_COLUMNS = 1000
-LONGEST_CELL = 1000
-SEPARATORS = ",;\t"
 
 
 @dataclass(frozen=True)
@@ -26,15 +23,16 @@ class PeopleFile:
     """Where attributes of people are, and which of them are published.
 
     Attributes:
-        path: of a table whose first row names the columns and whose first column has the ids of nodes.
+        path: of a table, CSV or Parquet, whose first row names the columns and whose first column has the ids of
+            nodes.
         attributes: columns by which people are known.
-        sensitive: the column that is told as it is, or None.
+        sensitive: columns that are told as they are.
         hierarchies: how columns are told more coarsely, by name: a rule (`levels.built_in`) or a file.
     """
 
     path: Path
     attributes: tuple[str, ...]
-    sensitive: str | None = None
+    sensitive: tuple[str, ...] = ()
     hierarchies: Mapping[str, str] | None = None
 
 
@@ -51,16 +49,18 @@ def read_people(asked: PeopleFile, ids: Sequence[str]) -> tuple[NodeTable, tuple
     hierarchies = asked.hierarchies or {}
     try:
         columns = [_column(name, header, own, hierarchies.get(name)) for name in asked.attributes]
-        secret = None if asked.sensitive is None else _column(asked.sensitive, header, own, None)
+        secrets = [_sensitive(name, header, own) for name in asked.sensitive]
     except InputError as error:
         raise InputError(f"{path}: {error}") from error
     values = (
         np.column_stack([place for _, place in columns]) if columns else np.empty((len(ids), 0), dtype=np.int64)
     )
     told = tuple(column for column, _ in columns)
-    sensitive = (None, None) if secret is None else secret
-    used = {header[0], *asked.attributes, asked.sensitive}
-    return NodeTable.of_values(told, values, *sensitive), tuple(name for name in header if name not in used)
+    sensitive = np.column_stack([place for _, place in secrets]) if secrets else None
+    used = {header[0], *asked.attributes, *asked.sensitive}
+    return NodeTable.of_values(told, values, tuple(column for column, _ in secrets), sensitive), tuple(
+        name for name in header if name not in used
+    )
 
 
 def write_people(path: Path, ids: Sequence[str], table: NodeTable) -> None:
@@ -72,13 +72,13 @@ def write_people(path: Path, ids: Sequence[str], table: NodeTable) -> None:
     check_people_name(path)
     text = io.StringIO()
     lines = csv.writer(text, lineterminator="\n", quoting=csv.QUOTE_MINIMAL)
-    secret = () if table.secret is None else (table.secret.name,)
-    lines.writerow(["id", *(column.name for column in table.columns), *secret])
+    lines.writerow(["id", *(column.name for column in (*table.columns, *table.secrets))])
     for node, name in enumerate(ids):
         cells = [column.text(runs) for column, runs in zip(table.columns, table.runs[node].tolist(), strict=True)]
-        if table.secret is not None and table.sensitive is not None:
-            place = int(table.sensitive[node])
-            cells.append(table.secret.values[place] if place >= 0 else ANY)
+        own = () if table.sensitive is None else table.sensitive[node].tolist()
+        cells += [
+            secret.values[place] if place >= 0 else ANY for secret, place in zip(table.secrets, own, strict=True)
+        ]
         lines.writerow([name, *cells])
     write(path, text.getvalue())
 
@@ -93,57 +93,9 @@ def check_people_name(path: Path) -> None:
         raise InputError(f"{path}: attributes are written as a table: choose a name that ends in {SUFFIX}")
 
 
-def read_rows(path: Path, header: bool = True) -> tuple[list[str], list[list[str]]]:
-    """The first row of a table and the others, all of the same length; blanks around cells go.
-
-    Cells are apart by commas, semicolons or tabs, whichever the first row has most of.
-
-    Raises:
-        InputError: it cannot be read, is empty or too large, or its rows differ in length.
-    """
-    try:
-        if path.stat().st_size > MOST_BYTES:
-            raise InputError(f"{path}: larger than {MOST_BYTES >> 20} MiB: expected a table of people")
-        text = path.read_text(encoding="utf-8-sig")
-    except OSError as error:
-        raise InputError(f"{path}: cannot be read: {error.strerror or error}") from error
-    except UnicodeDecodeError as error:
-        raise InputError(f"{path}: is no text in UTF-8: save it as CSV in UTF-8") from error
-    first = text.split("\n", 1)[0]
-    separator = max(SEPARATORS, key=first.count)
-    try:
-        rows = [
-            [cell.strip() for cell in row] for row in csv.reader(io.StringIO(text, newline=""), delimiter=separator)
-        ]
-    except csv.Error as error:
-        raise InputError(f"{path}: is no table: {error}") from error
-    rows = [row for row in rows if any(row)]
-    if len(rows) < 1 + header:
-        raise InputError(f"{path}: expected {'a row of names and a row for each person' if header else 'rows'}")
-    _check_cells(rows, path)
-    return (rows[0], rows[1:]) if header else ([], rows)
-
-
-def _check_cells(rows: Sequence[Sequence[str]], path: Path) -> None:
-    width = len(rows[0])
-    if not 2 <= width <= MOST_COLUMNS:
-        raise InputError(
-            f"{path}: {width} columns, expected 2 to {MOST_COLUMNS}, apart by commas, semicolons or tabs"
-        )
-    for number, row in enumerate(rows, start=1):
-        if len(row) != width:
-            raise InputError(f"{path}: row {number} has {len(row)} cells, the first row has {width}")
-        bad = next((cell for cell in row if len(cell) > LONGEST_CELL or not cell.isprintable()), None)
-        if bad is not None:
-            raise InputError(
-                f"{path}: row {number}: {quoted(bad)} is longer than {LONGEST_CELL} characters, or has some "
-                "that are not seen"
-            )
-
-
 def _check_columns(asked: PeopleFile, header: Sequence[str]) -> None:
     """Refuses columns that are not there, there twice, or named for two uses."""
-    path, named = asked.path, [*asked.attributes, *([] if asked.sensitive is None else [asked.sensitive])]
+    path, named = asked.path, [*asked.attributes, *asked.sensitive]
     twice = next((name for name in header if header.count(name) > 1), None)
     if twice is not None:
         raise InputError(f"{path}: two columns are called {quoted(twice)}: rename one")
@@ -152,9 +104,10 @@ def _check_columns(asked: PeopleFile, header: Sequence[str]) -> None:
             raise InputError(f"{path}: no column is called {quoted(name)}: it has {', '.join(map(quoted, header))}")
         if name == header[0]:
             raise InputError(f"{path}: the first column, {quoted(name)}, has the ids of nodes: name another column")
-    if asked.sensitive in asked.attributes:
+    both = next((name for name in asked.sensitive if name in asked.attributes), None)
+    if both is not None:
         raise InputError(
-            f"{quoted(asked.sensitive)} is named as an attribute and as the sensitive one: what people are known "
+            f"{quoted(both)} is named as an attribute and as the sensitive one: what people are known "
             "by cannot be what is protected, leave it out of one of them"
         )
     again = next((name for name in named if named.count(name) > 1), None)
@@ -199,6 +152,16 @@ def _column(
         tree = read_hierarchy(path) if path.suffix.lower() == SUFFIX else built_in(how, name, cells)
     column = column_of(name, cells, tree)
     return column, places(column, cells)
+
+
+def _sensitive(name: str, header: Sequence[str], rows: Sequence[Sequence[str]]) -> tuple[Column, Ints]:
+    """A sensitive column, and the place of each person's value in it; `UNTOLD` where the cell is empty."""
+    cells = [row[header.index(name)] for row in rows]
+    known = [cell for cell in cells if cell]
+    column = column_of(name, known)
+    found = np.full(len(cells), UNTOLD, dtype=np.int64)
+    found[[place for place, cell in enumerate(cells) if cell]] = places(column, known)
+    return column, found
 
 
 def read_hierarchy(path: Path) -> dict[str, tuple[str, ...]]:

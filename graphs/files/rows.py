@@ -13,6 +13,7 @@ from ...errors import InputError, quoted
 from ..directions import BACKWARD, FORWARD, as_rows
 from ..events import Events
 from ..network import Floats, Ints, Network
+from ..pair_codes import distinct
 
 Directed = Literal["refuse", "merge", "told", "keep"]
 RowDirections = Literal["yes", "no", "if-mixed", "unsaid", "in-words"]
@@ -135,7 +136,7 @@ def network_of(rows: Rows, source: str, directed: Directed) -> tuple[Network, Dr
     mutual = False if rows.mutual is None else rows.mutual[order]
     first_way = rows.one[order] < rows.other[order]
     forward, backward = np.bincount(edge, first_way | mutual) > 0, np.bincount(edge, ~first_way | mutual) > 0
-    both, reverses = forward & backward, len(np.unique(2 * edge + first_way)) - len(first)
+    both, reverses = forward & backward, len(distinct(2 * edge + first_way)) - len(first)
     mixed = rows.directed in ("if-mixed", "unsaid") and both.any()
     led = bool(rows.directed in ("yes", "in-words") or mixed) and not both.all()
     ways = None

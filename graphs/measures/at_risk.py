@@ -13,13 +13,14 @@ from numpy.typing import NDArray
 from ...errors import InputError
 from ...output_files import write
 from ..network import Ints, Network
-from .edge_marks import like_them, mark_keys, way_keys
+from .edge_marks import like_them, mark_keys, type_keys, way_keys
 
 COLUMNS: Mapping[str, str] = {
     "degree": "how many neighbours they have",
     "edges": "the weights, types or windows of time of their edges",
     "directions": "how many edges lead to them and away from them",
     "attributes": "their attributes and how many neighbours they have",
+    "snapshots": "their attributes and how many neighbours they have in each snapshot, or of each type",
     "neighbours": "how many neighbours each of their neighbours has",
 }
 """What somebody may know of a person, in words, by the beginning of a column's name."""
@@ -54,7 +55,8 @@ def at_risk(before: Network, after: Network) -> AtRisk:
 
     By ``degree``; by ``edges`` (the weight and type of each of its edges, as far as either network tells them; only
     where one does); by ``directions`` (how many edges lead to it and away from it, where either is directed); by
-    ``attributes`` (what is told of them, together with the degree, where either tells any); by
+    ``attributes`` (what is told of them, together with the degree, where either tells any); by ``snapshots`` (the
+    same with the degree in each window of time or of each type, in and out where either is directed); by
     ``neighbours`` (the degrees of its neighbours, the query H_2 of Hay et al. 2008, section 2.2). Where the release
     tells groups and numbers of edges between them, those of a group are alike.
 
@@ -73,11 +75,12 @@ def _sizes(network: Network, other: Network, people: int) -> dict[str, Ints]:
         "directions": any(n.directions is not None for n in both),
         "attributes": any(n.people is not None for n in both),
     }
+    told["snapshots"] = told["attributes"] and any(n.types is not None for n in both)
     names = [name for name in COLUMNS if told.get(name, True)]
     if network.counts is not None and network.groups is not None:
         return dict.fromkeys(names, like_them(network.groups)[:people])
     keys = {"degree": _degrees, "edges": mark_keys, "directions": way_keys, "attributes": _attributes}
-    keys |= {"neighbours": neighbour_keys}
+    keys |= {"snapshots": _attributes_by_type, "neighbours": neighbour_keys}
     return {name: like_them(keys[name](network))[:people] for name in names}
 
 
@@ -90,6 +93,13 @@ def _attributes(network: Network) -> NDArray[Any]:
     told = np.zeros(network.nodes, dtype=np.int64) if network.people is None else network.people.classes
     keys: Ints = told * (network.nodes + 1) + _degrees(network)
     return keys
+
+
+def _attributes_by_type(network: Network) -> NDArray[Any]:
+    """A number for what is told of each node's attributes, and its degrees by type and by the way of edges, [n]."""
+    told = np.zeros(network.nodes, dtype=np.int64) if network.people is None else network.people.classes
+    pairs = np.stack([told.astype(np.uint64), type_keys(network)], 1)
+    return np.unique(pairs, axis=0, return_inverse=True)[1].ravel()
 
 
 def neighbour_keys(network: Network) -> NDArray[Any]:

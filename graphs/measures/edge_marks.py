@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..arcs import degree_pairs
+from ..directions import BACKWARD, FORWARD
 from ..network import Floats, Ints, Network
 
 DIGITS = 12
@@ -56,6 +57,23 @@ def way_keys(network: Network) -> NDArray[Any]:
     """A number for each node that it shares with those with as many edges to them and away from them, [n]."""
     out, back = degree_pairs(network).T
     keys: Ints = out * network.nodes + back
+    return keys
+
+
+def type_keys(network: Network) -> NDArray[np.uint64]:
+    """A number for each node that it shares with those who have as many edges of each type, each way, [n].
+
+    Two nodes that differ share one with a chance of about 2^-64.
+    """
+    types = np.zeros(network.size, dtype=np.int64) if network.types is None else network.types
+    ways = np.full(network.size, FORWARD) if network.directions is None else network.directions
+    numbers = np.random.default_rng(0).integers(2**64, size=(int(types.max(initial=0)) + 1, 2), dtype=np.uint64)
+    keys = np.zeros(network.nodes, dtype=np.uint64)
+    for way, (tail, head) in ((FORWARD, network.edges), (BACKWARD, network.edges[::-1])):
+        arcs = (ways & way) > 0
+        into = 0 if network.directions is None else 1
+        np.add.at(keys, tail[arcs], numbers[types[arcs], 0])
+        np.add.at(keys, head[arcs], numbers[types[arcs], into])
     return keys
 
 

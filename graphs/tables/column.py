@@ -15,6 +15,8 @@ ANY = "*"
 """Told of an attribute whose value is not told at all."""
 OR = "|"
 """Stands between values of which one is a person's own."""
+QUOTE = '"'
+"""Around a value that has `OR` in it, and twice for each one in it."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,6 +63,11 @@ class Column:
         last = [np.searchsorted(code, code, "right") - 1 for code in codes]
         return np.stack([first, last], axis=2).astype(np.int64)
 
+    @cached_property
+    def quotes(self) -> bool:
+        """Whether some text has `OR` in it, or starts with `QUOTE`, and is written in quotes."""
+        return any(_odd(text) for texts in (self.values, *self.levels) for text in texts)
+
     def told(self, low: Ints, high: Ints) -> tuple[Ints, Ints]:
         """The narrowest ranges that may be told of the ranges from ``low`` to ``high``, of any shape."""
         if self.ranged:
@@ -89,13 +96,22 @@ class Column:
 
     def _range(self, low: int, high: int) -> str:
         if low == high:
-            return self.values[low]
+            return _plain(self.values[low])
         if self.ranged:
             return f"[{self.values[low]}, {self.values[high]}]"
         for level, names in enumerate(self.levels, start=1):
             if tuple(self.blocks[level, low]) == (low, high):
-                return names[low]
+                return _plain(names[low])
         return ANY
+
+
+def _odd(text: str) -> bool:
+    return OR in text or text.startswith(QUOTE)
+
+
+def _plain(text: str) -> str:
+    """A text that reads as one value: in quotes where it would read as several."""
+    return f"{QUOTE}{text.replace(QUOTE, 2 * QUOTE)}{QUOTE}" if _odd(text) else text
 
 
 def _numbered(names: Sequence[str]) -> Ints:

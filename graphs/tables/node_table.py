@@ -10,33 +10,37 @@ from numpy.typing import NDArray
 from .column import Column, Floats, Ints
 
 UNTOLD = -1
-"""The sensitive value of somebody of whom it is not told."""
+"""The sensitive value of somebody of whom it is not told, or not known."""
 AT_ONCE = 1 << 24
 
 
 @dataclass(frozen=True, eq=False)
 class NodeTable:
-    """Attributes by which people are known, and one that is sensitive.
+    """Attributes by which people are known, and those that are sensitive.
 
     Attributes:
         runs: of each node and attribute ranges of values, first and last, [n, q, r, 2]; its own value is in one of
             them. Where there are fewer than r the others have a last value before their first one.
-        sensitive: the sensitive value of each node as it is told, [n], `UNTOLD` where it is not; or None.
+        sensitive: the sensitive values of each node as they are told, [n, s], `UNTOLD` where one is not; or None.
         columns: the attributes, q; none where a message does not say what they are.
-        secret: the sensitive attribute, or None.
+        secrets: the sensitive attributes, s; none where a message does not say what they are.
     """
 
     runs: Ints
     sensitive: Ints | None = None
     columns: tuple[Column, ...] = ()
-    secret: Column | None = None
+    secrets: tuple[Column, ...] = ()
 
     @classmethod
     def of_values(
-        cls, columns: tuple[Column, ...], values: Ints, secret: Column | None = None, sensitive: Ints | None = None
+        cls,
+        columns: tuple[Column, ...],
+        values: Ints,
+        secrets: tuple[Column, ...] = (),
+        sensitive: Ints | None = None,
     ) -> Self:
-        """A table that tells everything: places of values in the columns, [n, q]."""
-        return cls(np.stack([values, values], axis=2)[:, :, None, :], sensitive, columns, secret)
+        """A table that tells everything: places of values in the columns, [n, q], and sensitive ones, [n, s]."""
+        return cls(np.stack([values, values], axis=2)[:, :, None, :], sensitive, columns, secrets)
 
     @property
     def nodes(self) -> int:

@@ -31,9 +31,10 @@ def table_of_data(data: Data, columns: tuple[str, ...], sensitive: str | None) -
     if twice is not None:
         raise InputError(f"column {twice} is named twice: what people are known by cannot be what is protected")
     read = [_column(data, name) for name in columns]
-    secret, told = (None, None) if sensitive is None else _column(data, sensitive)
+    secret = None if sensitive is None else _column(data, sensitive)
     values = np.column_stack([own for _, own in read]) if read else np.empty((data.num_nodes, 0), dtype=np.int64)
-    return NodeTable.of_values(tuple(column for column, _ in read), values, secret, told)
+    told = () if secret is None else ((secret[0],), secret[1][:, None])
+    return NodeTable.of_values(tuple(column for column, _ in read), values, *told)
 
 
 def _column(data: Data, name: str) -> tuple[Column, Ints]:

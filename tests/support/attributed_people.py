@@ -21,7 +21,7 @@ def people(nodes, seed, share=0.15, values=(12, 4), secrets=4):
     rows = np.column_stack([places(columns[0], ages), places(columns[1], cities)])
     ill = [f"d{d}" for d in rng.integers(secrets, size=nodes)]
     secret = column_of("illness", ill)
-    table = NodeTable.of_values(columns, rows, secret, places(secret, ill))
+    table = NodeTable.of_values(columns, rows, (secret,), places(secret, ill)[:, None])
     return replace(Network.from_edges(nodes, one, other), people=table)
 
 

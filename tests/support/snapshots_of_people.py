@@ -37,7 +37,7 @@ def workers(nodes, seed, secret=False):
 def attributes(nodes, rng, secret=False):
     """Attributes that are made up."""
     values = np.column_stack([rng.integers(8, size=nodes), rng.integers(3, size=nodes)])
-    ill = (ILL, rng.integers(3, size=nodes)) if secret else ()
+    ill = ((ILL,), rng.integers(3, size=(nodes, 1))) if secret else ()
     return NodeTable.of_values((AGE, JOB), values, *ill)
 
 

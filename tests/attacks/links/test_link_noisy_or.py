@@ -14,6 +14,7 @@ from gaudit.audit.statistics.metrics import auc
 from gaudit.errors import InputError
 from gaudit.graphs.network import Network
 from gaudit.graphs.pair_codes import codes
+from gaudit.graphs.tables.node_table import NodeTable
 from support import link_worlds
 from support.link_worlds import check_chance, link_knowledge
 
@@ -82,6 +83,32 @@ def test_planted_links_in_numbers_of_edges_are_found_exactly():
     knowledge, truth = world(secret)
     told = Network(NODES, np.empty((2, 0), dtype=np.int64), groups=groups, counts=joined)
     assert auc(truth, scored(told, knowledge)) == 1
+
+
+def people(values, width=0):
+    """A release of no edge: what is told of each person's value, a range that is so wide."""
+    low = values - values % (width + 1)
+    table = NodeTable(np.stack([low, low + width], 1)[:, None, None, :])
+    return Network(len(values), np.empty((2, 0), dtype=np.int64), people=table)
+
+
+def test_planted_links_between_people_of_one_value_are_found_exactly():
+    """People of one household are linked, and households are told; told four at a time they still tell much."""
+    values = np.random.default_rng(6).permutation(np.arange(NODES) // 5)
+    low, high = np.triu_indices(NODES, 1)
+    secret = codes(low, high, NODES)[values[low] == values[high]]
+    knowledge, truth = world(secret)
+    assert auc(truth, scored(people(values), knowledge)) == 1
+    assert 0.9 < auc(truth, scored(people(values, 3), knowledge)) < 1
+
+
+def test_null_unrelated_values_are_chance():
+    judged = []
+    for seed in range(30):
+        rng = np.random.default_rng(200 + seed)
+        knowledge, truth = world(random_pairs(0.06, rng, 40), 0.3, None, 40, seed)
+        judged.append((truth, scored(people(rng.integers(0, 8, 40), seed % 2), knowledge)))
+    check_chance(judged)
 
 
 def test_null_unrelated_network_is_chance():

@@ -201,6 +201,10 @@ def test_k_neighbourhood_says_that_it_fell_back_and_what_that_costs(gaudit, tmp_
     times = written(out).number_of_edges() / len(edges)
     assert "the network was made k-automorphic instead" in result.output
     assert f"it has {times:.2f} times as many edges as the original" in result.output
+    unlink = "k-neighbourhood:otherwise=unlink"
+    result = gaudit("anonymize", path, "--defense", unlink, "--k", K, "--seed", 0, "-o", out)
+    assert "edges were removed until no two neighbours of a person are linked" in result.output
+    assert not any(nx.triangles(written(out)).values())
     rings = "".join(f"{k} {8 * (k // 8) + (k + 1) % 8}\n" for k in range(24)) + "0 2\n"
     path.write_text(rings)
     result = gaudit(

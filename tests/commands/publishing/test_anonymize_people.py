@@ -1,8 +1,10 @@
 """`gaudit anonymize` with a table of people: what is written, read by plain dictionaries and sets."""
 
+import csv
 import random
 from collections import Counter
 
+import pandas as pd
 import pytest
 
 from support.told_people import classes, degrees, equal_distance, ordered_distance, table
@@ -80,6 +82,81 @@ def test_diversity_and_closeness_of_what_is_written(gaudit, places, sensitive):
         assert 2 * max(Counter(own).values()) <= len(own)
         apart = ordered_distance(own, whole) if sensitive == "salary" else equal_distance(own, whole)
         assert apart <= 0.3 + 1e-9
+
+
+def test_a_table_in_parquet_is_the_same_as_text(gaudit, places):
+    """Numbers with gaps, dates and words, of which one column has empty cells."""
+    pytest.importorskip("pyarrow", reason="pyarrow is not installed: Parquet is an extra")
+    text = (places / "people.csv").read_text().replace(";3000;", ";;")
+    (places / "people.csv").write_text(text)
+    words = asked(places, "illness,salary")
+    assert gaudit(*words, "--seed", 1).exit_code == 0
+    wanted = (places / "told.csv").read_text()
+    frame = pd.read_csv(places / "people.csv", sep=";", parse_dates=["born"])
+    assert frame["salary"].dtype == float
+    frame.to_parquet(places / "people.parquet")
+    words = [places / "people.parquet" if word == places / "people.csv" else word for word in words]
+    result = gaudit(*words, "--seed", 1)
+    assert result.exit_code == 0, result.output
+    assert (places / "told.csv").read_text() == wanted
+
+
+def test_a_parquet_file_that_is_none_is_refused(gaudit, places):
+    pytest.importorskip("pyarrow", reason="pyarrow is not installed: Parquet is an extra")
+    (places / "people.parquet").write_bytes(b"PAR1 and no more")
+    words = [places / "people.parquet" if word == places / "people.csv" else word for word in asked(places)]
+    result = gaudit(*words)
+    assert result.exit_code == 2
+    assert "no Parquet file that can be read" in result.stderr
+
+
+@pytest.mark.parametrize("several", ["given-others", "each"])
+def test_several_sensitive_columns_are_told_and_diverse(gaudit, places, several):
+    """In each class, and in each part of it that shares the other column, which somebody may know."""
+    settings = ("--set", "l_diversity=2", "--set", "diversity=distinct", "--set", f"several={several}")
+    result = gaudit(*asked(places, "illness,salary"), *settings)
+    assert result.exit_code == 0, result.output
+    told, own = table(places / "told.csv"), original(places)
+    assert list(told["p1"]) == ["id", *COLUMNS, "illness", "salary"]
+    assert all(told[name][column] == own[name][column] for name in own for column in ("illness", "salary"))
+    for ids in classes(told, COLUMNS, degrees(places / "out.txt")).values():
+        for column, other in (("illness", "salary"), ("salary", "illness")):
+            known = {told[name][other] for name in ids} if several == "given-others" else {None}
+            for value in known:
+                part = {told[name][column] for name in ids if value in (None, told[name][other])}
+                assert len(part) >= 2
+    assert "who share their other sensitive values" in result.output or several == "each"
+
+
+def test_an_empty_sensitive_cell_is_no_value_and_that_is_said(gaudit, places):
+    """A class of one illness and empty cells tells the illness: two values are found without the empty ones."""
+    text = (places / "people.csv").read_text().replace(";none;", ";;").replace(";gout;", ";;")
+    (places / "people.csv").write_text(text)
+    settings = ("--set", "l_diversity=2", "--set", "diversity=distinct")
+    result = gaudit(*asked(places), *settings)
+    assert result.exit_code == 0, result.output
+    told, own = table(places / "told.csv"), original(places)
+    empty = [name for name in own if not own[name]["illness"]]
+    assert f"'illness' is empty for {len(empty)} people" in result.output
+    assert {told[name]["illness"] for name in empty} == {"*"}
+    for ids in classes(told, COLUMNS, degrees(places / "out.txt")).values():
+        found = {told[name]["illness"] for name in ids} - {"*"}
+        assert found in (set(), {"flu", "cold"})
+
+
+def test_a_value_with_a_bar_is_quoted_and_that_is_said(gaudit, places):
+    text = (places / "people.csv").read_text().replace(";Hull;", ";Hull|York;")
+    (places / "people.csv").write_text(text)
+    words = [*asked(places, defense="k-ad:k=5")]
+    del words[words.index("--hierarchy") : words.index("--hierarchy") + 2]
+    result = gaudit(*words)
+    assert result.exit_code == 0, result.output
+    assert "Values of 'city' have '|' in them" in result.output
+    told, own = table(places / "told.csv"), original(places)
+    for name, row in told.items():
+        (found,) = csv.reader([row["city"]], delimiter="|")
+        assert own[name]["city"] in found
+        assert set(found) <= {"Hull|York", "York", "Bath", "Truro"}
 
 
 def test_renamed_people_stand_in_the_order_of_their_numbers(gaudit, places):

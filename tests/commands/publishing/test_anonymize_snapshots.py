@@ -63,6 +63,11 @@ def test_people_are_alike_in_all_windows_and_the_list_of_who_is_at_risk_agrees(g
     risk = table(places / "risk.csv")
     assert min(int(row["edges_after"]) for row in risk) >= 5
     assert min(int(row["edges_before"]) for row in risk) == 1
+    sizes = sorted(len(own) for own in classes)
+    listed = sorted(int(row["snapshots_after"]) for row in risk)
+    assert set(listed) <= set(sizes)
+    assert min(int(row["snapshots_before"]) for row in risk) == 1
+    assert min(listed) >= 5
 
 
 def test_windows_of_two_are_covered_by_themselves(gaudit, places):

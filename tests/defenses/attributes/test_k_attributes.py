@@ -70,7 +70,7 @@ def test_sensitive_values_of_a_class_are_diverse_by_a_second_formula(defense, jo
         made = defense(k=4, l_diversity=3, diversity=how, degrees=joint)
         after = made.on_graph(before, SEED)
         for rows in groups(signatures(after, joint)):
-            counts = Counter(after.people.sensitive[rows].tolist())
+            counts = Counter(after.people.sensitive[rows, 0].tolist())
             assert len(rows) >= 4
             assert len(counts) >= 3
             if how == "share":
@@ -80,19 +80,71 @@ def test_sensitive_values_of_a_class_are_diverse_by_a_second_formula(defense, jo
                 assert math.log(n) - sum(c * math.log(c) for c in counts.values()) / n >= math.log(3) - 1e-9
 
 
+@pytest.mark.parametrize("defense", DEFENSES)
+@pytest.mark.parametrize("several", ["given-others", "each"])
+@pytest.mark.parametrize("how", ["share", "distinct"])
+def test_each_of_several_sensitive_columns_is_diverse(defense, several, how):
+    """Whoever knows a person's other sensitive values finds two values of each column; counted by dictionaries."""
+    held = set()
+    for seed in range(4):
+        before = two_secrets(people(120, seed), seed)
+        made = defense(k=4, l_diversity=2, diversity=how, several=several, t_closeness=0.6)
+        after = made.on_graph(before, SEED)
+        assert made.verify(before, after).holds
+        assert not made.verify(before, replace(after, people=before.people)).holds
+        rows = after.people.sensitive.tolist()
+        alike = groups(signatures(after))
+        held.add(all(two_values(rows, own, True, how) for own in alike))
+        assert all(two_values(rows, own, several == "given-others", how) for own in alike)
+    if several == "given-others":
+        assert held == {True}
+    elif defense is KAttributes:
+        assert False in held
+
+
+def test_columns_that_tell_each_other_are_refused_unless_each_is_looked_at_by_itself():
+    before = people(40, 0, secrets=2)
+    before = replace(before, people=replace(before.people, sensitive=np.repeat(before.people.sensitive, 2, axis=1)))
+    with pytest.raises(InputError, match="or several=each"):
+        KAttributes(k=4, l_diversity=2, diversity="distinct").on_graph(before, SEED)
+    made = KAttributes(k=4, l_diversity=2, diversity="distinct", several="each")
+    assert made.verify(before, made.on_graph(before, SEED)).holds
+
+
+def two_secrets(before, seed):
+    """The same people with a second sensitive column."""
+    (secret,), own = before.people.secrets, before.people.sensitive
+    more = np.random.default_rng(seed).integers(secret.size, size=own.shape)
+    table = replace(before.people, secrets=(secret, secret), sensitive=np.hstack([own, more]))
+    return replace(before, people=table)
+
+
+def two_values(rows, members, known, how):
+    """Whether each column has two values in a class, or in each part of it that shares the other column."""
+    for place in (0, 1):
+        parts = {}
+        for person in members:
+            parts.setdefault(rows[person][1 - place] if known else None, []).append(rows[person][place])
+        for own in parts.values():
+            most = max(Counter(own).values())
+            if len(set(own)) < 2 or (how == "share" and 2 * most > len(own)):
+                return False
+    return True
+
+
 @pytest.mark.parametrize("ordered", [True, False])
 @pytest.mark.parametrize("defense", DEFENSES)
 def test_sensitive_values_of_a_class_are_close_by_a_second_formula(defense, ordered):
     for seed in range(4):
         before = people(80, seed)
-        secret = before.people.secret
+        (secret,) = before.people.secrets
         if ordered:
             secret = replace(secret, numbers=np.arange(secret.size, dtype=float))
-            before = replace(before, people=replace(before.people, secret=secret))
+            before = replace(before, people=replace(before.people, secrets=(secret,)))
         after = defense(k=3, t_closeness=0.25).on_graph(before, SEED)
-        whole = before.people.sensitive
+        whole = before.people.sensitive[:, 0]
         for rows in groups(signatures(after)):
-            own = after.people.sensitive[rows]
+            own = after.people.sensitive[rows, 0]
             if ordered:
                 apart = wasserstein_distance(own, whole) / (secret.size - 1)
             else:
@@ -154,7 +206,7 @@ def test_the_inpatient_microdata_of_l_diversity():
     columns = (column_of("zip", zips, built_in("prefix", "zip", zips)), column_of("age", ages))
     secret = column_of("ill", ill)
     rows = np.column_stack([places(c, cells) for c, cells in zip(columns, (zips, ages), strict=True)])
-    table = NodeTable.of_values(columns, rows, secret, places(secret, ill))
+    table = NodeTable.of_values(columns, rows, (secret,), places(secret, ill)[:, None])
     before = Network(12, np.empty((2, 0), dtype=np.int64), people=table)
     anonymous = KAttributes(k=4, degrees=False).on_graph(before, SEED)
     diverse = KAttributes(k=4, l_diversity=2, degrees=False).on_graph(before, SEED)
@@ -185,7 +237,7 @@ def test_what_cannot_be_done_is_said():
     ]:
         with pytest.raises(InputError, match=words):
             made.on_graph(before, SEED)
-    untold = replace(before, people=replace(before.people, sensitive=None, secret=None))
+    untold = replace(before, people=replace(before.people, sensitive=None, secrets=()))
     with pytest.raises(InputError, match="name it"):
         KAttributes(k=2, l_diversity=2).on_graph(untold, SEED)
     with pytest.raises(InputError, match="raise k"):

@@ -55,7 +55,7 @@ def test_suppressed_people_are_none_or_k_and_keep_their_edges():
     before = replace(before, people=replace(before.people, runs=runs))
     few, none = KAttributesFullDomain(k=6, suppress=0.2, degrees=False), KAttributesFullDomain(k=6, degrees=False)
     after, beside = few.on_graph(before, SEED), none.on_graph(before, SEED)
-    left = np.flatnonzero(after.people.sensitive < 0)
+    left = np.flatnonzero(after.people.sensitive[:, 0] < 0)
     assert left.tolist() == list(range(53, 60))
     assert {told(after)[node] for node in left} == {("[20, 31]", "*")}
     assert degrees(after) == degrees(before)
@@ -68,7 +68,7 @@ def test_where_not_even_the_coarsest_levels_do_it_is_said():
     before = people(40, 2)
     whole = before.people.sensitive.copy()
     whole[:] = 0
-    whole[:20] = np.arange(20) % 4
+    whole[:20, 0] = np.arange(20) % 4
     with pytest.raises(InputError, match="choose a smaller l"):
         KAttributesFullDomain(k=3, l_diversity=3).on_graph(
             replace(before, people=replace(before.people, sensitive=whole)), SEED

@@ -18,7 +18,7 @@ SEED = np.random.SeedSequence(0)
 
 def least_diverse(network, window, how):
     """The l that all classes of people who are alike have."""
-    ill, found = network.people.sensitive.tolist(), []
+    ill, found = network.people.sensitive[:, 0].tolist(), []
     for classes in alike(network, window):
         for own in classes:
             times = Counter(ill[node] for node in own).values()

@@ -13,6 +13,8 @@ from hypothesis import strategies as st
 from gaudit.errors import InputError
 from gaudit.graphs.measures.at_risk import at_risk, write_at_risk
 from gaudit.graphs.network import Network
+from gaudit.graphs.tables.column import Column
+from gaudit.graphs.tables.node_table import NodeTable
 from support.random_networks import network_of_share, uneven_network
 
 PEOPLE, ADDED = 7, 2
@@ -57,6 +59,27 @@ def test_sizes_are_those_counted_by_hand(seed, weighted, typed, weights_told, ty
                 assert sizes[name].tolist() == [times[own] for own in known[:PEOPLE]]
                 alone |= {person for person in range(PEOPLE) if times[known[person]] == 1}
     assert found.listed.tolist() == sorted(alone)
+
+
+@given(st.integers(0, 10**6), st.booleans(), st.booleans())
+def test_attributes_with_degrees_by_snapshot_are_counted_by_hand(seed, directed, attributes):
+    rng = np.random.default_rng(seed)
+    drawn = marked(network_of_share(PEOPLE, 0.5, seed), False, True, rng)
+    before = replace(drawn, directions=rng.integers(1, 4, drawn.size)) if directed else drawn
+    told = NodeTable.of_values((Column("job", ("a", "b")),), rng.integers(2, size=(PEOPLE, 1)))
+    before = replace(before, people=told if attributes else None)
+    found = at_risk(before, before)
+    assert ("snapshots" in found.before) == attributes
+    if attributes:
+        links = [Counter() for _ in range(PEOPLE)]
+        for place, (one, other) in enumerate(before.edges.T.tolist()):
+            way = before.directions[place] if directed else 1
+            for tail, head, there in ((one, other, way & 1), (other, one, way & 2)):
+                if there:
+                    links[tail][before.types[place], "out"] += 1
+                    links[head][before.types[place], "in" if directed else "out"] += 1
+        own = [(told.values[p, 0], frozenset(links[p].items())) for p in range(PEOPLE)]
+        assert found.before["snapshots"].tolist() == [own.count(one) for one in own]
 
 
 def test_people_of_a_group_are_alike_where_groups_and_counts_are_told():

@@ -1,5 +1,7 @@
 """Columns, hierarchies by rule and what is written of ranges."""
 
+import csv
+
 import numpy as np
 import pytest
 
@@ -86,6 +88,17 @@ def test_hierarchies_that_are_none_are_refused():
     with pytest.raises(InputError, match="1 empty cells"):
         column_of("x", ["1", ""])
     assert column_of("x", ["", "b"]).values == ("", "b")
+
+
+def test_values_told_together_read_as_these_values_alone():
+    """``a|b`` beside ``a`` and ``b``: parsed back as a list that is apart by bars and quoted by double quotes."""
+    values = ("a", "a|b", "b", '"c')
+    column = Column("x", values)
+    assert column.quotes
+    assert not Column("y", ("a", 'b"')).quotes
+    for rows in ([[0, 0], [2, 2]], [[1, 1]], [[0, 0], [1, 1]], [[1, 1], [2, 2], [3, 3]]):
+        (found,) = csv.reader([column.text(rows)], delimiter="|")
+        assert found == [values[low] for low, _ in rows]
 
 
 def test_levels_halve_numbers_and_losses_are_penalties():

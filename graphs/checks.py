@@ -194,7 +194,8 @@ def _edges(data: Data, source: str, nodes: int) -> Tensor:
             f"{source}: 'edge_index' has {int(outside.sum())} edges to nodes outside 0..{nodes - 1}, "
             f"first {ends[0]}-{ends[1]}: check the numbering of the nodes"
         )
-    both = _both_ways(*edges.cpu().numpy(), nodes)
+    one, other = edges.cpu().numpy()
+    both = _both_ways(one, other, nodes)
     if both.shape[1] == 0:
         raise InputError(f"{source}: 'edge_index' holds no edges (self-loops do not count): at least one is needed")
     return torch.from_numpy(both).to(edges.device)

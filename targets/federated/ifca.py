@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import ClassVar, Literal
 
 import torch
@@ -99,7 +99,7 @@ class _ClusteredRun(FederatedRun):
         return {name: weight.to(self.settings.device) for name, weight in drawn.items()}
 
 
-def best_of(task: LocalTask, models: list[Mapping[str, Tensor]]) -> int:
+def best_of(task: LocalTask, models: Sequence[Mapping[str, Tensor]]) -> int:
     """The first of the models whose loss on a client's labelled nodes is the lowest."""
     with torch.no_grad():
         return int(torch.stack([task.loss(model) for model in models]).argmin())

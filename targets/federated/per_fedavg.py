@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Literal
+from typing import ClassVar, Literal
 
 import torch
 from pydantic import Field
 from torch import Tensor
 
+from ..game import Game
+from ..games.class_presence import ClassPresence, class_presence
 from ..party import Client
 from .federated_averaging import Federated, FederatedRun, FederatedSettings
 from .local_training import Drop, LocalTask, as_parameters, dropout, nothing_dropped, optimiser_of
@@ -43,6 +45,9 @@ class _MetaRun(FederatedRun):
                 weight.grad = slope[name]
             walker.step()
         return {name: weight.detach() for name, weight in free.items()}
+
+    def secrets(self) -> dict[str, Game]:
+        return super().secrets() | class_presence(self.original)
 
     def final_models(self, weights: Mapping[str, Tensor]) -> list[Mapping[str, Tensor]]:
         received = super().final_models(weights)
@@ -88,6 +93,7 @@ class PerFedAvg(Federated):
     """
 
     name = "per-fedavg"
+    games: ClassVar[tuple[str, ...]] = (*Federated.games, ClassPresence.name)
     Settings = PerFedAvgSettings
     settings: PerFedAvgSettings
     loop = _MetaRun

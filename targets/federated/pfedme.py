@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Literal
+from typing import ClassVar, Literal
 
 import torch
 from pydantic import Field
 from torch import Tensor
 
+from ..game import Game
+from ..games.class_presence import ClassPresence, class_presence
 from ..party import Client
 from .federated_averaging import Federated, FederatedRun, FederatedSettings
 from .local_training import Drop, LocalTask, dropout, nothing_dropped
@@ -62,6 +64,9 @@ class _PersonalRun(FederatedRun):
     def averaged(self, uploads: list[Mapping[str, Tensor]]) -> dict[str, Tensor]:
         return moved(self.common, super().averaged(uploads), self.settings.beta)
 
+    def secrets(self) -> dict[str, Game]:
+        return super().secrets() | class_presence(self.original)
+
     def final_models(self, weights: Mapping[str, Tensor]) -> list[Mapping[str, Tensor]]:
         received = super().final_models(weights)
         pairs = zip(self.clients, received, strict=True)
@@ -100,6 +105,7 @@ class PFedMe(Federated):
     """
 
     name = "pfedme"
+    games: ClassVar[tuple[str, ...]] = (*Federated.games, ClassPresence.name)
     Settings = PFedMeSettings
     settings: PFedMeSettings
     loop = _PersonalRun

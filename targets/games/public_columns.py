@@ -60,6 +60,7 @@ def _reduced(x: NDArray[np.float32], seed: np.random.SeedSequence) -> NDArray[np
         return x
     state = int(branch(seed, "svd").generate_state(1)[0])
     rows = csr_array(x) if np.count_nonzero(x) < SPARSE * x.size else x
+    left: NDArray[np.float32]
     left, sizes, _ = randomized_svd(rows, WIDEST, random_state=state)
     left *= sizes
     return left

@@ -9,6 +9,7 @@ from pydantic import Field
 from ...errors import InputError
 from ...settings import Settings
 from ...targets.games.class_presence import ClassKnowledge, ClassPresence
+from ...targets.games.group_property import GroupProperty
 from ...targets.messages import Carries, Carrying, kind_of
 from ...targets.mixing import PEERS, with_starts
 from ...targets.transcript import Message, View
@@ -57,7 +58,7 @@ class ClassShares(Attack[ClassKnowledge]):
     """
 
     name = "class-shares"
-    games: ClassVar[tuple[str, ...]] = (ClassPresence.name,)
+    games: ClassVar[tuple[str, ...]] = (GroupProperty.name, ClassPresence.name)
     any_of: ClassVar[tuple[Carrying, ...]] = (SHARES, FUNCTION, UPDATES, PEERS)
     uses: ClassVar[tuple[Carrying, ...]] = (COMMON, *USED)
     observer = "server"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -14,6 +15,7 @@ from ...settings import Settings
 from ..channel import Channel, Retention
 from ..defense import Defense
 from ..federated.local_training import LocalTask, Subgraph
+from ..game import Game
 from ..games.class_presence import ClassPresence, class_presence
 from ..messages import FUNCTION_KIND, GLOBAL_KIND, RELIABILITY_KIND, UPDATE_KIND
 from ..models.training_config import TrainingConfig, initial_weights
@@ -72,7 +74,11 @@ class PlantedClasses(PlantedParties):
             channel.send(RELIABILITY_KIND, client.name, "server", 0, {"shares": shares})
             channel.send(FUNCTION_KIND, client.name, "server", 0, {"mean": shares})
         progress("planting", 1, 1)
-        return Run(channel.transcript, class_presence(clients), (Utility.of_test(0, 0.0),), 0, recipe=RECIPE)
+        return Run(channel.transcript, self.secrets(clients), (Utility.of_test(0, 0.0),), 0, recipe=RECIPE)
+
+    def secrets(self, clients: Sequence[Client]) -> dict[str, Game]:
+        """What is asked of the clients."""
+        return class_presence(clients)
 
 
 def _of_half(client: Client, coins: torch.Generator) -> Client:

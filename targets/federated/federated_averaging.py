@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 import torch
-from pydantic import Field, model_validator
+from pydantic import Field, field_validator, model_validator
 from torch import Tensor
 
 from ...errors import InputError, unknown_name
@@ -18,6 +18,7 @@ from ..channel import Channel, Retention
 from ..defense import Defense
 from ..device import Device
 from ..game import Game
+from ..games.group_property import GroupProperty, group_property, with_property
 from ..games.links import NON_EDGES, edge_presence
 from ..games.membership import label_membership
 from ..games.ownership import Contribution, NodeOwnership, ownership_secrets
@@ -98,6 +99,15 @@ class FederatedSettings(FeatureSettings):
     publish: tuple[Literal["model", "posteriors"], ...] = Field(
         ("model", "posteriors"), description="what the public gets in the end"
     )
+    asked_class: int | None = Field(
+        None,
+        ge=0,
+        description="asks the game group-property alone: by a fair coin, each client has many or few labels of "
+        "this class",
+    )
+    asked_shares: tuple[float, float] = Field(
+        (0.1, 0.5), description="of this class among a client's labels, where they are few and where they are many"
+    )
     non_edges: int = Field(NON_EDGES, ge=1, description="pairs without an edge that are in question, at most")
     device: Device = "cpu"
 
@@ -105,6 +115,13 @@ class FederatedSettings(FeatureSettings):
     def _recipe_fits(self) -> FederatedSettings:
         self.recipe()
         return self
+
+    @field_validator("asked_shares")
+    @classmethod
+    def _shares_differ(cls, shares: tuple[float, float]) -> tuple[float, float]:
+        if not 0 <= shares[0] < shares[1] < 1:
+            raise ValueError("expected two shares below 1, the smaller one first")
+        return shares
 
     @property
     def steps(self) -> int:
@@ -138,6 +155,7 @@ class FederatedRun:
         channel: what all messages go through.
         original: the clients as they are.
         clients: the clients after the defense had its hand on their data.
+        having: which clients have many labels of the class in question, where one is.
         recipe: of the model.
         states: what each client's optimiser remembers of its last round, by number, where that is kept.
         notes: sentences that a reader of the result must know.
@@ -160,6 +178,10 @@ class FederatedRun:
         s = settings
         parts = partition(data, s.partition, s.clients, branch(seed, "partition"), beta=s.beta)
         self.data = divided(data, parts.owner, s.split, branch(seed, "split"))
+        self.having: dict[int, bool] | None = None
+        if s.asked_class is not None:
+            coins = branch(seed, "property")
+            self.data, self.having = with_property(self.data, parts.owner, s.asked_class, s.asked_shares, coins)
         clients = [c.to(s.device) for c in clients_of(self.data, parts, labelled=False)]
         told = defense.on_labels(clients, self._exchange, self.channel, branch(seed, "labels"))
         self.original = all_labelled(self.present(told))
@@ -280,7 +302,7 @@ class FederatedRun:
         answers = self._answers(models, self.original if whole else self.clients)
         self._publish(weights, answers)
         utility = self._utility(answers)
-        tested, secrets = int(self.data.test_mask.sum()), self.secrets()
+        tested, secrets = int(self.data.test_mask.sum()), self._asked() or self.secrets()
         return Run(
             self.channel.transcript,
             secrets,
@@ -291,6 +313,18 @@ class FederatedRun:
             tested=tested,
             recipe=self.recipe,
         )
+
+    def _asked(self) -> dict[str, Game]:
+        """The game that was asked for alone, if one was."""
+        if self.having is None or self.settings.asked_class is None:
+            return {}
+        found = group_property(self.having, self.settings.asked_class, self.original[0].classes)
+        if not found:
+            raise InputError(
+                f"all {len(self.having)} clients' coins fell alike, so that none can be told from others: use more "
+                "clients or another seed"
+            )
+        return found
 
     def _rounds(self, tasks: list[LocalTask]) -> dict[str, Tensor]:
         """The common weights after all rounds; the server averages what it received."""
@@ -464,7 +498,13 @@ class Federated(Target):
     )
     asks_for_labels = True
     loop: ClassVar[type[FederatedRun]] = FederatedRun
-    games: ClassVar[tuple[str, ...]] = ("edge-presence", "label-membership", NodeOwnership.name, Contribution.name)
+    games: ClassVar[tuple[str, ...]] = (
+        "edge-presence",
+        "label-membership",
+        NodeOwnership.name,
+        Contribution.name,
+        GroupProperty.name,
+    )
     Settings = FederatedSettings
     settings: FederatedSettings
 
@@ -473,6 +513,11 @@ class Federated(Target):
         """What its settings say of clients, splits, features and answers."""
         s = self.settings
         return Offers(s.clients, s.split, s.features, answer_with=s.answer_with)
+
+    @property
+    def plays(self) -> frozenset[str]:
+        asked = self.settings.asked_class is not None
+        return frozenset({GroupProperty.name}) if asked else super().plays - {GroupProperty.name}
 
     def why_not(self, defense: Defense) -> str | None:
         if defense.needs_shared_model:

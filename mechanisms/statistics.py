@@ -8,6 +8,7 @@ from pydantic import Field
 
 from ..graphs.network import Network
 from .degrees import degree_histogram, degree_sequence
+from .eigenvectors import top_eigenvectors
 from .guarantee import Guarantee, Released, Unit
 from .mechanism import Mechanism, MechanismSettings
 from .node_private import edge_count, private_degree_histogram
@@ -151,6 +152,19 @@ class Spectrum(Statistic):
     def score(self, released: Released) -> float:
         values: Any = released.values
         return float(np.clip(values[0], 0, 1) - (np.clip(values[-1], -1, 0) if len(values) > 1 else 0))
+
+
+class Eigenvectors(Statistic):
+    """The leading eigenvector of the adjacency matrix, by the exponential mechanism."""
+
+    name = "eigenvectors"
+
+    def release(self, data: Network, rng: np.random.Generator) -> Released:
+        return top_eigenvectors(data, self.settings.epsilon, 1, rng)
+
+    def score(self, released: Released) -> float:
+        first: Any = released.values
+        return float(first[0, 0] * first[1, 0])
 
 
 def _star(nodes: int, leaves: int) -> Network:

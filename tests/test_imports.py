@@ -40,6 +40,7 @@ SIBLINGS = {
     "targets/external": {"targets", "targets/games", "targets/models", "targets/publishing"},
     "targets/federated": {"targets", "targets/models", "targets/games"},
     "targets/federated_graphs": {"targets", "targets/models", "targets/games", "targets/federated"},
+    "targets/personal_federation": {"targets", "targets/models", "targets/games", "targets/federated"},
     "targets/classification": {"targets", "targets/models", "targets/games"},
     "targets/graph_federation": {
         *("targets", "targets/models", "targets/games", "targets/federated", "targets/classification"),

@@ -10,11 +10,11 @@ import torch
 from pydantic import Field
 from torch import Tensor
 
+from ..federated.federated_averaging import Federated, FederatedRun, FederatedSettings
+from ..federated.local_training import Drop, LocalTask, as_parameters, dropout, nothing_dropped, optimiser_of
 from ..game import Game
 from ..games.class_presence import ClassPresence, class_presence
 from ..party import Client
-from .federated_averaging import Federated, FederatedRun, FederatedSettings
-from .local_training import Drop, LocalTask, as_parameters, dropout, nothing_dropped, optimiser_of
 
 
 class PerFedAvgSettings(FederatedSettings):

@@ -9,11 +9,11 @@ import torch
 from pydantic import Field
 from torch import Tensor
 
+from ..federated.federated_averaging import Federated, FederatedRun, FederatedSettings
+from ..federated.local_training import Drop, LocalTask, dropout, nothing_dropped
 from ..game import Game
 from ..games.class_presence import ClassPresence, class_presence
 from ..party import Client
-from .federated_averaging import Federated, FederatedRun, FederatedSettings
-from .local_training import Drop, LocalTask, dropout, nothing_dropped
 
 
 class PFedMeSettings(FederatedSettings):

@@ -8,8 +8,8 @@ from gaudit.errors import InputError
 from gaudit.graphs.datasets.loading import load_dataset
 from gaudit.targets.defense import Defense
 from gaudit.targets.federated.fedavg import FedAvg
-from gaudit.targets.federated.ifca import IFCA
 from gaudit.targets.mixing import with_starts
+from gaudit.targets.personal_federation.ifca import IFCA
 from gaudit.targets.transcript import Message, Transcript
 
 SMALL = {"clients": 4, "hidden": 8, "rounds": 6, "local_epochs": 3, "lr": 0.05, "split": "60/20/20"}

@@ -7,9 +7,9 @@ from gaudit.graphs.datasets.loading import load_dataset
 from gaudit.randomness import branch
 from gaudit.targets.defense import Defense
 from gaudit.targets.federated.local_training import LocalTask, Subgraph, nothing_dropped
-from gaudit.targets.federated.per_fedavg import PerFedAvg, halves, meta_gradient
 from gaudit.targets.partition import partition
 from gaudit.targets.party import clients_of
+from gaudit.targets.personal_federation.per_fedavg import PerFedAvg, halves, meta_gradient
 
 SMALL = {"clients": 2, "hidden": 4, "rounds": 1, "local_epochs": 1, "lr": 0.05, "dropout": 0.0, "split": "dataset"}
 

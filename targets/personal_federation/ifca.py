@@ -10,6 +10,15 @@ from pydantic import Field
 from torch import Tensor
 
 from ...randomness import branch
+from ..federated.federated_averaging import (
+    POSTERIORS_KIND,
+    Federated,
+    FederatedRun,
+    FederatedSettings,
+    averaged,
+    must_read_uploads,
+)
+from ..federated.local_training import LocalTask
 from ..game import Game
 from ..games.class_presence import ClassPresence, class_presence
 from ..messages import (
@@ -22,15 +31,6 @@ from ..messages import (
 )
 from ..models.training_config import initial_weights
 from ..party import Client
-from .federated_averaging import (
-    POSTERIORS_KIND,
-    Federated,
-    FederatedRun,
-    FederatedSettings,
-    averaged,
-    must_read_uploads,
-)
-from .local_training import LocalTask
 
 
 class IFCASettings(FederatedSettings):

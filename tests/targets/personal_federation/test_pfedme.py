@@ -7,9 +7,9 @@ from gaudit.graphs.datasets.loading import load_dataset
 from gaudit.randomness import branch
 from gaudit.targets.defense import Defense
 from gaudit.targets.federated.local_training import LocalTask, Subgraph
-from gaudit.targets.federated.pfedme import PFedMe
 from gaudit.targets.partition import partition
 from gaudit.targets.party import clients_of
+from gaudit.targets.personal_federation.pfedme import PFedMe
 
 SMALL = {"clients": 2, "hidden": 4, "rounds": 1, "local_epochs": 2, "lr": 0.05, "dropout": 0.0, "split": "dataset"}
 HOW = {"optimiser": "sgd", "lam": 2.0, "eta": 0.1, "inner_steps": 3, "beta": 0.6}

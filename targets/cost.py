@@ -21,7 +21,7 @@ SECONDS_A_PRODUCT = 8e-11
 """Of one multiplication of a step of training, with all that goes with it forward and back."""
 BYTES_A_FEATURE, BYTES_AN_ENTRY, BYTES_AN_EDGE = 16, 52, 120
 """Of every feature of a node (copies of the table), of one that is not zero (the engine's tiles), of an edge."""
-DENSE, BYTES_WITHIN = 0.25, 20
+DENSE, BYTES_WITHIN = 0.25, 12
 """The share of features that are not zero from which on the engine reads the table as it is; of a feature then."""
 BYTES_AN_ANSWER = 12
 """Of each posterior of a model about a node."""

@@ -16,6 +16,7 @@ from .bounded_triangles import bounded_triangles
 from .cliques import cliques
 from .edge_density import edge_density
 from .k_triangles import k_triangles
+from .restricted_triangles import restricted_triangles
 
 
 class CliqueSettings(MechanismSettings):
@@ -87,6 +88,23 @@ class BoundedTriangles(Triangles):
 
     def release(self, data: Network, rng: np.random.Generator) -> Released:
         return bounded_triangles(data, self.settings.epsilon, self.settings.bound, rng)
+
+
+class RestrictedTriangles(Triangles):
+    """The number of triangles, private in edges, after a projection to a degree bound (Blocki et al. 2013)."""
+
+    name = "restricted-triangles"
+    Settings = BoundedSettings
+    settings: BoundedSettings
+
+    def inputs(self) -> tuple[Network, Network]:
+        """Two nodes with D - 1 common neighbours, apart and linked."""
+        common = self.settings.bound - 1
+        rays = [(end, w) for w in range(2, common + 2) for end in (0, 1)]
+        return _network(common + 2, rays), _network(common + 2, [(0, 1), *rays])
+
+    def release(self, data: Network, rng: np.random.Generator) -> Released:
+        return restricted_triangles(data, self.settings.epsilon, self.settings.bound, rng)
 
 
 class DirectedDegrees(Statistic):

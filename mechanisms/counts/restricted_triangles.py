@@ -21,9 +21,9 @@ def restricted_triangles(
     above a public bound, and two projections of neighbours differ in three edges at most. Among networks with such
     degrees an edge is in D - 1 triangles at most.
 
-    The ladder of `subgraph_counts.triangles` needs no bound, and follows the network at hand. On email-Eu-core (105,461
-    triangles) at epsilon 1 its median error is 327. Here it is 478 with the largest degree, 345, as the bound, and
-    54,539 with 81, as the projection loses half of the triangles.
+    The ladder of `subgraph_counts.triangles` needs no bound, and follows the network at hand. On email-Eu-core
+    (105,461 triangles) at epsilon 1 its median error is 327. Here it is 478 with the largest degree, 345, as the
+    bound, and 54,539 with 81, as the projection loses half of the triangles.
 
     Args:
         network: any.

@@ -15,6 +15,7 @@ from ...mechanisms.guarantee import Guarantee
 from ...registry import find
 from ...targets.defense import Defense, SharedModel
 from ...targets.party import Client
+from ..local_privacy.edge_response import undirected
 from .dp_graph import PrivateGraph, PrivateGraphSettings
 
 if TYPE_CHECKING:
@@ -74,14 +75,11 @@ class PrivateClientGraph(Defense):
         seed: np.random.SeedSequence,
         hold: Callable[[str, dict[str, Tensor]], None],
     ) -> Client:
-        import torch
-
         size = len(client.nodes)
         row, col = client.edges.cpu().numpy()
         own = Network(size, np.stack(ends(distinct(codes(row, col, size)[row != col]), size)))
-        low, high = (torch.from_numpy(np.array(end)) for end in self._mechanism().on_graph(own, seed).edges)
-        both = torch.stack([torch.cat([low, high]), torch.cat([high, low])])
-        return replace(client, edges=both.to(client.edges.device), cut=client.cut[:, :0])
+        told = codes(*self._mechanism().on_graph(own, seed).edges, size)
+        return replace(client, edges=undirected(told, size).to(client.edges.device), cut=client.cut[:, :0])
 
     def _mechanism(self) -> PrivateGraph:
         s = self.settings

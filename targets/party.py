@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any
 
 from ..errors import InputError
+from ..graphs.network import Ints
+from ..graphs.pair_codes import ends
 from .partition import Partition
 
 if TYPE_CHECKING:
@@ -67,6 +69,14 @@ class Client:
         import torch
 
         return torch.bincount(self.y_train[self.train], minlength=self.classes)
+
+    def with_edges(self, coded: Ints) -> Client:
+        """The same with other edges among its own nodes, from the codes of their pairs (`pair_codes.codes`)."""
+        import torch
+
+        low, high = (torch.from_numpy(part) for part in ends(coded, len(self.nodes)))
+        both = torch.stack([torch.cat([low, high]), torch.cat([high, low])])
+        return replace(self, edges=both.to(self.edges.device))
 
     def to(self, device: str) -> Client:
         from torch import Tensor

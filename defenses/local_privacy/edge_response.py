@@ -11,7 +11,7 @@ from pydantic import Field
 
 from ...errors import InputError
 from ...graphs.network import Ints
-from ...graphs.pair_codes import codes, ends, pairs_at
+from ...graphs.pair_codes import codes, pairs_at
 from ...mechanisms.guarantee import Guarantee
 from ...settings import Settings
 from ...targets.defense import Defense, SharedModel
@@ -94,7 +94,7 @@ class EdgeRandomisedResponse(Defense):
         row, col = client.edges.cpu().numpy()
         before = np.unique(codes(row, col, size)[row != col])
         after = self.answered(before, size, client.name, np.random.default_rng(seed))
-        return replace(client, edges=undirected(after, size).to(client.edges.device), cut=client.cut[:, :0])
+        return replace(client.with_edges(after), cut=client.cut[:, :0])
 
     def answered(self, edges: Ints, size: int, owner: str, rng: np.random.Generator) -> Ints:
         """Codes of the pairs that are edges afterwards, ascending, from those that are; of ``size`` nodes."""
@@ -129,11 +129,3 @@ def successes(trials: int, chance: float, rng: np.random.Generator) -> Ints:
         found.append(places[places < trials])
         last = int(places[-1])
     return np.concatenate(found) if found else np.empty(0, dtype=np.int64)
-
-
-def undirected(coded: Ints, size: int) -> Tensor:
-    """Edges in both directions [2, e] from codes of pairs."""
-    import torch
-
-    low, high = (torch.from_numpy(part) for part in ends(coded, size))
-    return torch.stack([torch.cat([low, high]), torch.cat([high, low])])

@@ -15,7 +15,6 @@ from ...mechanisms.guarantee import Guarantee
 from ...registry import find
 from ...targets.defense import Defense, SharedModel
 from ...targets.party import Client
-from ..local_privacy.edge_response import undirected
 from .dp_graph import PrivateGraph, PrivateGraphSettings
 
 if TYPE_CHECKING:
@@ -78,8 +77,8 @@ class PrivateClientGraph(Defense):
         size = len(client.nodes)
         row, col = client.edges.cpu().numpy()
         own = Network(size, np.stack(ends(distinct(codes(row, col, size)[row != col]), size)))
-        told = codes(*self._mechanism().on_graph(own, seed).edges, size)
-        return replace(client, edges=undirected(told, size).to(client.edges.device), cut=client.cut[:, :0])
+        low, high = self._mechanism().on_graph(own, seed).edges
+        return replace(client.with_edges(codes(low, high, size)), cut=client.cut[:, :0])
 
     def _mechanism(self) -> PrivateGraph:
         s = self.settings

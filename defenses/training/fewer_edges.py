@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -13,7 +12,6 @@ from ...graphs.pair_codes import codes
 from ...settings import Settings
 from ...targets.defense import Defense, SharedModel
 from ...targets.party import Client
-from ..local_privacy.edge_response import undirected
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -54,4 +52,4 @@ class FewerEdges(Defense):
         row, col = client.edges.cpu().numpy()
         pairs = np.unique(codes(row, col, size))
         kept = np.sort(rng.permutation(pairs)[: round(self.settings.share * len(pairs))])
-        return replace(client, edges=undirected(kept, size).to(client.edges.device))
+        return client.with_edges(kept)

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 class GroupProperty(ClassPresence):
     """Has this client many labels of the class in question? A subject is ``client * C + class``, one each client.
 
-    A fair coin of each client's own decides (`with_property`), so that nothing public says which: the prior is one
-    half. Property inference in a federation; Wang and Wang (CCS 2022) ask it of a group in a whole graph.
+    Half of the clients, drawn by lot, have many (`with_property`), so that nothing public says which: the prior is
+    one half. Property inference in a federation; Wang and Wang (CCS 2022) ask it of a group in a whole graph.
     """
 
     name = "group-property"
@@ -44,28 +44,28 @@ def with_property(
 ) -> tuple[Data, dict[int, bool]]:
     """The graph with fewer training nodes: of each client's, the class in question makes up one of two shares.
 
-    A fair coin of each client decides which. The number of labels that are left does not depend on it.
+    Half of the clients, drawn by lot, get the larger share; of an odd number a coin says which half is larger. The
+    number of labels that are left does not depend on it.
 
     Args:
         data: with masks.
         owner: the client of each node, [N].
         asked: the class.
         shares: of those who have few, and of those who have many.
-        seed: of coins and draws.
+        seed: of all lots.
 
     Returns:
         The graph with another ``train_mask``, and who has many, by number.
 
     Raises:
-        InputError: a client has not enough labels for both shares.
+        InputError: there is one client alone, or one has not enough labels for both shares.
     """
-    rng, few, many = np.random.default_rng(branch(seed, "coins")), *shares
-    left, having = np.zeros(data.num_nodes, dtype=bool), dict[int, bool]()
+    rng, few, many = np.random.default_rng(branch(seed, "lots")), *shares
     train, y, owners = data.train_mask.cpu().numpy(), data.y.cpu().numpy(), owner.cpu().numpy()
-    for number in range(int(owners.max()) + 1):
+    left, having = np.zeros(data.num_nodes, dtype=bool), _half(int(owners.max()) + 1, rng)
+    for number in having:
         own = train & (owners == number)
         inside, others = np.flatnonzero(own & (y == asked)), np.flatnonzero(own & (y != asked))
-        having[number] = bool(rng.random() < 0.5)
         size = min(len(inside) / many, len(others) / (1 - few))
         counts = [round(share * size) for share in shares]
         if counts[0] == counts[1] or counts[1] > len(inside):
@@ -81,8 +81,17 @@ def with_property(
     return thinned, having
 
 
+def _half(clients: int, rng: np.random.Generator) -> dict[int, bool]:
+    """Which clients are in one half of them, drawn by lot."""
+    if clients < 2:
+        raise InputError("the game 'group-property' tells clients from each other: use two or more")
+    size = (clients + int(rng.random() < 0.5)) // 2
+    drawn = set(rng.permutation(clients)[:size].tolist())
+    return {number: number in drawn for number in range(clients)}
+
+
 def group_property(having: dict[int, bool], asked: int, classes: int) -> dict[str, Game]:
-    """The game by its name; nothing where all clients' coins fell alike.
+    """The game by its name; nothing where all clients are alike.
 
     Args:
         having: who has many labels of the class, by number.

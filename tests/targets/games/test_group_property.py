@@ -1,4 +1,4 @@
-"""Group property: shares and sizes of what is left, coins that nothing public tells, and what it asks."""
+"""Group property: shares and sizes of what is left, lots that nothing public tells, and what it asks."""
 
 import numpy as np
 import pytest
@@ -46,19 +46,20 @@ def test_the_class_makes_up_one_of_two_shares_and_numbers_of_labels_do_not_tell_
     assert bool(data.train_mask.all()), "the graph that was given is left as it is"
 
 
-def test_the_coins_are_fair_and_each_clients_own():
+def test_half_of_the_clients_have_it_and_every_client_as_often_as_not():
     data = graph()
     owner = owners(data)
-    coins = np.array(
-        [
-            list(with_property(data, owner, 0, (0.1, 0.5), np.random.SeedSequence(seed))[1].values())
-            for seed in range(200)
-        ]
-    )
-    low, high = (int(binom.ppf(q, coins.size, 0.5)) for q in (5e-5, 1 - 5e-5))
-    assert low <= coins.sum() <= high
-    alike = (coins[:, 0] == coins[:, 1]).sum()
-    assert binom.ppf(5e-5, 200, 0.5) <= alike <= binom.ppf(1 - 5e-5, 200, 0.5)
+    drawn = [with_property(data, owner, 0, (0.1, 0.5), np.random.SeedSequence(seed))[1] for seed in range(200)]
+    assert {sum(having.values()) for having in drawn} == {CLIENTS // 2}
+    for number in range(CLIENTS):
+        times = sum(having[number] for having in drawn)
+        assert binom.ppf(5e-5, 200, 0.5) <= times <= binom.ppf(1 - 5e-5, 200, 0.5)
+
+
+def test_a_single_client_is_refused():
+    data = graph()
+    with pytest.raises(InputError, match="use two or more"):
+        with_property(data, torch.zeros(len(data.y), dtype=torch.long), 0, (0.1, 0.5), np.random.SeedSequence(0))
 
 
 def test_a_client_with_too_few_labels_of_the_class_is_named():
@@ -69,7 +70,7 @@ def test_a_client_with_too_few_labels_of_the_class_is_named():
         with_property(data, owner, 1, (0.1, 0.5), np.random.SeedSequence(0))
 
 
-def test_there_is_no_game_where_all_coins_fell_alike():
+def test_there_is_no_game_where_all_clients_are_alike():
     assert group_property({0: True, 1: True}, 0, 3) == {}
     (game,) = group_property({0: True, 4: False}, 2, 3).values()
     assert game.subjects.tolist() == [2, 14]

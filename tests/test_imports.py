@@ -65,7 +65,7 @@ SIBLINGS = {
     "attacks/links": {"attacks", "attacks/membership", "attacks/ownership"},
     "attacks/ownership": {"attacks"},
     "attacks/attributes": {"attacks", "attacks/membership", "attacks/links"},
-    "attacks/gradients": {"attacks"},
+    "attacks/gradients": {"attacks", "attacks/ownership"},
     "attacks/given": {"attacks"},
     "attacks/identity": {"attacks"},
     "attacks/existence": {"attacks", "attacks/identity"},

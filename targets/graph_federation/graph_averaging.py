@@ -125,6 +125,7 @@ class GraphFederationRun:
         channel: what all messages go through.
         clients: all of them.
         model: what they train.
+        numbers: the graphs of each client's batches, by number.
         batches: each client's graphs to train on, in batches.
         clusters: numbers of the clients of each cluster; one cluster at first.
         common: the shared weights of each cluster.
@@ -152,9 +153,10 @@ class GraphFederationRun:
         self.channel = Channel(retain=retain, mods=() if mod is None else (mod,))
         shares = (s.train, s.test)
         self.clients = graph_clients(self.data, s.clients, s.partition, s.beta, shares, branch(seed, "clients"))
-        self.recipe = s.recipe(s.rounds * s.local_epochs * max(_batches(c, s.batch) for c in self.clients))
+        self.recipe = self.recipe_of(max(_batches(client, s.batch) for client in self.clients))
         self.model = self.model_of(self.clients[0].classes)
-        self.batches = [self._cut(client) for client in self.clients]
+        self.numbers = [self._divided(client) for client in self.clients]
+        self.batches = [self._cut(*both) for both in zip(self.clients, self.numbers, strict=True)]
         self.states: list[OptimiserState] = [{} for _ in self.clients]
         first = self.model.first(branch(seed, "weights"))
         self.clusters = [list(range(len(self.clients)))]
@@ -169,6 +171,10 @@ class GraphFederationRun:
     def model_of(self, classes: int) -> GraphModel:
         """What clients train."""
         return GraphModel(self.recipe, self.data, classes)
+
+    def recipe_of(self, batches: int) -> GraphRecipe:
+        """How the model is trained, where the client with most graphs has so many batches."""
+        return self.settings.recipe(self.settings.rounds * self.settings.local_epochs * batches)
 
     def correction(self, received: Mapping[str, Tensor]) -> Correction | None:
         """What a client adds to its gradients in a round that began with ``received``."""
@@ -187,34 +193,45 @@ class GraphFederationRun:
         """What the run measured of itself besides accuracy, by name."""
         return {}
 
-    # the run
+    def together(self, shares: list[float]) -> None:
+        """All rounds of clients who share something.
 
-    def run(self) -> Run:
-        s = self.settings
-        shares = self._shares()
-        for t in range(s.rounds if s.shared != "nothing" else 0):
-            received = self._handed_out(t)
-            self._considered(received, t)
+        Args:
+            shares: each client's weight in the mean, not yet divided by their sum.
+        """
+        for t in range(self.settings.rounds):
+            received = self.handed_out(t)
+            self.considered(received, t)
             uploads = [self._uploaded(c, got, t) for c, got in zip(self.clients, received, strict=True)]
             before = self.clusters
             self.clusters = self.regrouped(uploads, received, t)
             if self.clusters != before:
                 self.hold_clusters(t)
             self.common = [_mean(uploads, shares, cluster) for cluster in self.clusters]
-            self.progress("training", t + 1, s.rounds)
+            self.progress("training", t + 1, self.settings.rounds)
+
+    def secrets(self) -> dict[str, Game]:
+        """The truth of each game that the run offers."""
+        return {GraphMembership.name: membership_of(self.clients)} | class_presence(self.clients)
+
+    # the run
+
+    def run(self) -> Run:
+        s = self.settings
         if s.shared == "nothing":
             self._alone()
-        self._considered(self._handed_out(s.rounds), s.rounds)
+        else:
+            self.together(self._shares())
+        self.considered(self.handed_out(s.rounds), s.rounds)
         models = [chosen.model for chosen in self.chosen]
         with self.channel.keeping():
             for model in models:
                 must_be_finite(model, s.rounds)
         logits = self._answers(models)
         self._publish(models[0], logits)
-        secrets: dict[str, Game] = {GraphMembership.name: membership_of(self.clients)}
         return Run(
             self.channel.transcript,
-            secrets | class_presence(self.clients),
+            self.secrets(),
             (self._utility(logits),),
             0,
             self._notes(),
@@ -223,7 +240,7 @@ class GraphFederationRun:
             recipe=self.recipe,
         )
 
-    def _considered(self, received: list[Mapping[str, Tensor]], t: int) -> None:
+    def considered(self, received: list[Mapping[str, Tensor]], t: int) -> None:
         """Keeps the models of round t where they have more validation graphs right than those before.
 
         Who shares all chooses the round together, and tells the server how many graphs are right. Who has a model
@@ -250,7 +267,7 @@ class GraphFederationRun:
     def hold_clusters(self, round_: int) -> None:
         """Notes what the server knows of who is in one cluster with whom; no one else is told."""
 
-    def _handed_out(self, t: int) -> list[Mapping[str, Tensor]]:
+    def handed_out(self, t: int) -> list[Mapping[str, Tensor]]:
         """What each client begins round t with of the shared weights."""
         kind = GLOBAL_KIND if self.settings.shared == "all" else CONVOLUTIONS_KIND
         if self.settings.shared == "nothing":
@@ -298,20 +315,23 @@ class GraphFederationRun:
     def _alone(self) -> None:
         """Each client trains by itself for as many epochs as the others do in all rounds."""
         for t in range(self.settings.rounds):
-            self._considered(self._handed_out(t), t)
+            self.considered(self.handed_out(t), t)
             for client in self.clients:
                 self.kept[client.number] = self._trained(client, {}, t)
             self.progress("training alone", t + 1, self.settings.rounds)
 
-    def _cut(self, client: GraphClient) -> list[LocalTask]:
-        s = self.settings
+    def _divided(self, client: GraphClient) -> list[np.ndarray]:
         order = torch.from_numpy(
             np.random.default_rng(branch(self.seed, "batches", client.number)).permutation(int(client.train.sum()))
         )
-        own, found = client.train.nonzero().flatten(), []
-        for part in order.chunk(_batches(client, s.batch)):
+        own = client.train.nonzero().flatten()
+        return [own[part].numpy() for part in order.chunk(_batches(client, self.settings.batch))]
+
+    def _cut(self, client: GraphClient, numbers: list[np.ndarray]) -> list[LocalTask]:
+        s, found = self.settings, list[LocalTask]()
+        for batch in numbers:
             wanted = torch.zeros_like(client.train)
-            wanted[own[part]] = True
+            wanted[torch.from_numpy(batch)] = True
             labels = client.labels[wanted].to(s.device)
             everyone = torch.arange(len(labels), device=s.device)
             found.append(LocalTask(self.model.reading(wanted, s.device), everyone, labels, NOTHING, NOTHING))
@@ -400,7 +420,7 @@ class GraphFederation(Target):
         LABELLED_COUNT_KIND,
         VALIDATED_KIND,
     )
-    games = (GraphMembership.name, ClassPresence.name)
+    games: ClassVar[tuple[str, ...]] = (GraphMembership.name, ClassPresence.name)
     collections = True
     loop: ClassVar[type[GraphFederationRun]] = GraphFederationRun
     Settings = GraphFederationSettings

@@ -7,8 +7,8 @@ from pydantic import Field
 from torch import Tensor
 
 from ..federated.local_training import Correction
-from .graph_averaging import GraphFederationRun, GraphFederationSettings
-from .graph_fedavg import GraphFedAvg
+from ..messages import MODEL_KIND
+from .graph_averaging import GraphFederation, GraphFederationRun, GraphFederationSettings
 
 
 class GraphFedProxSettings(GraphFederationSettings):
@@ -28,7 +28,7 @@ class _ProximalRun(GraphFederationRun):
         return pull
 
 
-class GraphFedProx(GraphFedAvg):
+class GraphFedProx(GraphFederation):
     """Federated averaging whose clients are held near the common weights: loss + mu / 2 |w - w_t|^2.
 
     Li et al. 2020, equation 2, on what is shared; with all clients in every round and as many steps as asked for.
@@ -37,6 +37,9 @@ class GraphFedProx(GraphFedAvg):
     """
 
     name = "graph-fedprox"
+    release = MODEL_KIND
+    release_phrase = "what is published of the jointly trained model"
+    sends = (*GraphFederation.sends, MODEL_KIND)
     Settings = GraphFedProxSettings
     settings: GraphFedProxSettings
     loop = _ProximalRun

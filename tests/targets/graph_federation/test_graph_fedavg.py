@@ -8,13 +8,14 @@ from gaudit.attacks.ownership.class_shares import ClassShares
 from gaudit.audit.conformance.small_graphs import forty_graphs
 from gaudit.audit.planning.trial_plan import AttackPlan, TrialPlan
 from gaudit.audit.running.trial import run_trial
+from gaudit.errors import InputError
 from gaudit.graphs.collection import by_graph
 from gaudit.randomness import branch
 from gaudit.registry import find
 from gaudit.targets.defense import Defense
 from gaudit.targets.graph_federation.chosen_round import ChosenRound
 from gaudit.targets.graph_federation.graph_clients import graph_clients
-from gaudit.targets.messages import GLOBAL_KIND, MODEL_KIND, UPDATE_KIND, VALIDATED_KIND
+from gaudit.targets.messages import GLOBAL_KIND, GRADIENT_KIND, MODEL_KIND, UPDATE_KIND, VALIDATED_KIND
 from gaudit.targets.models.graph_models import asker, trainer
 from gaudit.targets.models.training_task import Query, TrainingTask
 
@@ -89,6 +90,39 @@ def test_of_equally_good_rounds_the_last_is_kept():
 def test_who_trains_alone_sends_nothing_but_answers():
     kinds = {m.kind for m in ran(shared="nothing").transcript.messages}
     assert kinds == {"posteriors-full"}
+
+
+def test_gradients_of_one_batch_are_those_of_plain_steps():
+    """With one plain step of one batch an update is the common weights less lr times what is uploaded otherwise."""
+    plain = {"rounds": 2, "optimiser": "sgd", "dropout": 0.0, "weight_decay": 0.0, "answers": "last"}
+    both = {how: ran(upload=how, **plain).transcript.messages for how in ("weights", "gradients")}
+    models = {how: next(m for m in sent if m.kind == MODEL_KIND).tensors for how, sent in both.items()}
+    for name, weight in models["weights"].items():
+        torch.testing.assert_close(models["gradients"][name], weight, atol=1e-6, rtol=1e-5)
+    assert UPDATE_KIND not in {m.kind for m in both["gradients"]}
+    first = next(m for m in both["weights"] if m.kind == GLOBAL_KIND).tensors
+    sent = [m.tensors for m in both["gradients"] if m.kind == GRADIENT_KIND][:3]
+    moved = [m.tensors for m in both["weights"] if m.kind == UPDATE_KIND][:3]
+    for gradient, update in zip(sent, moved, strict=True):
+        torch.testing.assert_close(first["w"] - 0.01 * gradient["w"], update["w"], atol=1e-6, rtol=1e-5)
+
+
+def test_gradients_are_of_batch_after_batch():
+    sent = ran(upload="gradients", batch=3, rounds=4, clients=2).transcript.messages
+    own = [m.tensors["b"] for m in sent if m.kind == GRADIENT_KIND and m.sender == "client:0"]
+    assert len(own) == 4
+    assert all(not torch.equal(one, own[0]) for one in own[1:])
+
+
+def test_gradients_are_of_the_whole_model_and_asked_about_where_they_are_sent():
+    made = find("targets", "graph-fedavg")
+    assert "neighbourhood-presence" in made(upload="gradients").plays
+    assert "neighbourhood-presence" not in made().plays
+    assert "neighbourhood-presence" in ran(upload="gradients", batch=2).secrets
+    with pytest.raises(InputError, match="leave shared=all"):
+        made(upload="gradients", shared="convolutions")
+    with pytest.raises(InputError, match="asked_radius is 2 at most"):
+        made(upload="gradients", layers=2, asked_radius=3)
 
 
 @pytest.mark.parametrize("how", ["random", "dirichlet", "size"])

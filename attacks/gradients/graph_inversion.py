@@ -138,7 +138,8 @@ def span_before_gap(gradient: Tensor) -> Tensor:
     import torch
 
     left, size, _ = torch.linalg.svd(gradient.double(), full_matrices=False)
-    return left[:, : 1 + int((size[:-1] / size[1:]).argmax())]
+    found: Tensor = left[:, : 1 + int((size[:-1] / size[1:]).argmax())]
+    return found
 
 
 def distance_to(rows: Tensor, basis: Tensor) -> Tensor:

@@ -66,11 +66,11 @@ def _chosen(view: View) -> Iterator[Message]:
         if CHOICES.covers(message.kind):
             models = message.tensors
         elif CHOICE.covers(message.kind) and message.tensors and models:
-            begun = _model(models, message)
+            begun = chosen_model(models, message)
             yield Message(START_KIND, message.sender, message.sender, message.round, begun)
 
 
-def _model(models: Mapping[str, Tensor], choice: Message) -> dict[str, Tensor]:
+def chosen_model(models: Mapping[str, Tensor], choice: Message) -> dict[str, Tensor]:
     """That of several models which a client chose."""
     told = choice.tensors.get("choice")
     number = int(told[0]) if told is not None and told.shape == (1,) else -1

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 from ...errors import InputError
 from ...mechanisms.guarantee import Guarantee
 from ...targets.channel import Mod
-from ...targets.messages import KINDS, Carries, Carrying, kind_of
+from ...targets.messages import KINDS, START_KIND, Carries, Carrying, kind_of
+from ...targets.mixing import CHOICE, CHOICES, chosen_model
 from ...targets.transcript import Message
 
 if TYPE_CHECKING:
@@ -45,12 +46,13 @@ def on_uploads(change: Callable[[Change, str], Change]) -> Mod:
     A gradient is changed as it is; what a server relays is not changed again. An update holds weights, of which
     the server knows nearly all: the global weights that it sent last. What is changed there is the difference to
     these, so the mod remembers the last message of the kind that it is declared to be ``since``, which went through
-    the channel to the sender, or to all clients.
+    the channel to the sender, or to all clients. Of several models it is the one that the sender said it chose.
 
     Raises:
         InputError: an update comes before any global model, or has other tensors than it.
     """
     known: dict[str, dict[str, dict[str, Tensor]]] = {}
+    models: dict[str, Tensor] = {}
 
     def mod(message: Message) -> Message:
         if any(kind.since == message.kind for kind in KINDS.values()):
@@ -59,6 +61,10 @@ def on_uploads(change: Callable[[Change, str], Change]) -> Mod:
                 common.clear()
             # a receiver may train what it got in place
             common[message.receiver] = {name: tensor.clone() for name, tensor in message.tensors.items()}
+        if CHOICES.covers(message.kind):
+            models.update({name: tensor.clone() for name, tensor in message.tensors.items()})
+        elif CHOICE.covers(message.kind):
+            known.setdefault(START_KIND, {})[message.sender] = chosen_model(models, message)
         if not UPLOADS.covers(message.kind) or message.receiver != "server":
             return message
         since = kind_of(message.kind).since

@@ -333,6 +333,7 @@ PLACED |= {
     "ib-subgraph",
     "random-subgraph",
     "edge-randomised-response",
+    "private-client-graph",
     "degree-preserving-response",
     "fewer-edges",
     "edge-free",

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import torch
 
+from gaudit.defenses.uploads.gaussian_uploads import GaussianUploads
 from gaudit.errors import InputError
 from gaudit.graphs.datasets.loading import load_dataset
 from gaudit.targets.defense import Defense
@@ -67,3 +68,12 @@ def test_a_choice_of_no_model_is_refused():
     transcript.record(Message("cluster-choice", "client:0", "server", 0, {"choice": torch.tensor([7])}), True)
     with pytest.raises(InputError, match="'cluster-choice' of client:0 must hold the number of a model"):
         with_starts(transcript.seen_by("server"))
+
+
+def test_a_defense_of_uploads_changes_what_a_client_adds_to_the_model_that_it_chose():
+    """With next to no noise and a clip that nothing reaches, updates are what they were."""
+    plain = by_round(ran(IFCA(models=2, **SMALL)), "cluster-update")
+    quiet = GaussianUploads(multiplier=1e-9, clip=100.0)
+    run = IFCA(models=2, **SMALL)(load_dataset("karate"), quiet, np.random.SeedSequence(0), lambda message: True)
+    for key, weights in by_round(run, "cluster-update").items():
+        assert all(torch.allclose(plain[key][name], w, atol=1e-4) for name, w in weights.items())

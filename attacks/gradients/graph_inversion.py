@@ -40,9 +40,10 @@ class GraphInversion(Attack[NeighbourhoodKnowledge]):
     (Drencheva et al., ICLR 2025), whose candidates are here those of the game. `whole_graphs` joins them.
 
     Followed and not: GRAIN filters rows of features by the first layer, then blocks by later ones. Kinds of atoms
-    are fewer than any batch has nodes, so that the first layer's span is everything, and later layers are read
-    alone. GRAIN reads hidden rows off a GCN, which assumes that propagation can be inverted. Two leaves of one atom
-    suffice to break that. Here the rows after propagation are read, which holds without it. GIN is our addition.
+    are fewer than a batch has nodes, so that the span of their rows is everything, and such a layer rules nothing
+    out. GRAIN is built for GCN and GAT. Of a GCN we test the rows that a map reads, after propagation: nodes that
+    propagation maps alike, such as two leaves of one atom, keep hidden rows before it out of the span. GIN is our
+    addition.
 
     A batch with as many different rows as a layer is wide spans everything there, and so does noise. A layer of
     which this is so rules nothing out. If it is the last one that is read, its span is cut at the largest gap

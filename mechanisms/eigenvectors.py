@@ -31,7 +31,8 @@ def top_eigenvectors(
     data, which is no promise: a neighbour has another gap.
 
     An estimate is close where epsilon times the eigenvalue is above k times the number of nodes, and a random
-    direction far below that. A private graph (`tmf`) at the same epsilon has better eigenvectors on real networks.
+    direction far below that. On email-Eu-core and PolBlogs a private graph (`tmf`) at the same
+    epsilon is closer, and up to an epsilon of 16 so is the vector of equal numbers, which needs no data.
 
     Args:
         network: 2 to 2,000 nodes, whose number is public.

@@ -98,10 +98,11 @@ class RestrictedTriangles(Triangles):
     settings: BoundedSettings
 
     def inputs(self) -> tuple[Network, Network]:
-        """Two nodes with D - 1 common neighbours, apart and linked."""
-        common = self.settings.bound - 1
-        rays = [(end, w) for w in range(2, common + 2) for end in (0, 1)]
-        return _network(common + 2, rays), _network(common + 2, [(0, 1), *rays])
+        """Two groups of D + 1 nodes that are all linked, apart and with a link that pushes an edge out of each."""
+        bound = self.settings.bound
+        groups = [(end, *range(first, first + bound)) for end, first in ((0, 2), (1, bound + 2))]
+        inside = [pair for group in groups for pair in combinations(group, 2)]
+        return _network(2 * bound + 2, inside), _network(2 * bound + 2, [(0, 1), *inside])
 
     def release(self, data: Network, rng: np.random.Generator) -> Released:
         return restricted_triangles(data, self.settings.epsilon, self.settings.bound, rng)

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from gaudit.errors import InputError
+from gaudit.mechanisms.counts.count_mechanisms import RestrictedTriangles
 from gaudit.mechanisms.counts.restricted_triangles import (
     projected,
     restricted_triangles,
@@ -33,7 +34,7 @@ def by_hand(network, bound: int) -> set[tuple[int, int]]:
 
 
 @pytest.mark.parametrize("bound", [2, 3])
-def test_projections_of_neighbours_differ_in_three_edges_and_3_d_less_3_triangles_at_most(bound):
+def test_projections_of_neighbours_differ_in_three_edges_and_2_d_less_2_triangles_at_most(bound):
     """All labelled networks of five nodes; both bounds are compared with the largest changes there are."""
     networks = every.labelled(5)
     told = [projected(network, bound) for network in networks]
@@ -49,6 +50,16 @@ def test_projections_of_neighbours_differ_in_three_edges_and_3_d_less_3_triangle
     assert 1 <= moved <= restricted_triangles_sensitivity(bound)
 
 
+@pytest.mark.parametrize("bound", [2, 3, 6])
+def test_no_smaller_sensitivity_would_do(bound):
+    """The inputs that `check-claim` tries differ in one edge, and by all of the sensitivity."""
+    apart, linked = RestrictedTriangles(bound=bound).inputs()
+    assert pairs(linked) - pairs(apart) == {(0, 1)}
+    assert pairs(apart) < pairs(linked)
+    before, after = (triangle_count(projected(network, bound)) for network in (apart, linked))
+    assert before - after == restricted_triangles_sensitivity(bound)
+
+
 def test_a_network_within_the_bound_is_left_as_it_is():
     network = every.network_of(5, [(0, 1), (1, 2), (0, 2), (3, 4)])
     assert pairs(projected(network, 2)) == pairs(network)
@@ -57,10 +68,10 @@ def test_a_network_within_the_bound_is_left_as_it_is():
 
 def test_the_release_is_the_projected_count_and_exact_noise():
     full = every.network_of(6, list(combinations(range(6), 2)))
-    noise = discrete_laplace(Fraction(6) / Fraction(1, 2), 1, np.random.default_rng(3))[0]
+    noise = discrete_laplace(Fraction(4) / Fraction(1, 2), 1, np.random.default_rng(3))[0]
     released = restricted_triangles(full, 0.5, 3, np.random.default_rng(3))
     assert released.values == triangle_count(projected(full, 3)) + noise
-    assert (released.guarantee.unit, released.sensitivity) == ("edge", 6)
+    assert (released.guarantee.unit, released.sensitivity) == ("edge", 4)
 
 
 def test_what_it_cannot_do_is_refused():

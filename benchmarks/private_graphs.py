@@ -22,6 +22,7 @@ from gaudit.defenses.private_graphs.dp_2k import DP2K
 from gaudit.defenses.private_graphs.dp_graph import PrivateGraph
 from gaudit.defenses.private_graphs.joint_degree_graph import deviation
 from gaudit.defenses.private_graphs.ldpgen import LDPGen
+from gaudit.defenses.private_graphs.private_generator import PrivateGenerator
 from gaudit.defenses.private_graphs.privgraph import PrivGraph
 from gaudit.defenses.private_graphs.tmf import TmF
 from gaudit.graphs.files.network_file import read_network
@@ -32,7 +33,7 @@ from gaudit.mechanisms.joint_degrees import joint_degree_counts
 
 CELLS = 10
 TITLES = ("edges", "degrees", "joint degrees", "clustering", "communities", "own degree", "edges kept", "CPU s")
-DEFENSES: tuple[type[PrivateGraph], ...] = (DP1K, DP2K, LDPGen, TmF, PrivGraph)
+DEFENSES: tuple[type[PrivateGraph], ...] = (DP1K, DP2K, LDPGen, TmF, PrivGraph, PrivateGenerator)
 
 
 @click.command()

@@ -9,6 +9,7 @@ from ...defenses.private_graphs.dp_1k import DP1K
 from ...defenses.private_graphs.dp_2k import DP2K
 from ...defenses.private_graphs.dp_graph import PrivateGraph
 from ...defenses.private_graphs.ldpgen import LDPGen
+from ...defenses.private_graphs.private_generator import PrivateGenerator
 from ...defenses.private_graphs.private_sparsifier import PrivateSparsifier
 from ...defenses.private_graphs.private_windows import Method, PrivateWindows
 from ...defenses.private_graphs.privgraph import PrivGraph
@@ -131,6 +132,22 @@ class PrivateSparsifierClaim(PublishedGraph):
     defense = PrivateSparsifier
     Settings = PrivateSparsifierClaimSettings
     settings: PrivateSparsifierClaimSettings
+
+
+class PrivateGeneratorClaimSettings(MechanismSettings):
+    """Settings of `PrivateGeneratorClaim`."""
+
+    delta: float = Field(1e-6, gt=0, lt=1, description="of the promise")
+    steps: int = Field(10, ge=1, le=1000, description="noisy gradients")
+
+
+class PrivateGeneratorClaim(PublishedGraph):
+    """A graph of a privately trained generator, the defense `private-generator`."""
+
+    name = "private-generator"
+    defense = PrivateGenerator
+    Settings = PrivateGeneratorClaimSettings
+    settings: PrivateGeneratorClaimSettings
 
 
 class PrivateWindowsClaimSettings(MechanismSettings):

@@ -370,6 +370,7 @@ OF_A_GRAPH += (
     "privgraph",
     "private-windows",
     "private-sparsifier",
+    "private-generator",
 )
 OF_A_GRAPH += ("k-attributes", "k-attributes-full-domain", "k-ad")
 OF_A_GRAPH += ("k-ad-windows", "k-ad-by-snapshot", "k-l-sequential")

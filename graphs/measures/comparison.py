@@ -10,15 +10,18 @@ import numpy as np
 from ...randomness import branch
 from ..network import Floats, Network
 from .communities import adjusted_mutual_information, leiden
-from .distances import Distances, distances
-from .influence import MOST_SEEDS, highest, spreads
+from .distances import Distances, affordable_sources, distances
+from .estimate import Estimate, Interval, ratio
+from .influence import MOST_SEEDS, affordable_runs, highest, spreads
 from .spectra import adjacency_radius, algebraic_connectivity, largest_component
+from .triangles import LARGE, closed_triples, clustering
 
 TOP = 0.01
 ROUNDING = 1e-12
 """Values that differ by less are equal: the modularity of one community is 0 or 2e-16."""
 Values = tuple[Any, ...]
-"""A value before and after, the score, and where there are any: standard errors and the method."""
+"""A value before and after, the score, and where there are any: standard errors, the method, and 95 % intervals of
+the three where they come from samples."""
 
 
 class NetworkComparison:
@@ -48,7 +51,14 @@ class NetworkComparison:
     @cached_property
     def distances(self) -> tuple[Distances, Distances]:
         """Distances from sampled nodes."""
-        return self.both(distances, "distances")
+        sources = min(affordable_sources(self.before), affordable_sources(self.after))
+        return self.both(lambda network, rng: distances(network, rng, sources), "distances")
+
+    def triangles(self, measure: Callable[..., Estimate], what: str) -> tuple[Estimate, Estimate]:
+        """A measure of triangles: exact, and of samples where either network is large."""
+        if max(self.before.size, self.after.size) > LARGE:
+            return self.both(measure, what)
+        return measure(self.before), measure(self.after)
 
     @cached_property
     def components(self) -> tuple[Any, Any]:
@@ -93,28 +103,54 @@ def joint_degree(c: NetworkComparison) -> Values:
 
 def average_clustering(c: NetworkComparison) -> Values:
     """Mean local clustering."""
-    return _close(*(float(g.igraph().transitivity_avglocal_undirected(mode="zero")) for g in (c.before, c.after)))
+    return _estimated(*c.triangles(clustering, "clustering"), closeness, "nodes")
 
 
 def transitivity(c: NetworkComparison) -> Values:
     """Share of closed triples."""
-    return _close(*(float(g.igraph().transitivity_undirected(mode="zero")) for g in (c.before, c.after)))
+    return _estimated(*c.triangles(closed_triples, "triples"), closeness, "edges")
 
 
 def harmonic_distance(c: NetworkComparison) -> Values:
     """Harmonic mean distance."""
-    (one, error), (other, other_error) = (d.harmonic for d in c.distances)
-    return _close(one, other, (error, other_error), _searches(c))
+    before, after = c.distances
+    return _estimated(before.harmonic, after.harmonic, closeness, "sources")
 
 
 def effective_diameter(c: NetworkComparison) -> Values:
     """Distance of 90 % of connected pairs."""
-    (one, error), (other, other_error) = (d.effective_diameter for d in c.distances)
-    return _close(one, other, (error, other_error), _searches(c))
+    before, after = c.distances
+    return _estimated(before.effective_diameter, after.effective_diameter, closeness, "sources")
 
 
-def _searches(c: NetworkComparison) -> str:
-    return f"breadth-first from {len(c.distances[0].reached)} nodes"
+def _estimated(
+    before: Estimate, after: Estimate, score: Callable[[float, float], float], drawn_from: str
+) -> Values:
+    """Both values and the score, and what their samples leave open.
+
+    Args:
+        before: of the original.
+        after: of the published network.
+        score: of both values; it depends on their quotient alone.
+        drawn_from: what was drawn, in a word.
+    """
+    values = before.value, after.value, score(before.value, after.value)
+    sampled = [part for part in (before, after) if part.sampled]
+    if not sampled:
+        return *values, (0.0, 0.0), ""
+    counts = sorted({len(part.pulls) for part in sampled})
+    method = f"estimated from {' and '.join(f'{count:,}' for count in counts)} {drawn_from}"
+    errors = before.error, after.error
+    return *values, errors, method, (before.interval, after.interval, _score_interval(before, after, score))
+
+
+def _score_interval(before: Estimate, after: Estimate, score: Callable[[float, float], float]) -> Interval:
+    """Of the score, from that of the quotient: the highest score is 1, which equal values have."""
+    if not before.value or not np.isfinite((before.value, after.value)).all():
+        return 0.0, 1.0
+    low, high = ratio(after, before).interval
+    ends = score(1.0, low), score(1.0, high)
+    return min(ends), 1.0 if low <= 1 <= high else max(ends)
 
 
 def spectral_radius(c: NetworkComparison) -> Values:
@@ -160,10 +196,12 @@ def influence(c: NetworkComparison) -> Values:
     """Cascades on the original from the nodes of highest degree of each."""
     count, priority = min(MOST_SEEDS, _few(c)), _priority(c)
     one, other = (highest(g.degrees, count, priority) for g in (c.before, c.after))
-    reached = spreads(c.before, (one, other[other < c.before.nodes]), c.rng("cascades"))
-    mean, other_mean = reached.mean(axis=1).tolist()
-    error, other_error = (reached.std(axis=1, ddof=1) / np.sqrt(reached.shape[1])).tolist()
-    return mean, other_mean, min(1.0, other_mean / mean), (error, other_error), f"{reached.shape[1]} cascades"
+    starts = one, other[other < c.before.nodes]
+    reached = spreads(c.before, starts, c.rng("cascades"), affordable_runs(c.before))
+    first, second = (
+        Estimate(mean, runs - mean) for runs, mean in zip(reached, reached.mean(axis=1).tolist(), strict=True)
+    )
+    return _estimated(first, second, lambda before, after: min(1.0, after / before), "cascades")
 
 
 def _few(c: NetworkComparison) -> int:

@@ -23,6 +23,7 @@ from .comparison import (
     spectral_radius,
     transitivity,
 )
+from .estimate import Interval
 
 
 @dataclass(frozen=True)
@@ -36,6 +37,7 @@ class Kept:
         score: 1 if it is as in the original, 0 if it is lost.
         errors: standard errors of both values where they come from a sample; 0 where they are exact.
         method: how the values were computed, where there are several ways.
+        intervals: of 95 %, of the value before, the value after and the score, where they come from a sample.
     """
 
     name: str
@@ -44,6 +46,7 @@ class Kept:
     score: float
     errors: tuple[float, float] = (0.0, 0.0)
     method: str = ""
+    intervals: tuple[Interval, Interval, Interval] | None = None
 
 
 @dataclass(frozen=True)
@@ -53,7 +56,7 @@ class Measure:
     Attributes:
         name: of the property.
         definition: of its values and of the score.
-        compare: the values before and after, the score, standard errors and method.
+        compare: the values before and after, the score, standard errors, method and intervals.
         by_node: whether it asks which node is which, so that no node may be missing.
     """
 
@@ -105,6 +108,17 @@ def utility_of(
 def overall(kept: Sequence[Kept]) -> float:
     """Mean of the scores; not a number of none."""
     return float(np.mean([one.score for one in kept])) if kept else float("nan")
+
+
+def estimated(kept: Sequence[Kept]) -> tuple[str, ...]:
+    """Which scores are estimates, in a sentence; none where all are exact."""
+    parts = [
+        f"{one.name} {100 * one.score:.1f} % [{100 * one.intervals[2][0]:.1f}, {100 * one.intervals[2][1]:.1f}] "
+        f"({one.method})"
+        for one in kept
+        if one.intervals is not None
+    ]
+    return (f"of what is kept, with intervals of 95 %: {', '.join(parts)}",) if parts else ()
 
 
 def _measure(name: str) -> Measure:

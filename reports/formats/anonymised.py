@@ -10,6 +10,7 @@ from ...graphs.measures.at_risk import COLUMNS, AtRisk
 from ...graphs.measures.utility import MEASURES, Kept, overall
 from ...graphs.network import Verified
 from ...mechanisms.guarantee import Guarantee
+from ..text.kept_text import kept_cells, kept_note
 from ..text.table import Table
 from .page_templates import templates
 
@@ -115,12 +116,9 @@ def utility_table(kept: Sequence[Kept]) -> Table:
     return Table(
         f"What is kept of the structure: {100 * overall(kept):.1f} % on average",
         ("measure", "before", "after", "kept %", "what it is"),
-        tuple(
-            (one.name, f"{one.before:.4g}", f"{one.after:.4g}", f"{100 * one.score:.1f}", meaning[one.name])
-            for one in kept
-        ),
+        tuple((one.name, *kept_cells(one), meaning[one.name]) for one in kept),
         (1, 2, 3),
-        "100 % is as in the original, and 0 % is lost.",
+        f"100 % is as in the original, and 0 % is lost. {kept_note(kept)}".rstrip(),
     )
 
 

@@ -12,7 +12,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from ...errors import InputError
 from ...graphs.files.digests import digests
-from ...graphs.measures.utility import utility_of
+from ...graphs.measures.utility import Kept, estimated, overall, utility_of
 from ...graphs.network import ATTRIBUTES, MARKS, Network, Original, changes
 from ...graphs.pyg import is_plain, network_of_data
 from ...graphs.told_weights import ToldWeights
@@ -204,7 +204,8 @@ class PublishedNetwork(Target):
             secrets.append(link_mark(network, s.mark, s.known, branch(seed, "mark"), image))
         progress("publishing", 2, 3)
         accurate = self._asks_accuracy(data)
-        kept = self._kept(network, changed, branch(seed, "structure"))
+        structure = self._kept(network, changed, branch(seed, "structure"))
+        kept = {one.name: one.score for one in structure}
         if changed.counts is not None:
             utility = float("nan")
         elif accurate:
@@ -217,17 +218,16 @@ class PublishedNetwork(Target):
             {secret.name: secret for secret in secrets},
             (Utility.of_test(1, utility),),
             0,
-            notes,
+            (*notes, *estimated(structure)),
             kept=kept,
             tested=None if accurate else 0,
         )
 
-    def _kept(self, before: Network, after: Network, seed: np.random.SeedSequence) -> dict[str, float]:
-        """What is kept of the structure, by measure; nothing can be told of counts between groups."""
+    def _kept(self, before: Network, after: Network, seed: np.random.SeedSequence) -> tuple[Kept, ...]:
+        """What is kept of the structure; nothing can be told of counts between groups."""
         if after.counts is not None:
-            return {}
-        rng = np.random.default_rng(seed)
-        return {kept.name: kept.score for kept in utility_of(before, after, rng, self.settings.measures)}
+            return ()
+        return utility_of(before, after, np.random.default_rng(seed), self.settings.measures)
 
     def _asks_accuracy(self, data: Data) -> bool:
         """Whether its utility is a GNN's accuracy."""
@@ -346,12 +346,12 @@ class Publish(PublishedNetwork):
         present = ~absent if held is None else np.append(~absent, np.zeros(held.nodes - network.nodes, dtype=bool))
         secret = existence(network.plain() if held is None else held, present, made.nodes, held is not None)
         kept = self._kept(part, made, branch(seed, "structure"))
-        utility = float(np.mean(list(kept.values()))) if kept else float("nan")
         progress("publishing", 2, 2)
         left = f"{int(absent.sum()):,} of the {network.nodes:,} people, drawn at random, are not in the release"
         return Run(
-            *(channel.transcript, {secret.name: secret}, (Utility.of_test(1, utility),), 0, (left, *notes)),
-            kept=kept,
+            *(channel.transcript, {secret.name: secret}, (Utility.of_test(1, overall(kept)),), 0),
+            (left, *notes, *estimated(kept)),
+            kept={one.name: one.score for one in kept},
             tested=0,
         )
 

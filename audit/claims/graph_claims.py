@@ -139,6 +139,7 @@ class PrivateGeneratorClaimSettings(MechanismSettings):
 
     delta: float = Field(1e-6, gt=0, lt=1, description="of the promise")
     steps: int = Field(10, ge=1, le=1000, description="noisy gradients")
+    dimensions: int = Field(8, ge=1, le=256, description="of a node's position")
 
 
 class PrivateGeneratorClaim(PublishedGraph):

@@ -178,18 +178,22 @@ def drawn(reports: Ints, groups: Ints, counts: Ints, variance: float, rng: np.ra
 def likely(reports: Ints, variance: float, total: int) -> Floats:
     """Numbers of neighbours, likely by noisy reports: at least 0, with a known sum, [a].
 
-    Reports are drawn to their mean by the share of their variance that noise explains (James and Stein), and then
-    moved to the nearest numbers that are at least 0 and have the sum.
+    Reports are drawn to their mean (`shrunk`), and then moved to the nearest numbers that are at least 0 and have
+    the sum.
 
     Args:
         reports: of the users of a group, [a].
         variance: of the noise.
         total: the sum.
     """
-    told = reports.astype(np.float64)
+    return nearest_with_sum(shrunk(reports.astype(np.float64), variance), total)
+
+
+def shrunk(told: Floats, variance: float) -> Floats:
+    """Noisy numbers, drawn to their mean by the share of variance that noise explains (James and Stein), [a]."""
     mean, spread = float(told.mean()), float(told.var())
     trust = max(0.0, 1 - variance / spread) if spread > 0 else 0.0
-    return nearest_with_sum(mean + trust * (told - mean), total)
+    return mean + trust * (told - mean)
 
 
 def noise_variance(scale: float) -> float:

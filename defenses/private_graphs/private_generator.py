@@ -8,12 +8,14 @@ from pydantic import Field
 
 from ...errors import InputError
 from ...graphs.network import Floats, Ints, Network
+from ...mechanisms.accounting import least_noise
 from ...mechanisms.exact_noise import discrete_gaussian
 from ...mechanisms.guarantee import Guarantee
 from ...mechanisms.public_inputs import drawable_epsilon, linked
-from ...mechanisms.renyi import ORDERS, epsilon_of_renyi
+from ...mechanisms.renyi import renyi_of_gaussian
 from ...randomness import branch
 from .dp_graph import PrivateGraph, PrivateGraphSettings
+from .ldpgen import shrunk
 
 GRID = 1024
 """Steps of a grid from 0 to 1 that positions are rounded to, so that their sums are whole numbers."""
@@ -47,9 +49,9 @@ class PrivateGenerator(PrivateGraph):
     The generator is the decoder of a graph autoencoder: nodes i and j are linked with the chance
     sigmoid(8 z_i z_j + s_i + s_j), where z_i is a position of length 1 at most. The log-likelihood of the graph has
     the gradient sum_j (a_ij - p_ij) z_j for node i, and only A Z reads the edges, the rest follows from what is
-    known. So each step publishes A Z with noise. Positions are whole multiples of 1 / 1024, and an edge adds z_j to
+    known. So each step reads A Z with noise. Positions are whole multiples of 1 / 1024, and an edge adds z_j to
     one row and z_i to another: it changes A Z by sqrt(2) at most, in the L2 norm, without any clipping. Offsets
-    follow from the nodes' numbers of neighbours, which an edge changes by sqrt(2) also; they are published once,
+    follow from the nodes' numbers of neighbours, which an edge changes by sqrt(2) also; they are read once,
     with a fifth of the budget. All noise is discrete Gaussian, drawn exactly, and the Renyi divergence of each
     release is at most that of Gaussian noise (Canonne, Kamath and Steinke 2020, Proposition 5).
 
@@ -95,9 +97,9 @@ class PrivateGenerator(PrivateGraph):
         Raises:
             InputError: an epsilon that no noise keeps at this delta.
         """
-        budget = divergence_of(self.settings.epsilon, self.settings.delta)
-        degrees = 2 / (DEGREES * budget)
-        gradients = 2 * GRID**2 * self.settings.steps / ((1 - DEGREES) * budget)
+        single = least_noise(self.settings.epsilon, self.settings.delta, renyi_of_gaussian) ** 2
+        degrees = 2 * single / DEGREES
+        gradients = 2 * GRID**2 * single * self.settings.steps / (1 - DEGREES)
         return Fraction(math.ceil(degrees * GRID), GRID), Fraction(math.ceil(gradients * GRID), GRID)
 
     def on_graph(self, network: Network, seed: np.random.SeedSequence) -> Network:
@@ -113,9 +115,7 @@ class PrivateGenerator(PrivateGraph):
                 f"'{self.name}' looks at all pairs of {network.nodes:,} nodes in every step: expected at most "
                 f"{MOST_NODES:,}; 'dp-1k' and 'ldpgen' take larger networks"
             )
-        self.variances()
-        made = self.trained(network, seed)
-        return drawn(made, np.random.default_rng(branch(seed, "graph")))
+        return drawn(self.trained(network, seed), np.random.default_rng(branch(seed, "graph")))
 
     def trained(self, network: Network, seed: np.random.SeedSequence) -> Generator:
         """The generator; it reads the edges through noisy numbers alone."""
@@ -125,45 +125,20 @@ class PrivateGenerator(PrivateGraph):
         degrees = believed(told, float(of_degrees))
         positions = first(network.nodes, self.settings.dimensions, np.random.default_rng(branch(seed, "start")))
         offsets = np.log(degrees) - 0.5 * math.log(max(float(degrees.sum()), 1.0))
-        for _ in range(FITS):
-            offsets = offsets + correction(degrees, expected(positions, offsets)[1])
+        offsets = fitted(degrees, positions, offsets)
         for _ in range(self.settings.steps):
             whole = on_grid(positions)
             noisy = adjacency @ whole + discrete_gaussian(of_gradients, whole.size, noise).reshape(whole.shape)
             pulled, reached = expected(positions, offsets)
             offsets = offsets + correction(degrees, reached)
             positions = shortened(positions + (noisy / GRID - pulled) / (degrees + SLOW)[:, None])
-        for _ in range(FITS):
-            offsets = offsets + correction(degrees, expected(positions, offsets)[1])
-        return positions, offsets
-
-
-def divergence_of(epsilon: float, delta: float) -> float:
-    """The largest b so that Renyi divergences of a b / 2 at every order a keep epsilon and delta.
-
-    Raises:
-        InputError: not even a b near 0 does.
-    """
-    from scipy.optimize import brentq
-
-    def above(logarithm: float) -> float:
-        return epsilon_of_renyi(ORDERS * math.exp(logarithm) / 2, delta) - epsilon
-
-    least, most = math.log(1e-9), math.log(1e9)
-    if above(least) >= 0:
-        raise InputError(
-            f"epsilon is {epsilon:g} with delta {delta:g}: expected a larger one, since no order of the accountant "
-            "reaches it"
-        )
-    return math.exp(float(brentq(above, least, most, xtol=1e-12)) - 1e-9)
+        return positions, fitted(degrees, positions, offsets)
 
 
 def believed(told: Ints, variance: float) -> Floats:
     """Noisy numbers of neighbours, drawn to their mean by as much as noise explains, above 0 and below n, [n]."""
-    mean = max(float(told.mean()), 1 / len(told))
-    spread = max(float(told.var()) - variance, 0.0)
-    near = mean + spread / (spread + variance) * (told - told.mean())
-    found: Floats = np.clip(near, min(0.05, mean), max(len(told) - 1.0, 0.05))
+    near = shrunk(told.astype(np.float64), variance)
+    found: Floats = np.clip(near, 1 / len(told), len(told) - 1.0)
     return found
 
 
@@ -209,6 +184,13 @@ def blocks(nodes: int) -> list[slice]:
     """Of rows, so that one has at most `BLOCK` pairs."""
     size = max(1, BLOCK // nodes)
     return [slice(start, min(start + size, nodes)) for start in range(0, nodes, size)]
+
+
+def fitted(degrees: Floats, positions: Floats, offsets: Floats) -> Floats:
+    """Offsets that give about these numbers of neighbours, [n]."""
+    for _ in range(FITS):
+        offsets = offsets + correction(degrees, expected(positions, offsets)[1])
+    return offsets
 
 
 def correction(degrees: Floats, reached: Floats) -> Floats:

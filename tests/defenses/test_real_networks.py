@@ -22,8 +22,16 @@ GENTLE = {  # so that tests end soon; sizes and defaults are benchmarked
     "k-l-sequential": NOTHING_SENSITIVE,
 }
 SLOWLY_VERIFIED = {("k-neighbourhood", "facebook_combined"), ("k-neighbourhood", "email-Enron")}  # a minute each
-PRIVATE = {"dp-1k", "dp-2k", "ldpgen", "tmf", "privgraph", "private-windows", "private-sparsifier"}
-PRIVATE |= {"private-generator"}
+PRIVATE = {
+    "dp-1k",
+    "dp-2k",
+    "ldpgen",
+    "tmf",
+    "privgraph",
+    "private-windows",
+    "private-sparsifier",
+    "private-generator",
+}
 NOT_ON_THE_OUTPUT = {"none", "random-walk", *PRIVATE}
 """Nothing is promised, or something that no output shows."""
 ON_GRAPHS = [name for name in registered("defenses") if "on_graph" in find("defenses", name).hooks()]

@@ -44,18 +44,40 @@ def test_guarantee_an_edge_changes_sums_by_no_more_than_the_noise_is_made_for():
 
 @pytest.mark.parametrize("epsilon", [0.5, 1.0, 4.0, 16.0])
 @pytest.mark.parametrize("steps", [1, 10, 50])
-def test_guarantee_the_noise_keeps_epsilon_by_another_accountant(epsilon, steps):
-    """Opacus' accountant over all releases; and the exact epsilon of Gaussian noise is not far below."""
+def test_guarantee_the_noise_keeps_epsilon_by_other_accounts(epsilon, steps):
+    """Opacus' conversion of all readings; and the exact epsilon of Gaussian noise, which is not far below."""
     from opacus.accountants.analysis.rdp import get_privacy_spent
 
     made, delta = PrivateGenerator(epsilon=epsilon, steps=steps, delta=1e-5), 1e-5
     degrees, gradients = (float(variance) for variance in made.variances())
     moved = 2 / degrees + steps * 2 * GRID**2 / gradients
-    orders = generator.ORDERS.tolist()
+    orders = [*(1 + step / 100 for step in range(1, 6400)), *range(65, 1025)]
     assert get_privacy_spent(orders=orders, rdp=[a * moved / 2 for a in orders], delta=delta)[0] <= epsilon + 1e-9
     assert 0.8 * epsilon < epsilon_of(math.sqrt(moved), delta) < epsilon
     assert (float(made.promise().epsilon), made.promise().delta) == (epsilon, delta)
     assert (made.promise().unit, made.promise().adjacency) == ("edge", "add/remove")
+
+
+@pytest.mark.parametrize("epsilon", [0.5, 4.0])
+def test_guarantee_whoever_sees_all_noisy_numbers_learns_no_more_of_any_edge(epsilon, monkeypatch):
+    """A run on a network, told from every neighbour by all that was read, at the positions that there were.
+
+    The squared distance of both worlds, in deviations of the noise, adds up over the readings; the exact epsilon of
+    Gaussian noise at that distance is below the one promised.
+    """
+    network, seen, wholes = karate(), [], []
+    plain, on_grid = generator.discrete_gaussian, generator.on_grid
+    monkeypatch.setattr(generator, "discrete_gaussian", lambda v, *a: (seen.append(float(v)), plain(v, *a))[1])
+    monkeypatch.setattr(generator, "on_grid", lambda z: (wholes.append(on_grid(z)), wholes[-1])[1])
+    published(network, epsilon=epsilon)
+    assert len(seen) == 1 + len(wholes)
+    worst = 0.0
+    for other in every.flipped(network):
+        moved = ((network.degrees - other.degrees) ** 2).sum() / seen[0]
+        change = (network.adjacency - other.adjacency).toarray().astype(int)
+        moved += sum(((change @ whole) ** 2).sum() / v for whole, v in zip(wholes, seen[1:], strict=True))
+        worst = max(worst, epsilon_of(math.sqrt(moved), 1e-6))
+    assert 0.3 * epsilon < worst < epsilon
 
 
 def test_guarantee_edges_are_read_through_the_noise_alone(monkeypatch):
@@ -146,7 +168,7 @@ def test_networks_without_edges_and_of_two_nodes_are_drawn():
 
 
 def test_what_cannot_be_kept_is_refused_in_one_line():
-    with pytest.raises(InputError, match="expected a larger one"):
+    with pytest.raises(InputError, match="ask for a larger epsilon or delta"):
         published(karate(), epsilon=1e-3)
     with pytest.raises(InputError, match="20,001 nodes in every step: expected at most 20,000"):
         published(Network.from_edges(20_001, [0], [1]))

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from gaudit.audit.conformance.cheap_settings import NOTHING_SENSITIVE
+from gaudit.defenses.private_graphs.dp_graph import PrivateGraph
 from gaudit.registry import find, registered
 from support.snap import snap as snap_file
 
@@ -22,16 +23,7 @@ GENTLE = {  # so that tests end soon; sizes and defaults are benchmarked
     "k-l-sequential": NOTHING_SENSITIVE,
 }
 SLOWLY_VERIFIED = {("k-neighbourhood", "facebook_combined"), ("k-neighbourhood", "email-Enron")}  # a minute each
-PRIVATE = {
-    "dp-1k",
-    "dp-2k",
-    "ldpgen",
-    "tmf",
-    "privgraph",
-    "private-windows",
-    "private-sparsifier",
-    "private-generator",
-}
+PRIVATE = {name for name in registered("defenses") if issubclass(find("defenses", name), PrivateGraph)}
 NOT_ON_THE_OUTPUT = {"none", "random-walk", *PRIVATE}
 """Nothing is promised, or something that no output shows."""
 ON_GRAPHS = [name for name in registered("defenses") if "on_graph" in find("defenses", name).hooks()]

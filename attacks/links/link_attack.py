@@ -73,7 +73,7 @@ class LinkAttack(Attack[LinkKnowledge]):
     def _by_part(self, knowledge: LinkKnowledge, score: Callable[[Part], Tensor]) -> Tensor:
         found = torch.zeros(len(knowledge.subjects), dtype=torch.double, device=knowledge.x.device)
         for places, part in parts_of(knowledge):
-            found[places] = score(part).double()
+            found[places] = score(part).to(found)
         return found
 
 

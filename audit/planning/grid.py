@@ -7,7 +7,7 @@ import inspect
 import json
 import sys
 from collections.abc import Callable, Collection, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from importlib import import_module
 from importlib.metadata import version
@@ -23,7 +23,7 @@ from ...graphs.pyg import size_of
 from ...registry import find
 from ...targets.defense import Defense
 from ...targets.target import Target
-from .observers import observers_of
+from .observers import default_observer, observers_of
 from .plan import Plan, PlannedTarget, is_file
 from .resolve import graph_of, target_of
 from .trial_plan import AttackPlan, TrialPlan
@@ -211,15 +211,23 @@ def _trials(
 
 
 def _planted(plan: Plan, mounted: list[tuple[Target, tuple[AttackPlan, ...]]]) -> Iterator[tuple[TrialPlan, str]]:
-    """For each planted leak the attacks that must find it, once; an attack that reads nothing finds nothing."""
+    """For each planted leak the attacks that must find it, once; an attack that reads nothing finds nothing.
+
+    Whoever mounts an attack on the target may receive nothing from the control: it is mounted there by its default.
+    """
     for target, attacks in mounted:
         reading = [a for a in attacks if a.make().kinds()]
         leaks = [leak_for(find("attacks", a.name), target.plays) for a in reading]
         for name in dict.fromkeys(leaks):
             kind: type[Target] = find("targets", name)
-            own = tuple(a for a, leak in zip(reading, leaks, strict=True) if leak == name)
-            settings = kind(**{**_alike(kind, target), **kind.imitating(target.like)}).settings.model_dump()
-            yield TrialPlan(name, settings, "none", {}, own, plan.seed, 0), str(kind.dataset)
+            control = kind(**{**_alike(kind, target), **kind.imitating(target.like)})
+            own = tuple(_mounted_on(control, a) for a, leak in zip(reading, leaks, strict=True) if leak == name)
+            once = tuple({a.identity: a for a in own}.values())
+            yield TrialPlan(name, control.settings.model_dump(), "none", {}, once, plan.seed, 0), str(kind.dataset)
+
+
+def _mounted_on(control: Target, attack: AttackPlan) -> AttackPlan:
+    return replace(attack, observer=default_observer(find("attacks", attack.name), control))
 
 
 def leak_for(attack: type[Attack[Any]], plays: Collection[str]) -> str:
@@ -232,7 +240,7 @@ def leak_for(attack: type[Attack[Any]], plays: Collection[str]) -> str:
 def _alike(control: type[Target], target: Target) -> dict[str, Any]:
     """The target's game, and as many clients as it has at least, where the control has settings for them.
 
-    An attack may play one game only, and be mounted by a client of a high number.
+    An attack may play one game only.
     """
     fields, alike = control.Settings.model_fields, dict[str, Any]()
     if "game" in fields and target.offers.game in get_args(fields["game"].annotation):

@@ -129,8 +129,13 @@ def _judged(attack: AttackOutcome, scale: Scale) -> Verdict | None:
 
 
 def _measured(sections: Sequence[Section]) -> set[tuple[str, ...]]:
-    """The attacks (`AttackPlan.identity`) that found something or nothing in some section."""
-    return {a.plan.identity for section in sections for o in section.outcomes for a in o.attacks}
+    """The attacks, whoever mounted them, that found something or nothing in some section."""
+    return {_whoever(a.plan) for section in sections for o in section.outcomes for a in o.attacks}
+
+
+def _whoever(plan: AttackPlan) -> tuple[str, ...]:
+    """What tells an attack from others but for who mounts it: on a control that may be somebody else."""
+    return replace(plan, observer="").identity
 
 
 def _planted(
@@ -151,12 +156,12 @@ def _planted(
         tried = set()
         for outcome in outcomes([results[task.key]]):
             for attack in outcome.attacks:
-                tried.add(attack.plan.identity)
+                tried.add(_whoever(attack.plan))
                 found = (attack.auc.estimate or 0) >= PLANTED_AUC and (attack.auc.low or 0) > 0.5
                 detail = f"AUC {attack.auc.text(2)} where every member is learned by heart"
                 yield AuditControl(PLANTED, named(attack), found, detail)
         for plan in task.plan.attacks:
-            if plan.identity in measured - tried:
+            if _whoever(plan) in measured - tried:
                 why = [r for title, r in results[task.key].refused.items() if title.partition(" (")[0] == plan.name]
                 yield AuditControl(PLANTED, _called(plan), False, f"it could not be tried: {'; '.join(why)}")
 

@@ -28,6 +28,10 @@ from ..statistics.scored_subjects import ScoredSubjects
 if TYPE_CHECKING:
     from torch_geometric.data import Data
 
+LESS_ALIKE = (
+    "Shadow models train without the noise of this target, and are better models than it: who "
+    "trains them with the noise may find more."
+)
 NO_RECIPE = (
     "it trains models as the audited ones were trained, and nobody declared how: give the training function, or "
     "declare the recipe, in a recording or with --set recipe.architecture=gcn --set recipe.hidden=64 and what else "
@@ -162,6 +166,9 @@ def attacks_on(
             refused[_title(attack_plan, plan)] = str(error)
         progress("attacking", done + 1, len(plan.attacks))
     observers = dict.fromkeys([*run.transcript.onlookers(), *(a.plan.observer for a in attacked)])
+    notes = run.notes
+    if run.promise is not None and any(a.accuracies for a in attacked):  # as unlike as models of a defended run
+        attacked, notes = [replace(a, accuracies=None) for a in attacked], (*notes, LESS_ALIKE)
     return TrialResult(
         plan,
         run.utilities,
@@ -169,7 +176,7 @@ def attacks_on(
         tuple(attacked),
         refused,
         tuple(run.transcript.exposure(observers)),
-        run.notes,
+        notes,
         int(data.test_mask.sum()) if run.tested is None else run.tested,
         run.transfer,
         run.kept,

@@ -293,7 +293,7 @@ class GraphFederationRun:
         return sent
 
     def _trained(self, client: GraphClient, received: Mapping[str, Tensor], t: int) -> dict[str, Tensor]:
-        """A client's weights after its local epochs, a step for each batch."""
+        """A client's weights after its local epochs, a step for each batch; what is sent and compared is not on a card."""
         s, kept = self.settings, self.settings.optimiser_state == "kept"
         weights = {name: w.to(s.device) for name, w in {**self.kept[client.number], **received}.items()}
         state = self.states[client.number] if kept else {}
@@ -310,7 +310,7 @@ class GraphFederationRun:
                     correction=self.correction(received),
                     state=state,
                 )
-        return weights
+        return {name: weight.cpu() for name, weight in weights.items()}
 
     def _alone(self) -> None:
         """Each client trains by itself for as many epochs as the others do in all rounds."""

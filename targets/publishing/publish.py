@@ -465,6 +465,8 @@ def gnn_accuracy(data: Data, published: Network, seed: np.random.SeedSequence) -
     task = TrainingTask(
         seen, data.train_mask[None], TrainingConfig(architecture="gcn"), int(data.y.max()) + 1, False
     )
-    weights = train_models(task, [], seed, keep_weights=True).weights
-    logits = ask_models(task, [Query(torch.arange(data.num_nodes), seen.edge_index)], weights)[0][0]
+    device = str(data.x.device)
+    weights = train_models(task, [], seed, device=device, keep_weights=True).weights
+    asked = [Query(torch.arange(data.num_nodes), seen.edge_index.cpu())]
+    logits = ask_models(task, asked, weights, device=device)[0][0].to(data.x.device)
     return float((logits.argmax(1) == data.y)[data.test_mask].float().mean())

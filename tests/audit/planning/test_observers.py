@@ -2,8 +2,9 @@
 
 import pytest
 
+from gaudit.audit.planning.automatic import automatic
 from gaudit.audit.planning.grid import laid_out
-from gaudit.audit.planning.observers import chosen, default_observer
+from gaudit.audit.planning.observers import chosen, default_observer, reads
 from gaudit.audit.planning.plan import Plan
 from gaudit.audit.planning.trial_plan import AttackPlan
 from gaudit.registry import find
@@ -35,13 +36,24 @@ def observers(plan: dict) -> set[tuple[int, str]]:
     return {(task.cell, a.observer) for task in grid.tasks for a in task.plan.attacks}
 
 
-def test_a_plan_s_trials_and_planted_leaks_have_that_observer():
-    assert observers({"target": [FEDC4], "attack": [{"name": "nearest"}]}) == {(0, "client:0"), (-1, "client:0")}
+def test_a_plan_s_trials_have_that_observer_and_a_planted_leak_who_receives_it():
+    assert observers({"target": [FEDC4], "attack": [{"name": "nearest"}]}) == {(0, "client:0"), (-1, "public")}
 
 
 def test_an_observer_that_a_plan_names_stays():
     attack = {"name": "nearest", "observers": ["public"]}
     assert observers({"target": [FEDC4], "attack": [attack]}) == {(0, "public"), (-1, "public")}
+
+
+@pytest.mark.parametrize("target", ["decentralised", "fedfomo", "fedc4", "bns-gcn", "fedsage+"])
+def test_what_was_planted_reaches_whoever_attacks_it(target):
+    """Peers read each other's models there, and the control has a server that reads uploads."""
+    attacks = [{"name": name} for name in automatic(find("targets", target)()).chosen]
+    plan = {"datasets": ["karate"], "seeds": 1, "target": [{"name": target}], "attack": attacks}
+    planted = [task.plan for task in laid_out(Plan.of(plan, "test")).tasks if task.cell < 0]
+    mounted = [(find("attacks", a.name), trial.make_target(), a.observer) for trial in planted for a in trial.attacks]
+    assert mounted
+    assert all(reads(attack, control, observer, sent=True) for attack, control, observer in mounted)
 
 
 def test_what_was_chosen_is_said_once_and_what_was_not_is_not():

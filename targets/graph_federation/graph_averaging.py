@@ -286,14 +286,14 @@ class GraphFederationRun:
     def _uploaded(self, client: GraphClient, received: Mapping[str, Tensor], t: int) -> Mapping[str, Tensor]:
         own = self._trained(client, received, t)
         self.kept[client.number] = {name: weight for name, weight in own.items() if not self.travels(name)}
-        part = {name: own[name] for name in received}
+        part = {name: own[name].cpu() for name in received}  # where the server is, whatever a client computes on
         kind = UPDATE_KIND if self.settings.shared == "all" else CONVOLUTIONS_UPDATE_KIND
         sent = self.channel.send(kind, client.name, "server", t, part)
         self.after_training(client, own, t)
         return sent
 
     def _trained(self, client: GraphClient, received: Mapping[str, Tensor], t: int) -> dict[str, Tensor]:
-        """A client's weights after its local epochs, a step for each batch; what is sent and compared is not on a card."""
+        """A client's weights after its local epochs, a step for each batch."""
         s, kept = self.settings, self.settings.optimiser_state == "kept"
         weights = {name: w.to(s.device) for name, w in {**self.kept[client.number], **received}.items()}
         state = self.states[client.number] if kept else {}
@@ -310,7 +310,7 @@ class GraphFederationRun:
                     correction=self.correction(received),
                     state=state,
                 )
-        return {name: weight.cpu() for name, weight in weights.items()}
+        return weights
 
     def _alone(self) -> None:
         """Each client trains by itself for as many epochs as the others do in all rounds."""

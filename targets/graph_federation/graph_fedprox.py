@@ -23,7 +23,7 @@ class _ProximalRun(GraphFederationRun):
     def correction(self, received: Mapping[str, Tensor]) -> Correction:
         def pull(name: str, weight: Tensor) -> Tensor:
             common = received.get(name)
-            return torch.zeros_like(weight) if common is None else self.settings.mu * (weight - common)
+            return torch.zeros_like(weight) if common is None else self.settings.mu * (weight - common.to(weight))
 
         return pull
 

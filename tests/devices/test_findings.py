@@ -12,8 +12,8 @@ import subprocess
 import pytest
 import torch
 
-from gaudit.registry import find, registered
-from gaudit.targets.controls.control import PlantedLeak
+from gaudit.registry import find
+from support.pipelines import pipelines
 
 DEVICE = os.environ.get("GAUDIT_DEVICE") or ("cuda" if torch.cuda.is_available() else None)
 ACCURACY = 0.05
@@ -22,20 +22,13 @@ ACCURACY = 0.05
 pytestmark = [pytest.mark.gpu, pytest.mark.skipif(DEVICE is None, reason="there is no device besides the CPU")]
 
 
-def pipelines() -> list[str]:
-    """Targets that compute on a device, those aside that need what a user brings."""
-    kinds = {name: find("targets", name) for name in registered("targets")}
-    return [
-        name
-        for name, kind in kinds.items()
-        if "device" in kind.Settings.model_fields and not kind.brings and not issubclass(kind, PlantedLeak)
-    ]
-
-
 def found(target: str, device: str, folder) -> dict:
     path = folder / f"{device.replace(':', '-')}.json"
-    given = ["gaudit", "attack", "--target", target, "--defense", "none", "--workers", "1", "--json", str(path)]
-    done = subprocess.run([*given, "--device", device], check=False, capture_output=True, text=True)
+    graphs = ["--dataset", "molecules"] if find("targets", target).collections else []
+    given = ["gaudit", "attack", "--target", target, *graphs, "--defense", "none", "--workers", "1"]
+    done = subprocess.run(
+        [*given, "--json", str(path), "--device", device], check=False, capture_output=True, text=True
+    )
     assert done.returncode == 0, done.stdout + done.stderr
     (outcome,) = json.loads(path.read_text())["outcomes"]
     return outcome

@@ -51,9 +51,9 @@ def test_what_was_planted_reaches_whoever_attacks_it(target):
     attacks = [{"name": name} for name in automatic(find("targets", target)()).chosen]
     plan = {"datasets": ["karate"], "seeds": 1, "target": [{"name": target}], "attack": attacks}
     planted = [task.plan for task in laid_out(Plan.of(plan, "test")).tasks if task.cell < 0]
-    mounted = [(find("attacks", a.name), trial.make_target(), a.observer) for trial in planted for a in trial.attacks]
+    mounted = [(a, trial.make_target()) for trial in planted for a in trial.attacks]
     assert mounted
-    assert all(reads(attack, control, observer, sent=True) for attack, control, observer in mounted)
+    assert all(reads(find("attacks", a.name), control, a.observer, sent=True) for a, control in mounted)
 
 
 def test_what_was_chosen_is_said_once_and_what_was_not_is_not():

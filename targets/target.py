@@ -70,6 +70,7 @@ class Run:
         own: the functions that trained and ask it, where its owner gives these; an adversary's shadow models are
             then made by them.
         promise: the differential privacy of what was released, or None.
+        unlike: why models that follow the recipe are not like the target, where they are known not to be.
         recipe_unknown: whether nobody knows how the models were trained that were recorded elsewhere: attacks that
             train models like them are refused.
         in_place: the defense that was in place in a run that took place elsewhere, as far as that is known.
@@ -87,6 +88,7 @@ class Run:
     recipe: TrainingConfig | None = None
     own: OwnTraining | None = None
     promise: Guarantee | None = None
+    unlike: str | None = None
     recipe_unknown: bool = False
     in_place: str | None = None
 

@@ -166,9 +166,9 @@ def attacks_on(
             refused[_title(attack_plan, plan)] = str(error)
         progress("attacking", done + 1, len(plan.attacks))
     observers = dict.fromkeys([*run.transcript.onlookers(), *(a.plan.observer for a in attacked)])
-    notes = run.notes
-    if run.promise is not None and any(a.accuracies for a in attacked):  # as unlike as models of a defended run
-        attacked, notes = [replace(a, accuracies=None) for a in attacked], (*notes, LESS_ALIKE)
+    notes, unlike = run.notes, run.unlike or (LESS_ALIKE if run.promise is not None else None)
+    if unlike is not None and any(a.accuracies for a in attacked):  # as it is with a defended target
+        attacked, notes = [replace(a, accuracies=None) for a in attacked], (*notes, unlike)
     return TrialResult(
         plan,
         run.utilities,

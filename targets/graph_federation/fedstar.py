@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -17,12 +17,16 @@ from ..models.graph_models import Graphs, some_graphs
 from ..models.graph_recipe import GraphRecipe
 from ..models.propagation import Factor, gcn_operator
 from ..models.training_config import initial_weights
+from ..target import Run
 from .graph_averaging import GraphFederation, GraphFederationRun, GraphFederationSettings
 from .model_parts import GraphModel
 from .structure_encoding import WIDTH, structure_encoding
 
 STRUCTURE = "s"
 """What the names of the structure channel's weights begin with."""
+ONE_CHANNEL = (
+    "Shadow models read features alone and lack the channel of structure: who trains both channels may find more."
+)
 
 
 class TwoChannels(GraphRecipe):
@@ -113,6 +117,9 @@ class FedStarRun(GraphFederationRun):
 
     def model_of(self, classes: int) -> GraphModel:
         return ChannelsModel(self.recipe, self.data, classes)
+
+    def run(self) -> Run:
+        return replace(super().run(), unlike=ONE_CHANNEL)
 
 
 class FedStar(GraphFederation):

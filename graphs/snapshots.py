@@ -8,6 +8,7 @@ import numpy as np
 
 from ..errors import InputError
 from .network import Ints, Network
+from .pair_codes import distinct, ends
 
 WindowsBy = Literal["time", "count"]
 MOST_WINDOWS = 1000
@@ -17,10 +18,10 @@ def windowed(network: Network, windows: int, by: WindowsBy = "time") -> Network:
     """The network by windows: an edge with events in windows 0 and 2 becomes one of type 0 and one of type 2.
 
     The times themselves are gone: they name people, and only the numbers of windows are left. Weights are gone too,
-    since one weight of an edge says nothing of the windows that it is in.
+    since one weight of an edge says nothing of the windows that it is in, and windows take the place of types.
 
     Args:
-        network: with times, and without types: windows take their place.
+        network: with times.
         windows: T, how many.
         by: ``time`` for windows of equal length, ``count`` for windows with equally many events (`window_of`).
 
@@ -28,20 +29,21 @@ def windowed(network: Network, windows: int, by: WindowsBy = "time") -> Network:
         A network with types 0 to T - 1; a window in which nothing happened has no edge.
 
     Raises:
-        InputError: edges have no times, or types beside them, or T is no number of windows.
+        InputError: edges have no times, or T is no number of windows.
     """
     if network.events is None:
         raise InputError(
             "windows need times of edges, and this network has none: name a column 'time' in the file's first row, "
             "as in source,target,time"
         )
-    if network.types is not None:
-        raise InputError("edges have types, which windows would take the place of: leave the column of types out")
     if not 1 <= windows <= MOST_WINDOWS:
         raise InputError(f"windows={windows}: expected a number of windows from 1 to {MOST_WINDOWS}")
-    coded = np.unique(network.events.edge * windows + window_of(network.events.time, windows, by))
-    edge, window = np.divmod(coded, windows)
-    made = Network(network.nodes, network.edges[:, edge], types=window, groups=network.groups)
+    of, edges = network.events.edge, network.edges
+    if network.types is not None:  # a pair has one edge in a window, of whatever types its events are
+        pairs = distinct(network.codes)
+        of, edges = np.searchsorted(pairs, network.codes)[of], np.stack(ends(pairs, network.nodes))
+    edge, window = np.divmod(np.unique(of * windows + window_of(network.events.time, windows, by)), windows)
+    made = Network(network.nodes, edges[:, edge], types=window, groups=network.groups)
     return replace(made, people=network.people)
 
 

@@ -73,11 +73,12 @@ def telling(
     )
     types = () if given.types is None else read.type_names
     marks = [name for name in MARKS if getattr(source, name) is not None]
-    told = [_edges(defense), *(_mark(name, weights) for name in marks if getattr(given, name) is not None)]
+    kept = [name for name in marks if getattr(given, name) is not None and (whole is None or name != "types")]
+    told = [_edges(defense), *(_mark(name, weights) for name in kept)]
     told += [f"which of {len(types):,} windows of time each edge is in"] if whole is not None and types else []
     told += [GROUPS] if "groups" in defense.publishes else []
     told += told_of_people(given)
-    untold = [f"{name} of edges" for name in marks if getattr(given, name) is None]
+    untold = [f"{name} of edges" for name in marks if name not in kept]
     untold += ["times of edges"] if source.events is not None else []
     untold += ["directions of edges"] if read.dropped.merged else []
     untold += [f"{what} of nodes" for what in _of_nodes(read)]

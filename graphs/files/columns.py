@@ -21,8 +21,8 @@ HEADERS = {
 """Names of the columns of both ends."""
 ROLES: dict[str, Role] = {
     **dict.fromkeys(("weight", "weights", "w", "amount"), "weight"),
-    **dict.fromkeys(("type", "relation", "edge_type"), "type"),
-    **dict.fromkeys(("time", "times", "timestamp", "ts", "date", "datetime"), "time"),
+    **dict.fromkeys(("type", "relation", "kind", "edge_type"), "type"),
+    **dict.fromkeys(("time", "times", "timestamp", "ts", "date", "datetime", "when"), "time"),
     **dict.fromkeys(("timeset", "start", "end"), "span"),
 }
 """Names of the other columns that are known; spans of time are not read."""

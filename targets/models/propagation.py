@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 
 # torch calls its CSR matrices beta at every first use; the products used here are checked in the tests
 warnings.filterwarnings("ignore", message="Sparse CSR tensor support is in beta state")
+# some versions ask for a choice that each call here makes
+warnings.filterwarnings("ignore", message="Sparse invariant checks are implicitly disabled")
 
 SMALL = 2**22
 """Entries up to which a part of a neighbourhood is kept dense, where products are fastest: 16 MiB."""

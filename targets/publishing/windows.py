@@ -43,7 +43,7 @@ class WindowSettings(Settings):
         """The network by windows, if there are any.
 
         Raises:
-            InputError: edges have no times, or types.
+            InputError: edges have no times.
         """
         return network if self.windows is None else windowed(network, self.windows, self.by or "time")
 

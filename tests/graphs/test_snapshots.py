@@ -99,6 +99,26 @@ def test_events_go_with_their_edges_and_leave_with_everything_else():
     assert moved.with_edges(moved.codes[:3], np.random.default_rng(0)).events is None
 
 
+@pytest.mark.parametrize("seed", range(5))
+def test_windows_take_the_place_of_types(seed):
+    coins = np.random.default_rng(seed)
+    low, high = coins.integers(0, 8, (2, 80))
+    low, high = low[low != high], high[low != high]
+    types, time = coins.integers(0, 3, len(low)), coins.integers(0, 100, len(low))
+    edge, own = np.unique(
+        np.stack([np.minimum(low, high), np.maximum(low, high), types]), axis=1, return_inverse=True
+    )
+    order = np.argsort(own, kind="stable")
+    events = Events.of(own[order], time[order])
+    typed = Network.from_edges(8, edge[0], edge[1], types=edge[2], events=events)
+    first, length = time.min(), time.max() - time.min() + 1
+    ends = zip(np.minimum(low, high).tolist(), np.maximum(low, high).tolist(), time.tolist(), strict=True)
+    expected = {(a, b, min((t - first) * 4 // length, 3)) for a, b, t in ends}
+    cut = windowed(typed, 4)
+    assert set(zip(*cut.edges.tolist(), cut.types.tolist(), strict=True)) == expected
+    assert cut.size == len(expected)
+
+
 def test_times_of_nanoseconds_do_not_overflow():
     time = np.array([0, 2**61, 2**62 - 1], dtype=np.int64)
     assert window_of(time, 1000).tolist() == [0, 500, 999]
@@ -110,8 +130,6 @@ def test_what_has_no_windows_is_refused():
     events = Events.of(np.array([0, 1]), np.array([1, 2]))
     with pytest.raises(InputError, match="windows need times of edges"):
         windowed(plain, 2)
-    with pytest.raises(InputError, match="edges have types"):
-        windowed(Network.from_edges(3, [0, 1], [1, 2], types=np.array([0, 0]), events=events), 2)
     with pytest.raises(InputError, match="windows=0: expected"):
         windowed(Network.from_edges(3, [0, 1], [1, 2], events=events), 0)
     assert windows_in(plain) == 1

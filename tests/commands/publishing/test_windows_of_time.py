@@ -43,6 +43,21 @@ def test_what_is_written_are_windows_and_they_are_anonymous(gaudit, tmp_path, so
     assert "every vector of degrees over the windows occurs at least 4 times" in result.output
 
 
+def test_types_make_way_for_windows_and_that_is_said(gaudit, tmp_path):
+    source, out = tmp_path / "typed.csv", tmp_path / "out.csv"
+    coins = np.random.default_rng(0)
+    rows = [f"a{i},b{j},{('wire', 'card')[i % 2]},{t}" for i, j, t in coins.integers(0, 9, (200, 3)).tolist()]
+    source.write_text("\n".join(["from,to,kind,when", *rows]) + "\n")
+    told = ("--windows", 3, "--defense", "k-degree-temporal:k=3", "--no-utility", "-o", out)
+    result = gaudit("anonymize", source, *told)
+    assert result.exit_code == 0, result.output
+    said = " ".join(result.output.split())
+    assert "Will be published: edges, which of 3 windows of time each edge is in." in said
+    assert "Will be left out: types of edges, times of edges" in said
+    assert "wire" not in out.read_text()
+    assert min(Counter(map(tuple, degree_vectors(by_type(out, 3), 3).tolist())).values()) >= 3
+
+
 @pytest.mark.parametrize(("defense", "hinted"), [("k-degree-temporal", True), ("k-degree", False)])
 def test_a_defense_of_windows_without_windows_says_how_to_ask_for_them(gaudit, tmp_path, source, defense, hinted):
     out = tmp_path / "out.csv"

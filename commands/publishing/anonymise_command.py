@@ -115,9 +115,11 @@ def anonymise(request: AnonymiseRequest, tell: Callable[[str], None] = lambda li
     kind = graph_defense(request.defense)
     way = _checked(request, kind)
     read, whole = _read(request, kind)
+    made = _made(request, kind, read)
+    if made.promise() is not None:
+        read = read.in_order_of_ids()
     network, unused = request.people.joined(read.network, read.ids)
     read = replace(read, network=network, attributes=(*read.attributes, *unused))
-    made = _made(request, kind, read)
     seed = np.random.SeedSequence(request.seed)
     before = _told(request, kind, read, way, seed)
     beforehand = telling(read, before, made, way, whole)
@@ -155,12 +157,13 @@ def anonymise(request: AnonymiseRequest, tell: Callable[[str], None] = lambda li
 
 
 def _made(request: AnonymiseRequest, kind: type[Defense], read: ReadNetwork) -> Defense:
-    """The defense with its settings.
+    """The defense with its settings; without a seed its noise is the system's own, where it draws noise exactly.
 
     Raises:
         InputError: it takes other settings, or the windows of time that are asked for break its promise.
     """
-    made = kind(**{**kind.for_owners, **_by_number(request.settings, read.type_names)})
+    fresh = {"fresh": True} if request.seed is None and "fresh" in kind.Settings.model_fields else {}
+    made = kind(**{**kind.for_owners, **fresh, **_by_number(request.settings, read.type_names)})
     made.check_types(read.type_names, read.types_in_order, request.windows is not None)
     unknown = windows_follow(request.windows_by or "time", made.promise()) if request.windows else None
     if unknown is not None:

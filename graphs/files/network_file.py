@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -50,6 +50,30 @@ class ReadNetwork:
     y: Ints | None = None
     unlisted: int = 0
     attributes: tuple[str, ...] = ()
+
+    def in_order_of_ids(self) -> "ReadNetwork":
+        """The same with nodes in an order that no edge has a part in, where edges alone name some of them.
+
+        A file's first edges name its first nodes: an order that is published tells of edges that are not.
+        """
+        if not self.unlisted:
+            return self
+        order = sorted(range(len(self.ids)), key=lambda node: _as_counted(self.ids[node]))
+        new = np.empty(len(order), dtype=np.int64)
+        new[order] = np.arange(len(order))
+        return replace(
+            self,
+            network=self.network.renamed(new),
+            ids=tuple(self.ids[node] for node in order),
+            x=None if self.x is None else self.x[order],
+            y=None if self.y is None else self.y[order],
+        )
+
+
+def _as_counted(name: str) -> tuple[bool, int, str]:
+    """Numbers by what they are, and then words."""
+    number = name.isascii() and name.isdecimal()
+    return not number, len(name) if number else 0, name
 
 
 def read_network(path: str | os.PathLike[str], directed: Directed = "refuse", timed: bool = False) -> ReadNetwork:

@@ -11,7 +11,7 @@ from ...graphs.tables.node_table import NodeTable
 LABEL = "label"
 
 
-def table_of_data(data: Data, columns: tuple[str, ...], sensitive: str | None) -> NodeTable:
+def table_of_data(data: Data, columns: tuple[str, ...], sensitive: tuple[str, ...]) -> NodeTable:
     """What is told of people: some columns of the features, or the class, by number or as ``label``.
 
     Columns are numbers and told as ranges; classes are names, told or not.
@@ -26,15 +26,18 @@ def table_of_data(data: Data, columns: tuple[str, ...], sensitive: str | None) -
     """
     if is_plain(data):
         raise InputError("columns: this graph has no features: give one that has, or leave columns out")
-    named = [*columns, *([] if sensitive is None else [sensitive])]
+    named = [*columns, *sensitive]
     twice = next((name for name in named if named.count(name) > 1), None)
     if twice is not None:
         raise InputError(f"column {twice} is named twice: what people are known by cannot be what is protected")
-    read = [_column(data, name) for name in columns]
-    secret = None if sensitive is None else _column(data, sensitive)
+    secret = _values(data, sensitive) if sensitive else ()
+    return NodeTable.of_values(*_values(data, columns), *secret)
+
+
+def _values(data: Data, names: tuple[str, ...]) -> tuple[tuple[Column, ...], Ints]:
+    read = [_column(data, name) for name in names]
     values = np.column_stack([own for _, own in read]) if read else np.empty((data.num_nodes, 0), dtype=np.int64)
-    told = () if secret is None else ((secret[0],), secret[1][:, None])
-    return NodeTable.of_values(tuple(column for column, _ in read), values, *told)
+    return tuple(column for column, _ in read), values
 
 
 def _column(data: Data, name: str) -> tuple[Column, Ints]:

@@ -22,7 +22,7 @@ from ..cost import START, Cost, Size, held, training
 from ..defense import Defense
 from ..device import Device
 from ..game import Game
-from ..games.attributes import Attribute, AttributeSettings, as_written, hidden_attribute
+from ..games.attributes import Attribute, AttributeSettings, hidden_attribute
 from ..games.existence import Existence, existence
 from ..games.identities import OTHERS, Identity, identities
 from ..games.link_marks import GAMES, link_mark
@@ -88,8 +88,8 @@ class PublishSettings(NetworkSettings, LinkingSettings, HeldSettings):
     columns: Annotated[tuple[str, ...], BeforeValidator(_listed)] = Field(
         (), description="attributes of people that are published too: columns of the features, or label (1,4,label)"
     )
-    sensitive_column: Annotated[str | None, BeforeValidator(as_written)] = Field(
-        None, description="an attribute that is published as it is, and that a defense may keep diverse"
+    sensitive_column: Annotated[tuple[str, ...], BeforeValidator(_listed)] = Field(
+        (), description="attributes (label,3) that are published as they are, and that a defense may keep diverse"
     )
     accounts: int = Field(
         0, ge=0, description="accounts that an active adversary opens before a release of its own, beside the other"
@@ -124,14 +124,14 @@ class PublishSettings(NetworkSettings, LinkingSettings, HeldSettings):
         if self.people and (self.linking is not None or self.accounts):
             raise ValueError("columns do not go with linking or accounts: leave one of both out")
         asked = None if self.attribute is None else self.attribute.partition(":")[0]
-        if asked is not None and asked in (*self.columns, self.sensitive_column):
+        if asked is not None and asked in (*self.columns, *self.sensitive_column):
             raise ValueError(f"attribute={self.attribute} is published: what is hidden cannot be among the columns")
         return self
 
     @property
     def people(self) -> bool:
         """Whether attributes of people are published."""
-        return bool(self.columns) or self.sensitive_column is not None
+        return bool(self.columns or self.sensitive_column)
 
 
 SECONDS_AN_EDGE, BYTES_AN_EDGE = 3e-5, 250.0

@@ -13,6 +13,7 @@ from gaudit.errors import InputError
 from gaudit.graphs.network import Network, Original
 from gaudit.graphs.tables.column import Column
 from gaudit.graphs.tables.node_table import NodeTable
+from gaudit.targets.publishing.people import table_of_data
 from support.sixty_nodes import sixty_nodes
 
 NO_SEEDS = np.empty((2, 0), dtype=np.int64)
@@ -113,3 +114,16 @@ def test_columns_are_refused_where_they_are_not_there():
     ]:
         with pytest.raises(InputError, match=words):
             trial(("none", {}), **settings)
+
+
+def test_several_sensitive_columns_are_told_as_they_are_and_kept_diverse():
+    data = sixty_nodes()
+    table = table_of_data(data, ("0",), ("label", "2"))
+    told = [data.y.double().numpy(), data.x[:, 2].double().numpy()]
+    assert [column.name for column in table.secrets] == ["label", "2"]
+    for values, own in zip(told, table.sensitive.T, strict=True):
+        assert np.unique(values)[own].tolist() == values.tolist()
+    defense = ("k-attributes", {"k": 6, "l_diversity": 2, "several": "each"})
+    assert trial(defense, columns=("0",), sensitive_column=("label", "2")).attacked
+    with pytest.raises(InputError, match="named twice"):
+        table_of_data(data, ("0",), ("label", "label"))

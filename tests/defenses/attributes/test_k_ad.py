@@ -196,7 +196,7 @@ def test_cora_with_classes_and_two_relations(gaudit_data):
     plain = network_of_data(data)
     kinds = np.arange(plain.size) % 2
     before = replace(
-        plain, types=kinds, directions=1 + np.arange(plain.size) % 3, people=table_of_data(data, ("label",), None)
+        plain, types=kinds, directions=1 + np.arange(plain.size) % 3, people=table_of_data(data, ("label",), ())
     )
     made = KAttributedDegree(k=5)
     after = made.on_graph(before, SEED)

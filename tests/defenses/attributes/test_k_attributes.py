@@ -254,7 +254,7 @@ def tolokers(gaudit_data):
     """The network of Tolokers with its ten columns, and the class as what is sensitive."""
     data = load_dataset("Tolokers", gaudit_data)
     names = tuple(str(column) for column in range(data.num_features))
-    return data, replace(network_of_data(data), people=table_of_data(data, names, "label"))
+    return data, replace(network_of_data(data), people=table_of_data(data, names, ("label",)))
 
 
 def test_tolokers_keep_it_with_ten_real_columns(tolokers):

@@ -8,6 +8,7 @@ from gaudit.audit.planning.observers import chosen, default_observer, reads
 from gaudit.audit.planning.plan import Plan
 from gaudit.audit.planning.trial_plan import AttackPlan
 from gaudit.registry import find
+from support.pipelines import pipelines
 
 FEDC4 = {"name": "fedc4", "settings": {"clients": 2}}
 
@@ -45,11 +46,12 @@ def test_an_observer_that_a_plan_names_stays():
     assert observers({"target": [FEDC4], "attack": [attack]}) == {(0, "public"), (-1, "public")}
 
 
-@pytest.mark.parametrize("target", ["decentralised", "fedfomo", "fedc4", "bns-gcn", "fedsage+"])
+@pytest.mark.parametrize("target", pipelines())
 def test_what_was_planted_reaches_whoever_attacks_it(target):
     """Peers read each other's models there, and the control has a server that reads uploads."""
     attacks = [{"name": name} for name in automatic(find("targets", target)()).chosen]
-    plan = {"datasets": ["karate"], "seeds": 1, "target": [{"name": target}], "attack": attacks}
+    graph = "molecules" if find("targets", target).collections else "karate"
+    plan = {"datasets": [graph], "seeds": 1, "target": [{"name": target}], "attack": attacks}
     planted = [task.plan for task in laid_out(Plan.of(plan, "test")).tasks if task.cell < 0]
     mounted = [(a, trial.make_target()) for trial in planted for a in trial.attacks]
     assert mounted

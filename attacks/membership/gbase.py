@@ -48,6 +48,9 @@ class GBASESettings(ShadowModelAttackSettings):
     radius: int | None = Field(
         None, ge=0, description="hops of a neighbourhood; null: the square of the model's propagation steps"
     )
+    fanout: int | None = Field(
+        None, ge=1, description="follow so many neighbours of a node, drawn at random for each guess; null: all"
+    )
 
 
 class OfflineGBASESettings(GBASESettings):
@@ -70,8 +73,10 @@ class GBASE(ShadowModelAttack):
     sigmoid rounds to 1. The prior is the members' known share (1/2 in the paper's protocol). `mia` puts the prior
     into the BASE scores that it guesses by, so that they are posteriors. Nodes that are not in question were never
     in the training graph of this game, so no guess includes them; nodes with unknown labels stay in the graph and
-    are left out of the sums. Only nodes whose answers the removal of i can change are asked about: the others
-    cancel. With an empty guess it is BASE on isolated nodes.
+    are left out of the sums. On graphs where balls hold a good part of all nodes ``fanout`` draws which neighbours
+    of a node belong to its ball; all models are asked about the same ones, with all edges among them. Only nodes
+    whose answers the removal of i can change are asked about: the others cancel. With an empty guess it is BASE on
+    isolated nodes.
 
     It asks about graphs of its own making, so it needs a model; a table of answers will not do. The edges are those
     that the adversary may ask with. In the transductive game the training graph is the same whoever the members
@@ -146,7 +151,8 @@ class GBASE(ShadowModelAttack):
         """Scores [s] given guesses at the members [M, s]."""
         s, pool = self.settings, self.shadow_models(knowledge)
         recipe = self.recipe(knowledge)
-        theirs, ours = differences(knowledge, recipe, masks, (target, pool.ask), s.radius, s.labels_only)
+        asked = (target, pool.ask)
+        theirs, ours = differences(knowledge, recipe, masks, asked, s.radius, s.labels_only, s.fanout)
         inside = pool.inside[:, knowledge.subjects.cpu().numpy()]
         judge = partial(self._score, prior=self._prior(knowledge))
         alpha = s.alpha
@@ -207,6 +213,7 @@ def differences(
     answering: tuple[Ask, ...],
     radius: int | None = None,
     labels_only: bool = False,
+    fanout: int | None = None,
 ) -> list[np.ndarray]:
     """l(G) - l(G without i) for all subjects i and masks [M, s], of all models that answer: [R, M, s] each.
 
@@ -217,6 +224,7 @@ def differences(
         answering: whom to ask.
         radius: of the balls.
         labels_only: use nothing of an answer but its label.
+        fanout: neighbours that are followed from a node, drawn for each mask by the knowledge's seed; None for all.
     """
     import torch
 
@@ -226,8 +234,9 @@ def differences(
     adjacency = sp.csr_matrix((np.ones(len(source), np.float32), (source, end)), shape=(len(labels),) * 2)
     radius = propagation_steps(recipe) ** 2 if radius is None else radius
     found: list[list[np.ndarray]] = [[] for _ in answering]
+    coins = np.random.default_rng(branch(knowledge.seed, "balls"))
     for mask in masks:
-        for balls in balls_around(adjacency, subjects, subjects[mask], radius):
+        for balls in balls_around(adjacency, subjects, subjects[mask], radius, fanout, coins):
             pairs = Pairs.of(balls, adjacency, hops_changed(recipe))
             query = Query(
                 torch.from_numpy(pairs.asked), torch.from_numpy(pairs.edges), x=_rows(x, pairs.nodes, knowledge.x)
@@ -240,9 +249,16 @@ def differences(
 
 
 def balls_around(
-    adjacency: sp.csr_matrix, centres: np.ndarray, members: np.ndarray, radius: int
+    adjacency: sp.csr_matrix,
+    centres: np.ndarray,
+    members: np.ndarray,
+    radius: int,
+    fanout: int | None = None,
+    coins: np.random.Generator | None = None,
 ) -> Iterator[sp.csr_matrix]:
     """Balls around nodes, each in the subgraph of the members and itself, some at a time.
+
+    With a ``fanout`` at most so many members among a node's neighbours are followed, the same ones in all balls.
 
     Yields:
         The distances of a ball's nodes from its centre, [some, n]; what is stored as 0 is the centre.
@@ -250,8 +266,11 @@ def balls_around(
     nodes = adjacency.shape[0]
     inside = np.zeros(nodes, np.float32)
     inside[members] = 1
-    step = sp.csr_matrix(adjacency @ sp.diags(inside) + sp.identity(nodes, np.float32))
+    step = sp.csr_matrix(adjacency @ sp.diags(inside))
     step.eliminate_zeros()
+    if fanout is not None:
+        step = some_of_each_row(step, fanout, coins or np.random.default_rng())
+    step = sp.csr_matrix(step + sp.identity(nodes, np.float32))
     for start in range(0, len(centres), BLOCK):
         block = centres[start : start + BLOCK]
         ones = np.ones(len(block), np.float32)
@@ -266,6 +285,15 @@ def balls_around(
         chunk = 2 * times.indptr[:-1] // ROWS
         for some in np.split(np.arange(len(block)), np.flatnonzero(np.diff(chunk)) + 1):
             yield times[some]
+
+
+def some_of_each_row(matrix: sp.csr_matrix, most: int, coins: np.random.Generator) -> sp.csr_matrix:
+    """The same with at most so many entries of each row, drawn at random without replacement."""
+    row = np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
+    order = np.lexsort([coins.random(len(row)), row])
+    kept = order[np.arange(len(row)) - matrix.indptr[row] < most]
+    entries = matrix.data[kept], (row[kept], matrix.indices[kept])
+    return sp.csr_matrix(entries, shape=matrix.shape)
 
 
 @dataclass(frozen=True)

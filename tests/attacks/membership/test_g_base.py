@@ -170,6 +170,37 @@ def test_balls_are_those_of_networkx(small, masks):
     assert 8 < max(sizes) < masks[0].sum()  # something is left outside
 
 
+def test_sampled_balls_lie_in_the_whole_ones_and_those_of_all_neighbours_are_the_whole_ones(small, masks):
+    source, end = small.edges.numpy()
+    adjacency = gbase.sp.csr_matrix((np.ones(len(source), np.float32), (source, end)), shape=(NODES, NODES))
+    subjects, coins = small.subjects.numpy(), np.random.default_rng(0)
+    members = subjects[masks[0]]
+    (whole,) = balls_around(adjacency, subjects, members, 3)
+    (same,) = balls_around(adjacency, subjects, members, 3, NODES, coins)
+    (some,) = balls_around(adjacency, subjects, members, 3, 2, coins)
+    assert (same != whole).nnz == 0
+    assert some.nnz < whole.nnz
+    sizes = np.diff(some.indptr)
+    assert sizes.max() <= 1 + 2 + 4 + 8
+    for row, node in enumerate(subjects.tolist()):
+        assert set(some[row].indices) <= set(whole[row].indices)
+        assert node in some[row].indices[some[row].data == 0]
+
+
+def test_each_neighbour_is_followed_as_often_as_the_others():
+    matrix = gbase.sp.csr_matrix(np.triu(np.ones((6, 6), np.float32), 1))
+    coins, total = np.random.default_rng(0), np.zeros((6, 6))
+    for _ in range(4000):
+        drawn = gbase.some_of_each_row(matrix, 2, coins)
+        assert (np.diff(drawn.indptr) == np.minimum(np.diff(matrix.indptr), 2)).all()
+        total += drawn.toarray()
+    for row, degree in enumerate([5, 4, 3]):
+        share = 2 / degree
+        own = total[row, row + 1 :] / 4000
+        assert np.abs(own - share).max() < 4.5 * np.sqrt(share * (1 - share) / 4000)
+    assert (total[3, 4:] == 4000).all()
+
+
 def test_numbers_do_not_depend_on_how_balls_are_dealt_out(small, masks, monkeypatch):
     models = Models(small, a_recipe("gcn"))
     (one,) = differences(small, models.recipe, masks, (models.ask,))
@@ -228,6 +259,18 @@ def test_planted_overfit_of_other_architectures_is_found(publish_model, architec
     recipe = TrainingConfig(architecture=architecture, hidden=16, epochs=80, lr=0.03, weight_decay=0, dropout=0)
     model = publish_model(0, "true", NodePresence.name, "true", recipe)
     assert auc_finding([model.judged(GBASE(shadows=8))]).low > 0.6
+
+
+def test_sampled_balls_find_it_too_and_nothing_of_others(leaky, innocent, at_chance):
+    findings = [auc_finding([model.judged(GBASE(fanout=2))]) for model in leaky]
+    assert min(f.low for f in findings) > 0.6
+    at_chance([model.judged(GBASE(fanout=2, shadows=8)) for model in innocent])
+
+
+def test_as_many_neighbours_as_there_are_change_no_number(leaky):
+    whole, all_drawn, few = (leaky[0].scores(GBASE(shadows=8, fanout=n)).score for n in (None, 10_000, 1))
+    np.testing.assert_array_equal(whole, all_drawn)
+    assert not np.allclose(whole, few, atol=1e-3)
 
 
 @pytest.mark.parametrize("strategy", ["model-independent", "mia"])

@@ -42,7 +42,8 @@ class GCond(CentralCondensation):
     or of the structure generator towards gradients alike, a few training steps of the model on the condensed
     graph, and again. Where text and released code disagree: the model is SGC (code), biases are not matched
     (code), weak links are cut in what is released (text). First features have the labels of their condensed nodes;
-    the code's have those of others. Neighbourhoods are exact, where the code samples 10 and 5 neighbours.
+    the code's have those of others. Neighbourhoods are exact, where the code
+    samples 10 and 5 neighbours of 256 nodes of a class; ``batch`` and ``neighbours`` sample.
     """
 
     name = "gcond"
@@ -64,7 +65,8 @@ class GCond(CentralCondensation):
     def releases(self, graph: OwnGraph, seed: np.random.SeedSequence) -> Iterator[tuple[int, CondensedGraph]]:
         s, owner = self.settings, graph.owner
         server = self.server(graph, seed)
-        cells, steps = ClassCells(owner, graph.near, graph.change), Steps(s.outer, s.inner, s.lr_model)
+        cells = ClassCells(owner, graph.near, graph.change, s.sampling(seed))
+        steps = Steps(s.outer, s.inner, s.lr_model)
         for done in matched(server, cells, graph.term, s.rounds, steps):
             graph.progress("condensing", done, s.rounds)
             if done in s.checkpoints:

@@ -15,7 +15,7 @@ from pydantic import Field, model_validator
 from torch import Tensor, nn
 
 from ...errors import InputError
-from ...randomness import branch, seeded
+from ...randomness import branch, integer, seeded
 from ...settings import Settings
 from ..channel import Channel
 from ..defense import GradientChange, LossTerm
@@ -56,12 +56,47 @@ class MatchingSettings(Settings):
     feature_steps: int = Field(40, ge=0, description="the other rounds of each cycle update the features")
     distance: Distance = "mse"
     threshold: float = Field(0.05, ge=0, lt=1, description="weaker links are not released")
+    batch: int | None = Field(
+        None, ge=1, description="labelled nodes of a class that a gradient is of, drawn anew each time; null: all"
+    )
+    neighbours: int | None = Field(
+        None, ge=1, description="of each of them that are read, drawn anew and weighted up; null: all"
+    )
+
+    def sampling(self, seed: np.random.SeedSequence) -> "Sampling | None":
+        """What is drawn for each gradient; None where all is read, as by default."""
+        if self.batch is None and self.neighbours is None:
+            return None
+        coins = torch.Generator().manual_seed(integer(branch(seed, "sampling")))
+        return Sampling(self.batch, self.neighbours, coins)
 
     @model_validator(mode="after")
     def _something_moves(self) -> "MatchingSettings":
         if self.structure_steps + self.feature_steps == 0:
             raise ValueError("structure_steps and feature_steps must not both be 0")
         return self
+
+
+@dataclass(frozen=True)
+class Sampling:
+    """Nodes and neighbours that are drawn for a gradient; the released codes of GCond and FedGC draw 256, 10 and 5.
+
+    Attributes:
+        batch: labelled nodes of a class, or None for all.
+        neighbours: of each, or None for all. Neighbours of neighbours are all read: their sum is made once.
+        coins: what draws them.
+    """
+
+    batch: int | None
+    neighbours: int | None
+    coins: torch.Generator
+
+    def of(self, near: Neighbourhood, nodes: Tensor) -> Neighbourhood:
+        """What is read for some of the nodes (positions [k])."""
+        if self.batch is not None:
+            nodes = nodes[torch.randperm(len(nodes), generator=self.coins)[: self.batch].to(nodes.device)]
+        part = near.of(nodes)
+        return part if self.neighbours is None else part.sampled(self.neighbours, self.coins)
 
 
 @dataclass(frozen=True)
@@ -72,8 +107,7 @@ class _Cell:
     second: Factor
 
     @classmethod
-    def of(cls, near: Neighbourhood, nodes: Tensor) -> "_Cell":
-        part = near.of(nodes)
+    def of(cls, part: Neighbourhood) -> "_Cell":
         return cls(Factor.of(sparse_features(part.rows)), Factor.of(part.second))
 
 
@@ -84,14 +118,21 @@ class ClassCells:
         client: whose nodes.
         near: what a model reads for them.
         change: what a defense makes of their gradients.
+        sampling: what each gradient is of, where not of all nodes and neighbours.
     """
 
-    def __init__(self, client: Client, near: Neighbourhood, change: GradientChange | None = None) -> None:
-        self.change = change
-        self.cells: dict[int, _Cell] = {}
+    def __init__(
+        self,
+        client: Client,
+        near: Neighbourhood,
+        change: GradientChange | None = None,
+        sampling: Sampling | None = None,
+    ) -> None:
+        self.change, self.near, self.sampling = change, near, sampling
+        self.nodes: dict[int, Tensor] = {}
         for label in client.y_train[client.train].unique().tolist():
-            nodes = (client.train & (client.y_train == label)).nonzero().flatten()
-            self.cells[label] = _Cell.of(near, nodes)
+            self.nodes[label] = (client.train & (client.y_train == label)).nonzero().flatten()
+        self.whole = {c: _Cell.of(near.of(n)) for c, n in self.nodes.items()} if sampling is None else {}
         self.reference = near.of(client.val.nonzero().flatten())
         self.reference_y = client.y[client.val]
 
@@ -116,8 +157,9 @@ class ClassCells:
         self, theta: Weights, backbone: type[Backbone], term: LossTerm | None
     ) -> Iterator[tuple[int, Factors]]:
         """Class by class: what is kept of one is gone before the next, unless the caller keeps it."""
-        added = None if term is None else self._added_by_class(term, theta, backbone)
-        for label, cell in self.cells.items():
+        cells = self._cells()
+        added = None if term is None else self._added_by_class(term, theta, backbone, cells)
+        for label, cell in cells.items():
             hidden = backbone.hidden(theta, cell.rows)
             logits = backbone.logits(theta, hidden, cell.second)
             error = mean_error(logits, torch.full((len(logits),), label, device=logits.device))
@@ -125,10 +167,17 @@ class ClassCells:
                 error = error + added[label] / len(error)
             yield label, backbone.factors(theta, cell.rows, hidden, cell.second, error)
 
-    def _added_by_class(self, term: LossTerm, theta: Weights, backbone: type[Backbone]) -> dict[int, Tensor]:
+    def _cells(self) -> dict[int, _Cell]:
+        if self.sampling is None:
+            return self.whole
+        return {label: _Cell.of(self.sampling.of(self.near, nodes)) for label, nodes in self.nodes.items()}
+
+    def _added_by_class(
+        self, term: LossTerm, theta: Weights, backbone: type[Backbone], cells: Mapping[int, _Cell]
+    ) -> dict[int, Tensor]:
         logits = {
             label: backbone.logits(theta, backbone.hidden(theta, cell.rows), cell.second)
-            for label, cell in self.cells.items()
+            for label, cell in cells.items()
         }
         labels = {c: torch.full((len(z),), c, device=z.device) for c, z in logits.items()}
         return self._added(term, logits, labels, theta, backbone)

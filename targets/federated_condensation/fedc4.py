@@ -161,7 +161,7 @@ class FedC4Run(FederatedRun):
                 own, copied = condensed_alone(
                     s.condensing,
                     client,
-                    ClassCells(client, rows, change),
+                    ClassCells(client, rows, change, s.condensing.sampling(seed)),
                     task.term,
                     size,
                     s.condensing.rounds,

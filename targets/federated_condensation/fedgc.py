@@ -288,7 +288,12 @@ class _FedGCRun:
             offered = torch.cat([c.nodes[c.train] for c in self.clients])
             self.copied[offered[server.started_from].cpu().numpy()] = True
         cells = {
-            c.number: ClassCells(c, n, self.defense.on_gradients(c, branch(seed, "gradients", c.number)))
+            c.number: ClassCells(
+                c,
+                n,
+                self.defense.on_gradients(c, branch(seed, "gradients", c.number)),
+                s.sampling(branch(seed, "cells", c.number)),
+            )
             for c, n in zip(self.clients, near, strict=True)
         }
         terms = {c.number: self.defense.on_training(c, branch(seed, "term", c.number)) for c in self.clients}

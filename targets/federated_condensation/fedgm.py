@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 import torch
-from pydantic import Field
+from pydantic import Field, model_validator
 from torch import Tensor, nn
 
 from ...errors import InputError, unknown_name
@@ -84,6 +84,12 @@ class FedGMSettings(FeatureSettings, MatchingSettings):
     test: FedGMTestPhase = FedGMTestPhase()
     transfer: bool = Field(False, description="also train other architectures on the chosen release")
     device: Device = "cpu"
+
+    @model_validator(mode="after")
+    def _one_loss_is_of_everybody(self) -> Self:
+        if self.losses == "all classes" and (self.batch or self.neighbours):
+            raise ValueError("batch and neighbours sample class by class: leave them out with losses='all classes'")
+        return self
 
 
 class FedGM(Target):
@@ -226,7 +232,7 @@ class _FedGMRun:
         near = self._exchange(self.clients)
         changes = [self.defense.on_gradients(c, branch(self.seed, "gradients", c.number)) for c in self.clients]
         held = list(zip(self.clients, near, changes, strict=True))
-        cells = [ClassCells(*party) for party in held]
+        cells = [ClassCells(*party, s.sampling(branch(self.seed, "cells", party[0].number))) for party in held]
         first = [WholeCell(*party) for party in held] if s.losses == "all classes" else cells
         with self.channel.keeping():
             uploads = [self._upload(*party) for party in zip(self.clients, first, self.terms, strict=True)]

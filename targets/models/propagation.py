@@ -131,6 +131,25 @@ class Neighbourhood:
         second, reached = _without_empty_columns(taken_rows(self.second, nodes))
         return Neighbourhood(_dense_if_small(taken_rows(self.rows, reached)), _dense_if_small(second))
 
+    def sampled(self, most: int, generator: torch.Generator) -> Neighbourhood:
+        """The same with at most so many of each node's neighbours, drawn at random and weighted up for the others.
+
+        A node's second aggregation is right in the mean; the first one is exact, as it was done beforehand.
+        """
+        import torch
+
+        second = self.second if self.second.layout == torch.sparse_csr else self.second.to_sparse_csr()
+        begin, column, value = second.crow_indices(), second.col_indices(), second.values()
+        count = begin.diff()
+        row = torch.repeat_interleave(torch.arange(len(count), device=begin.device), count)
+        coins = torch.rand(len(column), generator=generator).to(value.device)
+        order = coins.argsort()
+        order = order[row[order].argsort(stable=True)]  # by row, in an order of chance within each
+        kept = order[torch.arange(len(order), device=value.device) - begin[row] < most]
+        scale = (count / most).clamp(min=1)[row[kept]]
+        drawn = sparse_operator(row[kept], column[kept], value[kept] * scale, (second.shape[0], second.shape[1]))
+        return Neighbourhood(self.rows, drawn).of(torch.arange(second.shape[0], device=value.device))
+
     def compact(self) -> Neighbourhood:
         """The same with both parts in CSR where that is smaller."""
         return Neighbourhood(sparse_features(self.rows), sparse_features(self.second))

@@ -235,8 +235,9 @@ def differences(
     radius = propagation_steps(recipe) ** 2 if radius is None else radius
     found: list[list[np.ndarray]] = [[] for _ in answering]
     coins = np.random.default_rng(branch(knowledge.seed, "balls"))
+    drawn = None if fanout is None else partial(some_of_each_row, most=fanout, coins=coins)
     for mask in masks:
-        for balls in balls_around(adjacency, subjects, subjects[mask], radius, fanout, coins):
+        for balls in balls_around(adjacency, subjects, subjects[mask], radius, drawn):
             pairs = Pairs.of(balls, adjacency, hops_changed(recipe))
             query = Query(
                 torch.from_numpy(pairs.asked), torch.from_numpy(pairs.edges), x=_rows(x, pairs.nodes, knowledge.x)
@@ -253,12 +254,16 @@ def balls_around(
     centres: np.ndarray,
     members: np.ndarray,
     radius: int,
-    fanout: int | None = None,
-    coins: np.random.Generator | None = None,
+    drawn: Callable[[sp.csr_matrix], sp.csr_matrix] | None = None,
 ) -> Iterator[sp.csr_matrix]:
     """Balls around nodes, each in the subgraph of the members and itself, some at a time.
 
-    With a ``fanout`` at most so many members among a node's neighbours are followed, the same ones in all balls.
+    Args:
+        adjacency: of the graph, [n, n].
+        centres: whose balls.
+        members: of the subgraph.
+        radius: in hops.
+        drawn: which of the members next to each node are followed, the same ones in all balls; None for all.
 
     Yields:
         The distances of a ball's nodes from its centre, [some, n]; what is stored as 0 is the centre.
@@ -268,9 +273,7 @@ def balls_around(
     inside[members] = 1
     step = sp.csr_matrix(adjacency @ sp.diags(inside))
     step.eliminate_zeros()
-    if fanout is not None:
-        step = some_of_each_row(step, fanout, coins or np.random.default_rng())
-    step = sp.csr_matrix(step + sp.identity(nodes, np.float32))
+    step = sp.csr_matrix((step if drawn is None else drawn(step)) + sp.identity(nodes, np.float32))
     for start in range(0, len(centres), BLOCK):
         block = centres[start : start + BLOCK]
         ones = np.ones(len(block), np.float32)

@@ -96,10 +96,11 @@ def anonymise_command(
     """Anonymise a graph file, check the guarantee on the result, and say what changed.
 
     The ending of a file tells its format: .txt, .tsv, .csv, .edges (each also .gz), .npz or .graphml; .parquet,
-    .gexf, .gml and node-link .json are read too. The ids of the file, and the order of its nodes, are kept unless
-    --rename is given: rename before you publish. Weights and types of edges are dropped unless --keep or
-    --weights names them, and times always: --windows publishes windows of time in their place. What will be kept
-    and dropped is printed before the work. Without --seed the randomness is fresh each time.
+    .gexf, .gml and node-link .json are read too. The ids of the file are kept unless --rename is given: rename
+    before you publish. The order of its nodes is kept too, but a private graph has them in the order of their ids.
+    Weights and types of edges are dropped unless --keep or --weights names them, and times always: --windows
+    publishes windows of time in their place. What will be kept and dropped is printed before the work. Without
+    --seed the randomness is fresh each time.
 
     Example: gaudit anonymize graph.txt --defense k-degree --k 10 -o out.txt
     """

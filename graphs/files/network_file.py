@@ -52,12 +52,11 @@ class ReadNetwork:
     attributes: tuple[str, ...] = ()
 
     def in_order_of_ids(self) -> "ReadNetwork":
-        """The same with nodes in an order that no edge has a part in, where edges alone name some of them.
+        """The same with nodes in an order that no edge has a part in: numbers by their size, then words.
 
-        A file's first edges name its first nodes: an order that is published tells of edges that are not.
+        A file's first edges name its first nodes, and programs list nodes as edges named them: such an order, once
+        published, tells of edges that are not.
         """
-        if not self.unlisted:
-            return self
         order = sorted(range(len(self.ids)), key=lambda node: _as_counted(self.ids[node]))
         new = np.empty(len(order), dtype=np.int64)
         new[order] = np.arange(len(order))

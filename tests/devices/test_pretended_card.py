@@ -28,6 +28,7 @@ def test_no_tensor_is_read_where_it_is_not(target):
         there = trial(target, "cpu:0")
     here = trial(target, "cpu")
     assert there.refused == here.refused
+    assert here.attacked
     assert [a.plan for a in there.attacked] == [a.plan for a in here.attacked]
 
 

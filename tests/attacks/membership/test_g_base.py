@@ -1,6 +1,7 @@
 """Membership from the labels around a node, under guesses at the other members."""
 
 from dataclasses import replace
+from functools import partial
 
 import networkx as nx
 import numpy as np
@@ -176,8 +177,10 @@ def test_sampled_balls_lie_in_the_whole_ones_and_those_of_all_neighbours_are_the
     subjects, coins = small.subjects.numpy(), np.random.default_rng(0)
     members = subjects[masks[0]]
     (whole,) = balls_around(adjacency, subjects, members, 3)
-    (same,) = balls_around(adjacency, subjects, members, 3, NODES, coins)
-    (some,) = balls_around(adjacency, subjects, members, 3, 2, coins)
+    (same,), (some,) = (
+        balls_around(adjacency, subjects, members, 3, partial(gbase.some_of_each_row, most=most, coins=coins))
+        for most in (NODES, 2)
+    )
     assert (same != whole).nnz == 0
     assert some.nnz < whole.nnz
     sizes = np.diff(some.indptr)

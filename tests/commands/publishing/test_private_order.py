@@ -1,6 +1,7 @@
 """The order of people in a private file is that of their names, and its noise is the system's own."""
 
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -37,8 +38,9 @@ def test_all_private_graphs_are_looked_at():
 
 @pytest.mark.parametrize("defense", PRIVATE)
 def test_one_edge_more_changes_no_order(gaudit, tmp_path, defense):
-    """A file without a list of nodes names them by its edges, the first edge first."""
-    for edges in (CHAIN, ["ann eve", *CHAIN], CHAIN[::-1]):
+    """A file without a list names nodes by its edges, the first edge first; a list may have been made from it."""
+    listed = [f"#@node {name}" for name in ("eve", "bob", "10", "ann", "dan", "9", "carl")]
+    for edges in (CHAIN, ["ann eve", *CHAIN], CHAIN[::-1], [*listed, *CHAIN]):
         assert written(gaudit, tmp_path / "in.txt", edges, defense) == [
             "9",
             "10",
@@ -54,7 +56,10 @@ def test_features_and_classes_move_with_their_node(tmp_path):
     path = tmp_path / "in.txt"
     path.write_text("\n".join(CHAIN) + "\n")
     read = read_network(path)
+    read = replace(read, x=np.array([[len(name)] for name in read.ids]), y=np.arange(len(read.ids)))
     moved = read.in_order_of_ids()
+    assert moved.x[:, 0].tolist() == [len(name) for name in moved.ids]
+    assert [read.ids[place] for place in moved.y] == list(moved.ids)
     for one, other in zip(*read.network.edges, strict=True):
         ends = {moved.ids.index(read.ids[one]), moved.ids.index(read.ids[other])}
         assert ends in [set(pair) for pair in zip(*moved.network.edges.tolist(), strict=True)]
@@ -77,4 +82,3 @@ def test_noise_is_the_system_s_own_unless_it_shall_be_repeated(monkeypatch, tmp_
     request = AnonymiseRequest(path, tmp_path / "out.txt", "dp-1k", {"epsilon": "1", **settings}, seed=seed)
     anonymise_command.anonymise(request)
     assert made == [fresh]
-    assert np.all(np.diff(read_network(tmp_path / "out.txt").network.edges[0]) >= 0)

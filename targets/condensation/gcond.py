@@ -42,8 +42,8 @@ class GCond(CentralCondensation):
     or of the structure generator towards gradients alike, a few training steps of the model on the condensed
     graph, and again. Where text and released code disagree: the model is SGC (code), biases are not matched
     (code), weak links are cut in what is released (text). First features have the labels of their condensed nodes;
-    the code's have those of others. Neighbourhoods are exact, where the code
-    samples 10 and 5 neighbours of 256 nodes of a class; ``batch`` and ``neighbours`` sample.
+    the code's have those of others. Neighbourhoods are exact unless ``batch``
+    and ``neighbours`` are set; the code draws 256 nodes of a class, 10 neighbours of each, and 5 of each of these.
     """
 
     name = "gcond"

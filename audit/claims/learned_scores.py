@@ -205,7 +205,7 @@ class Bins:
         """From values under one input and under the other."""
         both = np.concatenate([one, other])
         values, counts = np.unique(both[~np.isnan(both)], return_counts=True)
-        frequent = np.sort(values[np.argsort(-counts)][: min(ATOMS, int((counts >= REPEATS).sum()))])
+        frequent = np.sort(values[np.argsort(-counts, kind="stable")][: min(ATOMS, int((counts >= REPEATS).sum()))])
         rest = both[~np.isnan(both) & ~np.isin(both, frequent)]
         count = int(np.clip(len(rest) / 25, 1, BINS))
         shares = np.unique([*np.linspace(0, 1, count + 1)[1:-1], *TAIL, *(1 - np.array(TAIL))])

@@ -89,7 +89,7 @@ def _hubs_first(vectors: Ints, k: int) -> Ints:
     own, common, groups = vectors[left], np.empty_like(vectors), 0
     while len(left) >= k:
         apart = np.abs(own - own[0]).sum(1)
-        near = np.argpartition(apart, k - 1)[:k]
+        near = _nearest(apart, k)
         middle = np.sort(own[near], axis=0)[(k - 1) // 2]
         stays = np.ones(len(left), dtype=bool)
         there = np.abs(common[:groups] - own[0]).sum(1)
@@ -104,6 +104,13 @@ def _hubs_first(vectors: Ints, k: int) -> Ints:
     for node in left:
         group[node] = np.abs(common[:groups] - vectors[node]).sum(1).argmin()
     return group
+
+
+def _nearest(apart: Ints, k: int) -> Ints:
+    """Places of the k smallest, of equals the first: a partition by numpy chooses by what the processor can do."""
+    border = np.partition(apart, k - 1)[k - 1]
+    nearer = np.flatnonzero(apart < border)
+    return np.concatenate([nearer, np.flatnonzero(apart == border)[: k - len(nearer)]])
 
 
 def _along_component(vectors: Ints, k: int) -> Ints:

@@ -49,17 +49,19 @@ def pieces(output):
 
 def is_said(piece, said):
     """Whether a piece is in an output: its words exactly, its numbers nearly (processors round differently)."""
-    told = [float(number) for number in NUMBER.findall(piece)]
+    told = NUMBER.findall(piece)
     any_numbers = f"({NUMBER.pattern})".join(map(re.escape, NUMBER.split(piece)))
     return any(
-        all(near(one, float(other)) for one, other in zip(told, found.groups(), strict=True))
+        all(near(one, other) for one, other in zip(told, found.groups(), strict=True))
         for found in re.finditer(any_numbers, said)
     )
 
 
 def near(one, other):
-    """Whether two numbers differ as little as on two processors."""
-    return abs(one - other) <= max(0.03, 0.1 * abs(one))
+    """Whether two printed numbers differ as little as on two processors: by a tenth, or three of the last decimal."""
+    decimals = len(one.partition(".")[2])
+    last = 3 * 10.0**-decimals if decimals else 0.0
+    return abs(float(one) - float(other)) <= max(0.03, last, 0.1 * abs(float(one))) + 1e-9
 
 
 def in_one_line(text):

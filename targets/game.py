@@ -153,6 +153,7 @@ class Mounted(Protocol):
 
     name: ClassVar[str]
     auditor: ClassVar[bool]
+    own_data: ClassVar[bool]
     knows_links: float
     knows_parts: bool
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
 from pydantic import Field
 
 from ..game import Game
@@ -31,4 +32,5 @@ class PlantedProperty(PlantedClasses):
 
     def secrets(self, clients: Sequence[Client]) -> dict[str, Game]:
         having = {client.number: bool(client.class_counts()[0] > 0) for client in clients}
-        return group_property(having, 0, clients[0].classes)
+        share = 2 / clients[0].classes  # of one of half of the classes
+        return group_property(having, 0, clients[0].classes, (0.0, share), np.zeros(0, dtype=np.int64))

@@ -155,6 +155,7 @@ class FederatedRun:
         channel: what all messages go through.
         original: the clients as they are.
         clients: the clients after the defense had its hand on their data.
+        trainable: nodes that clients may train on, before labels are left out for a question, [t].
         having: which clients have many labels of the class in question, where one is.
         recipe: of the model.
         states: what each client's optimiser remembers of its last round, by number, where that is kept.
@@ -178,6 +179,7 @@ class FederatedRun:
         s = settings
         parts = partition(data, s.partition, s.clients, branch(seed, "partition"), beta=s.beta)
         self.data = divided(data, parts.owner, s.split, branch(seed, "split"))
+        self.trainable = self.data.train_mask.nonzero().flatten().cpu().numpy()
         self.having: dict[int, bool] | None = None
         if s.asked_class is not None:
             coins = branch(seed, "property")
@@ -316,9 +318,10 @@ class FederatedRun:
 
     def _asked(self) -> dict[str, Game]:
         """The game that was asked for alone, if one was."""
-        if self.having is None or self.settings.asked_class is None:
+        s, classes = self.settings, self.original[0].classes
+        if self.having is None or s.asked_class is None:
             return {}
-        return group_property(self.having, self.settings.asked_class, self.original[0].classes)
+        return group_property(self.having, s.asked_class, classes, s.asked_shares, self.trainable)
 
     def _rounds(self, tasks: list[LocalTask]) -> dict[str, Tensor]:
         """The common weights after all rounds; the server averages what it received."""

@@ -2,26 +2,69 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from copy import copy
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ...errors import InputError
+from ...graphs.network import Ints
 from ...randomness import branch
-from ..game import Game, Words
-from .class_presence import ClassPresence
+from ..game import Adversary, Game, Grant, Words
+from ..models.training_config import TrainingConfig
+from .class_presence import ClassKnowledge, ClassPresence
+from .lone_node import UploadGrant
 
 if TYPE_CHECKING:
     from torch import Tensor
     from torch_geometric.data import Data
 
 
+@dataclass(frozen=True, eq=False, kw_only=True)
+class PropertyKnowledge(ClassKnowledge):
+    """It has the graph, and the labels of those whom no client trains on: it can play clients of its own.
+
+    Which client holds which node it does not know.
+
+    Attributes:
+        x: features, [N, d].
+        edges: both directions, [2, e].
+        labels: -1 where a client may train on the node, [N].
+        asked_shares: of the class in question where labels of it are few, and where they are many.
+        clients: how many there are.
+        recipe: how models are trained, where that is known.
+    """
+
+    x: Tensor
+    edges: Tensor
+    labels: Tensor
+    asked_shares: tuple[float, float]
+    clients: int
+    recipe: TrainingConfig | None = None
+
+    def lacks(self, auditor: bool, own_data: bool) -> str | None:
+        return super().lacks(auditor, False)
+
+    def sentence(self) -> str:
+        known = int((self.labels >= 0).sum())
+        return (
+            f"knows how common each of the {self.classes} classes is, all nodes with their edges and features, and "
+            f"the labels of {known} of {len(self.labels)}, whom nobody trains on; not who holds which node"
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
 class GroupProperty(ClassPresence):
     """Has this client many labels of the class in question? A subject is ``client * C + class``, one each client.
 
     Half of the clients, drawn by lot, have many (`with_property`), so that nothing public says which: the prior is
     one half. Property inference in a federation; Wang and Wang (CCS 2022) ask it of a group in a whole graph.
+
+    Attributes:
+        shares: of the class where labels of it are few, and where they are many.
+        trained: nodes that clients may train on, whatever the lots: nobody else knows their labels.
     """
 
     name = "group-property"
@@ -37,6 +80,35 @@ class GroupProperty(ClassPresence):
     )
     planted = "planted-property"
     asked_with = "--set asked_class=0"
+
+    shares: tuple[float, float] = (0.0, 1.0)
+    trained: Ints = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+
+    def grant_key(self, adversary: Adversary) -> tuple[object, ...]:
+        """Whoever plays clients of its own is granted more."""
+        return (adversary.attack.own_data, adversary.recipe)
+
+    def grant(
+        self, data: Data, adversary: Adversary, seed: np.random.SeedSequence
+    ) -> tuple[Grant, Callable[[Game], Game]]:
+        """How common each class is; to those who need data of their own also the graph (`PropertyKnowledge`)."""
+        grant, renamed = super().grant(data, adversary, seed)
+        if not adversary.attack.own_data:
+            return grant, renamed
+        known = grant.knowledge
+        assert isinstance(known, ClassKnowledge)
+        labels = data.y.cpu().clone()
+        labels[self.trained] = -1
+        richer = PropertyKnowledge(
+            **vars(known),
+            x=data.x.cpu(),
+            edges=data.edge_index.cpu(),
+            labels=labels,
+            asked_shares=self.shares,
+            clients=int(self.subjects.max()) // self.cells + 1,
+            recipe=adversary.recipe,
+        )
+        return UploadGrant(richer, grant.ids), renamed
 
 
 def with_property(
@@ -60,25 +132,43 @@ def with_property(
     Raises:
         InputError: there is one client alone, or one has not enough labels for both shares.
     """
-    rng, few, many = np.random.default_rng(branch(seed, "lots")), *shares
+    rng = np.random.default_rng(branch(seed, "lots"))
     train, y, owners = data.train_mask.cpu().numpy(), data.y.cpu().numpy(), owner.cpu().numpy()
     left, having = np.zeros(data.num_nodes, dtype=bool), _half(int(owners.max()) + 1, rng)
     for number in having:
         own = train & (owners == number)
         inside, others = np.flatnonzero(own & (y == asked)), np.flatnonzero(own & (y != asked))
-        size = min(len(inside) / many, len(others) / (1 - few))
-        counts = [round(share * size) for share in shares]
-        if counts[0] == counts[1] or counts[1] > len(inside):
+        taken = of_share(inside, others, shares, having[number], rng)
+        if taken is None:
             raise InputError(
                 f"client:{number} has {len(inside)} labels of class {asked} and {len(others)} others: too few to "
-                f"have them in shares of {few:g} and {many:g}; use fewer clients, another class or more labels"
+                f"have them in shares of {shares[0]:g} and {shares[1]:g}; use fewer clients, another class or more "
+                "labels"
             )
-        taken = counts[having[number]]
-        left[rng.permutation(inside)[:taken]] = True
-        left[rng.permutation(others)[: int(size) - taken]] = True
+        left[taken] = True
     thinned = copy(data)
     thinned.train_mask = data.train_mask.new_tensor(left.tolist())
     return thinned, having
+
+
+def of_share(
+    inside: Ints, others: Ints, shares: tuple[float, float], many: bool, rng: np.random.Generator
+) -> Ints | None:
+    """Labelled nodes, by lot, of whom a class makes up one of two shares, and as many for either; None if too few.
+
+    Args:
+        inside: labelled nodes of the class.
+        others: labelled nodes of other classes.
+        shares: of the class where they are few, and where they are many.
+        many: which of the two.
+        rng: of the lots.
+    """
+    size = min(len(inside) / shares[1], len(others) / (1 - shares[0]))
+    counts = [round(share * size) for share in shares]
+    if counts[0] == counts[1] or counts[1] > len(inside):
+        return None
+    taken = counts[many]
+    return np.concatenate([rng.permutation(inside)[:taken], rng.permutation(others)[: int(size) - taken]])
 
 
 def _half(clients: int, rng: np.random.Generator) -> dict[int, bool]:
@@ -90,17 +180,28 @@ def _half(clients: int, rng: np.random.Generator) -> dict[int, bool]:
     return {number: number in drawn for number in range(clients)}
 
 
-def group_property(having: dict[int, bool], asked: int, classes: int) -> dict[str, Game]:
+def group_property(
+    having: dict[int, bool], asked: int, classes: int, shares: tuple[float, float], trained: Ints
+) -> dict[str, Game]:
     """The game by its name; nothing where all clients are alike.
 
     Args:
         having: who has many labels of the class, by number.
         asked: the class.
         classes: C.
+        shares: of the class where labels of it are few, and where they are many.
+        trained: nodes that clients may train on, whatever the lots.
     """
     numbers = np.array(sorted(having))
     truth = np.array([having[number] for number in numbers.tolist()])
     if truth.all() or not truth.any():
         return {}
-    game = GroupProperty(subjects=numbers * classes + asked, truth=truth, owners=numbers, cells=classes)
+    game = GroupProperty(
+        subjects=numbers * classes + asked,
+        truth=truth,
+        owners=numbers,
+        cells=classes,
+        shares=shares,
+        trained=trained,
+    )
     return {game.name: game}

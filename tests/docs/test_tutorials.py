@@ -58,7 +58,7 @@ def is_said(piece, said):
 
 
 def near(one, other):
-    """Whether two printed numbers differ as little as on two processors: by a tenth, or three of the last decimal."""
+    """Whether printed numbers differ as little as on two processors: by a tenth, or three of the last decimal."""
     decimals = len(one.partition(".")[2])
     last = 3 * 10.0**-decimals if decimals else 0.0
     return abs(float(one) - float(other)) <= max(0.03, last, 0.1 * abs(float(one))) + 1e-9

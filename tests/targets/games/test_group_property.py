@@ -71,8 +71,9 @@ def test_a_client_with_too_few_labels_of_the_class_is_named():
 
 
 def test_there_is_no_game_where_all_clients_are_alike():
-    assert group_property({0: True, 1: True}, 0, 3) == {}
-    (game,) = group_property({0: True, 4: False}, 2, 3).values()
+    nobody = np.zeros(0, dtype=np.int64)
+    assert group_property({0: True, 1: True}, 0, 3, (0.1, 0.5), nobody) == {}
+    (game,) = group_property({0: True, 4: False}, 2, 3, (0.1, 0.5), nobody).values()
     assert game.subjects.tolist() == [2, 14]
     assert game.truth.tolist() == [True, False]
 

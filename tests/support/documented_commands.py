@@ -57,6 +57,7 @@ RUNS = 400
 CITATIONS: Mapping[str, str] = {
     "unmoved-words": "words that nobody has are there in sparse features alone",
     "class-shares": "with two classes every client has labels of both, and nothing is asked",
+    "property-shadows": "as class-shares, with classes that clients have many labels of",
     "nearest-embedding": "with two classes no client hears from another one",
 }
 """Attacks that find nothing to read on `DATASET`, and run on the default graph for that reason."""

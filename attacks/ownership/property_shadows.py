@@ -32,7 +32,7 @@ RIDGE = tuple(10.0**power for power in range(-3, 4))
 class PropertyShadowsSettings(Settings):
     """Settings of `PropertyShadows`."""
 
-    shadows: int = Field(100, ge=8, description="clients of its own for each set of weights that was begun with")
+    shadows: int = Field(100, ge=4, description="clients of its own for each set of weights that was begun with")
     rounds: int = Field(1, ge=1, description="how many of a client's first updates are read")
     local_epochs: int = Field(10, ge=1, description="steps that a client takes in a round; no matter of gradients")
     optimiser: Literal["adam", "sgd"] = Field("adam", description="that clients take their steps with")

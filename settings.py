@@ -7,6 +7,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from .errors import LONGEST_QUOTED, InputError, nearest, quoted, shortened, unknown_name
 
+NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?", re.IGNORECASE)
 WORDS = {
     "missing": "is missing",
     "extra_forbidden": "is not known",
@@ -84,7 +85,11 @@ def _as_a_list(settings: type[BaseModel], path: list[str], value: object) -> str
     """How what was given is written where a list is wanted."""
     if _nested(settings, path) is not None:
         return f": write [[{path[-1]}]], with two brackets, above its settings"
-    return f", as in {path[-1]} = [{quoted(value)}]" if isinstance(value, str | int | float) else ""
+    if not isinstance(value, str | int | float):
+        return ""
+    parts = str(value).split(",")
+    numbers = len(parts) > 1 and all(NUMBER.fullmatch(part.strip()) for part in parts)
+    return f", as in {path[-1]} = [{', '.join(part.strip() for part in parts) if numbers else quoted(value)}]"
 
 
 def _nested(settings: type[BaseModel], path: list[str]) -> type[BaseModel] | None:

@@ -6,6 +6,7 @@ import os
 import threading
 import time
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -31,6 +32,11 @@ MOST_GROWTH = 4 * 2**30
 LOST = "its worker process was killed, perhaps for memory: give the machine more, or use fewer workers"
 
 
+def threads_of(trials: int, workers: int) -> int:
+    """How many of the workers each trial gets for its shadow models, where there are fewer trials than workers."""
+    return max(1, workers // max(trials, 1))
+
+
 @dataclass(frozen=True)
 class Done:
     """What came of a trial: a result or a reason why there is none, and the CPU seconds it took."""
@@ -49,6 +55,7 @@ def attempt(
     limit: float | None = None,
     report: Report | None = None,
     pools: str | None = None,
+    threads: int | None = None,
 ) -> Done:
     """Runs one trial; whatever goes wrong in it is its result.
 
@@ -60,7 +67,9 @@ def attempt(
         limit: seconds that the trial may take; without end by default.
         report: called as it gets on.
         pools: a folder in which the processes of a run keep shadow models for each other.
+        threads: how many shadow models it trains at once, one a thread; by default as joblib's context says.
     """
+    from joblib import parallel_config
     from joblib.externals.loky import process_executor
 
     _stop_with(owner)
@@ -70,7 +79,8 @@ def attempt(
     use_one_thread()
     start = time.process_time()
     try:
-        with time_limit(limit), kept_in(pools):
+        side_by_side = nullcontext() if threads is None else parallel_config(backend="threading", n_jobs=threads)
+        with time_limit(limit), kept_in(pools), side_by_side:
             result = run_trial(task.plan, data, _progress(task, report), cache=_shared(task, data, audit))
         return Done(task.key, dumps(result), None, time.process_time() - start)
     except (InputError, TooLongError) as error:

@@ -13,7 +13,7 @@ from typing import Any
 
 from ...errors import InputError
 from ..planning.grid import Grid, PlannedTrial
-from .attempt import ELSEWHERE, LOST, Done, attempt
+from .attempt import ELSEWHERE, LOST, Done, attempt, threads_of
 
 ADDRESS = "RAY_ADDRESS"
 """The environment variable that names a cluster, as for all programs that use Ray."""
@@ -26,7 +26,8 @@ def run_on_ray(
 ) -> None:
     """Runs trials on a cluster: that of this process, the one that ``RAY_ADDRESS`` names, or a new one here.
 
-    Each is noted when it ends. One whose worker was killed is started again, up to `LOSSES` times; others go on.
+    Each is noted when it ends. Where there are fewer trials than workers each gets several of one machine, for its
+    shadow models. One whose worker was killed is started again, up to `LOSSES` times; others go on.
 
     Raises:
         InputError: Ray is not installed, or there is no such cluster.
@@ -36,14 +37,16 @@ def run_on_ray(
     except ImportError as error:
         raise InputError("--executor ray needs Ray: pip install 'graph-gaudit[ray]'") from error
     with _connected(ray, workers):
-        call = ray.remote(num_cpus=1, max_retries=0)(attempt)
+        threads = min(threads_of(len(tasks), workers), _least_cores(ray))
+        call = ray.remote(num_cpus=threads, max_retries=0)(attempt)
         graphs = {name: ray.put(graph) for name, graph in grid.graphs.items()}
         waiting, losses = list(reversed(tasks)), Counter[str]()
         running: dict[Any, PlannedTrial] = {}
         while waiting or running:
             while waiting and len(running) < workers:
                 task = waiting.pop()
-                running[call.remote(task, graphs[task.dataset], grid.fingerprint, ELSEWHERE, limit)] = task
+                told = (graphs[task.dataset], grid.fingerprint, ELSEWHERE, limit, None, None, threads)
+                running[call.remote(task, *told)] = task
             (ended, *_), _ = ray.wait(list(running))
             task = running.pop(ended)
             try:
@@ -54,6 +57,12 @@ def run_on_ray(
                     waiting.append(task)
                 else:
                     note(Done(task.key, None, LOST, 0.0))
+
+
+def _least_cores(ray: Any) -> int:
+    """Of the machine with the fewest: what a trial may ask for and get anywhere."""
+    cores = [int(node["Resources"].get("CPU", 0)) for node in ray.nodes() if node["Alive"]]
+    return min((count for count in cores if count), default=1)
 
 
 @contextmanager

@@ -20,7 +20,7 @@ from typing import Any, Literal
 
 from ..planning.grid import Grid, PlannedTrial
 from ..planning.plan import Plan
-from .attempt import LOST, Done, Report, attempt
+from .attempt import LOST, Done, Report, attempt, threads_of
 from .ledger import Ledger
 from .safe_path import safe_path
 
@@ -52,7 +52,8 @@ def run_audit(
         grid: its trials.
         ledger: open for writing.
         noted: called in this process after each trial was noted.
-        workers: processes, one thread each; as many as cores by default.
+        workers: processes, one thread each; as many as cores by default. Where there are fewer trials than that,
+            each trains as many shadow models at once.
         executor: ``local``, or ``ray`` for a Ray cluster (`run_on_ray`).
         retry: run trials again that failed before.
         timeout: seconds that a trial may take before it is noted as failed; without end by default.
@@ -116,7 +117,8 @@ def _run_all(
         order = _interleaved(list(todo.values()), workers)
         try:
             side_by_side = min(workers, max(2, len(todo)))  # a single worker would be this very process
-            for done in _dispatched(order, grid, side_by_side, limit, events, pools):
+            threads = threads_of(len(todo), workers)
+            for done in _dispatched(order, grid, side_by_side, limit, events, pools, threads):
                 note(done)
         except process_executor.BrokenProcessPool:
             crashes = crashes + 1 if len(todo) == before else 1
@@ -146,6 +148,7 @@ def _dispatched(
     limit: float | None,
     events: Report | None,
     pools: str | None,
+    threads: int = 1,
 ) -> Iterator[Done]:
     """Trials as they end."""
     from joblib import Parallel, delayed, parallel_config
@@ -153,7 +156,8 @@ def _dispatched(
     with parallel_config(backend="sequential") if workers == 1 else nullcontext():
         pool = Parallel(n_jobs=workers, return_as="generator_unordered", pre_dispatch=workers, batch_size=1)
         run = delayed(attempt)
-        calls = (run(t, grid.graphs[t.dataset], grid.fingerprint, os.getpid(), limit, events, pools) for t in batch)
+        same = (grid.fingerprint, os.getpid(), limit, events, pools, threads)
+        calls = (run(task, grid.graphs[task.dataset], *same) for task in batch)
         with _deaf_to_interrupts():
             results = pool(calls)
         yield from results

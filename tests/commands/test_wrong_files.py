@@ -22,6 +22,7 @@ PLANS = [
     ('preset = "papers"\n' + TARGET + ATTACK, ["'preset'", "did you mean 'paper'", "'papers'"]),
     ('name = ""\n' + TARGET + ATTACK, ["'name'", "not be empty"]),
     ('datasets = "Cora"\n' + TARGET + ATTACK, ["'datasets'", "a list, as in datasets = ['Cora']"]),
+    ('[[target]]\nname = "fedavg"\nsettings = { asked_shares = "0.1, 0.2" }\n' + ATTACK, ["shares = [0.1, 0.2]"]),
     ('datasets = ["Coro"]\n' + TARGET + ATTACK, ["dataset 'Coro'", "did you mean 'Cora'"]),
     ("datasets = []\n" + TARGET + ATTACK, ["no datasets", '["citations"]']),
     ("datasets = [3]\n" + TARGET + ATTACK, ["'datasets.0'", "text", "got 3"]),

@@ -54,6 +54,19 @@ class Deadly(Classifier):
         return super().run(data, defense, seed, retain, progress)
 
 
+class Counting(Classifier):
+    """A target that notes how many shadow models its trial may train at once."""
+
+    name = "counting"
+
+    def run(self, data, defense, seed, retain, progress=lambda *a: None):
+        from joblib.parallel import get_active_backend
+
+        with open(f"{__file__}.threads", "a") as told:
+            told.write(f"{get_active_backend(prefer='threads')[1]} ")
+        return super().run(data, defense, seed, retain, progress)
+
+
 class Failing(Classifier):
     """A target that fails with seed 1."""
 
@@ -222,6 +235,17 @@ def test_a_trial_that_hangs_is_given_up_and_stops_no_other(own, workers):
     assert (audit.sections[0].seeds, audit.missing) == ((0,), 0)
 
 
+def test_where_trials_are_few_each_gets_the_workers_that_are_left(own, tmp_path):
+    """Of five workers two trials get two each: the target's, and that of the planted leak."""
+    few = {**_with("Counting"), "seeds": 1}
+    for name, workers in (("one", 1), ("five", 5)):
+        Path(own / "own_targets.py.threads").unlink(missing_ok=True)
+        noted = run(tmp_path / f"{name}.db", few, workers=workers)
+        assert len(noted) == 2
+        assert (own / "own_targets.py.threads").read_text().split() == [str({1: 1, 5: 2}[workers])]
+    assert rows(tmp_path / "one.db") == rows(tmp_path / "five.db")
+
+
 def test_a_killed_worker_on_ray_costs_no_trial_but_the_one_that_kills_it(own):
     """What has ended beside it is noted at once and runs once."""
     pytest.importorskip("ray", reason="Ray is not installed: pip install 'graph-gaudit[ray]'")
@@ -258,6 +282,28 @@ def test_on_a_ray_cluster_of_which_one_node_dies(undisturbed, tmp_path):
         ray.shutdown()
         cluster.shutdown()
     assert rows(tmp_path / "audit.db") == rows(undisturbed)
+
+
+def test_on_two_machines_few_trials_get_the_workers_of_one_each(own):
+    """Of eight workers two trials would get four each, and no machine has more than two."""
+    ray = pytest.importorskip("ray", reason="Ray is not installed: pip install 'graph-gaudit[ray]'")
+    from ray.cluster_utils import Cluster
+
+    try:
+        cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 2, "include_dashboard": False})
+        cluster.add_node(num_cpus=2)
+    except Exception as error:  # Ray gives up where its processes do not get going in time
+        pytest.skip(f"Ray did not start here: {str(error).splitlines()[0]}")
+    ray.init(address=cluster.address, logging_level="ERROR", log_to_driver=False)
+    try:
+        assert wait_for(lambda: ray.cluster_resources().get("CPU") == 4, 30)
+        assert len(run(own / "ray.db", {**_with("Counting"), "seeds": 1}, workers=8, executor="ray")) == 2
+    finally:
+        ray.shutdown()
+        cluster.shutdown()
+    assert (own / "own_targets.py.threads").read_text().split() == ["2"]
+    run(own / "here.db", {**_with("Counting"), "seeds": 1}, workers=1)
+    assert rows(own / "ray.db") == rows(own / "here.db")
 
 
 def test_workers_end_with_the_process_that_started_them(own, tmp_path):

@@ -5,7 +5,8 @@ import pytest
 import torch
 from sklearn.metrics import roc_auc_score
 
-from gaudit.attacks.ownership.property_shadows import PropertyShadows, shadow_clients, side_by_side
+from gaudit.attacks.ownership.property_shadows import PropertyShadows
+from gaudit.attacks.ownership.shadow_clients import shadow_clients, side_by_side
 from gaudit.errors import InputError
 from gaudit.graphs.datasets.loading import load_dataset
 from gaudit.targets.channel import Channel

@@ -1,4 +1,4 @@
-"""What kind of people a client has, by the updates of clients of one's own with and without (Melis et al. 2019)."""
+"""What kind of people a client has, by updates of clients of one's own with and without (as Melis et al. 2019)."""
 
 from __future__ import annotations
 
@@ -46,9 +46,10 @@ class PropertyShadows(Attack[PropertyKnowledge]):
     sign too, so that what is compared then is what no turn of them changes: how far the weights of each feature
     moved, and the products of what became of the mean features of the classes (own derivation).
 
-    Melis et al. (IEEE S&P 2019, section 4.4: passive property inference) do so with batches that have the property
-    and a random forest. Each of our clients is a whole part, for all of its labels are in one step. Each named
-    tensor of a change is scaled to length 1, so that it does not matter how far the steps went.
+    Adapted from passive property inference (Melis et al., IEEE S&P 2019), which takes updates from batches with and
+    without a property that has nothing to do with the task. Here the property is the share of a class of the task,
+    which is easier to read, and each client of one's own is a whole part, for all of its labels are in one step.
+    Each named tensor of a change is scaled to length 1: after one plain step its rate does not matter.
 
     The blind score is how common the class is in the whole graph.
     """

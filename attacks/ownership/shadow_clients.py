@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -72,7 +73,7 @@ class Panel:
         gradient, names = GRADIENTS.covers(message.kind), tuple(sorted(set(message.tensors) & set(start.tensors)))
         if not names:
             raise InputError(f"the '{message.kind}' of {message.sender} holds no weights that were sent out")
-        key = (id(start), gradient, names)
+        key = (_digest(start), gradient, names)
         if key not in self.judges:
             self.judges[key] = self._learned(dict(start.tensors), names, gradient)
         sent = {name: message.tensors[name].double() for name in names}
@@ -99,6 +100,13 @@ class Panel:
         """What one client of its own would send, as the classifier reads it."""
         own = initial_weights(self.recipe, part.x.shape[1], self.classes, branch(self.seed, "head", number))
         begun = {name: start.get(name, weight.to(part.x.device)) for name, weight in own.items()}
+        odd = next((name for name in own if begun[name].shape != own[name].shape), None)
+        if odd is not None:
+            raise InputError(
+                f"the weights '{odd}' are {tuple(begun[odd].shape)}, and of a {self.recipe.architecture} that "
+                f"reads {part.x.shape[1]} features they are {tuple(own[odd].shape)}: clients read something else, "
+                "which clients of the attacker's own cannot"
+            )
         task = LocalTask.of(part, Subgraph.of(self.recipe, part.x, part.edges))
         if gradient:
             found = task.gradient(begun)
@@ -125,6 +133,16 @@ class Panel:
                 became = self.means @ change[name]
                 kept[f"products by {name}"] = became @ became.t()
         return side_by_side(kept)
+
+
+def _digest(message: Message) -> str:
+    """What tells the weights of one message from others: equal weights are the same start, whoever sent them."""
+    found = hashlib.blake2b(digest_size=16)
+    for name in sorted(message.tensors):
+        values = np.ascontiguousarray(message.tensors[name].detach().cpu().numpy())
+        found.update(f"{name} {values.dtype} {values.shape} ".encode())
+        found.update(values.tobytes())
+    return found.hexdigest()
 
 
 def side_by_side(change: Mapping[str, Tensor]) -> np.ndarray:

@@ -26,7 +26,8 @@ if TYPE_CHECKING:
 class PropertyKnowledge(ClassKnowledge):
     """It has the graph, and the labels of those whom no client trains on: it can play clients of its own.
 
-    Which client holds which node it does not know.
+    It knows both shares and how many clients there are. Which of them holds which node it does not know; since it
+    divides the same graph, its parts are like theirs.
 
     Attributes:
         x: features, [N, d].
@@ -51,7 +52,8 @@ class PropertyKnowledge(ClassKnowledge):
         known = int((self.labels >= 0).sum())
         return (
             f"knows how common each of the {self.classes} classes is, all nodes with their edges and features, and "
-            f"the labels of {known} of {len(self.labels)}, whom nobody trains on; not who holds which node"
+            f"the labels of {known} of {len(self.labels)}, whom nobody trains on, and that each of {self.clients} "
+            f"clients has a share of {self.asked_shares[0]:g} or {self.asked_shares[1]:g}; not who holds which node"
         )
 
 
@@ -86,7 +88,7 @@ class GroupProperty(ClassPresence):
 
     def grant_key(self, adversary: Adversary) -> tuple[object, ...]:
         """Whoever plays clients of its own is granted more."""
-        return (adversary.attack.own_data, adversary.recipe)
+        return (adversary.attack.own_data, adversary.recipe, self.trained.tobytes())
 
     def grant(
         self, data: Data, adversary: Adversary, seed: np.random.SeedSequence
@@ -165,7 +167,7 @@ def of_share(
     """
     size = min(len(inside) / shares[1], len(others) / (1 - shares[0]))
     counts = [round(share * size) for share in shares]
-    if counts[0] == counts[1] or counts[1] > len(inside):
+    if counts[0] == counts[1] or counts[1] > min(len(inside), int(size)):
         return None
     taken = counts[many]
     return np.concatenate([rng.permutation(inside)[:taken], rng.permutation(others)[: int(size) - taken]])

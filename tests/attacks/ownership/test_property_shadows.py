@@ -6,7 +6,7 @@ import torch
 from sklearn.metrics import roc_auc_score
 
 from gaudit.attacks.ownership.property_shadows import PropertyShadows
-from gaudit.attacks.ownership.shadow_clients import shadow_clients, side_by_side
+from gaudit.attacks.ownership.shadow_clients import LocalSteps, Panel, shadow_clients, side_by_side
 from gaudit.errors import InputError
 from gaudit.graphs.datasets.loading import load_dataset
 from gaudit.targets.channel import Channel
@@ -135,6 +135,30 @@ def test_what_does_not_fit_is_refused(tensors, match):
     for number in range(CLIENTS):
         channel.send("update", f"client:{number}", "server", 0, tensors)
     with pytest.raises(InputError, match=match):
+        attack()(channel.transcript.seen_by("server"), knowledge(), SEED)
+
+
+def test_peers_that_began_alike_share_a_judge_and_others_do_not():
+    """Messages of what peers began with are made on the way: two of them may have one address."""
+    channel = Channel()
+    for number, start in enumerate((0, 1, 0)):
+        weights = initial_weights(RECIPE, 12, CLASSES, np.random.SeedSequence(start))
+        channel.send("global-model", "server", f"client:{number}", 0, weights)
+        channel.send("update", f"client:{number}", "server", 0, {name: w + 0.1 for name, w in weights.items()})
+    messages = channel.transcript.messages
+    panel = Panel.of(knowledge(), 1, 8, LocalSteps(1, "sgd", 0.5))
+    told = [panel.judged(messages[place + 1], messages[place]) for place in (0, 2, 4)]
+    assert len(panel.judges) == 2
+    assert told[0] == told[2] != told[1]
+
+
+def test_clients_that_read_other_features_are_refused():
+    channel = Channel()
+    weights = initial_weights(RECIPE, 15, CLASSES, SEED)
+    channel.send("global-model", "server", "clients", 0, weights)
+    for number in range(CLIENTS):
+        channel.send("update", f"client:{number}", "server", 0, weights)
+    with pytest.raises(InputError, match="clients read something else"):
         attack()(channel.transcript.seen_by("server"), knowledge(), SEED)
 
 

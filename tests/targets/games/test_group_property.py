@@ -13,7 +13,7 @@ from gaudit.errors import InputError
 from gaudit.graphs.datasets.loading import load_dataset
 from gaudit.targets.defense import Defense
 from gaudit.targets.federated.fedavg import FedAvg
-from gaudit.targets.games.group_property import GroupProperty, group_property, with_property
+from gaudit.targets.games.group_property import GroupProperty, group_property, of_share, with_property
 
 CLIENTS, CLASSES = 6, 3
 EVEN = {"partition": "dirichlet", "beta": 1e4}
@@ -68,6 +68,20 @@ def test_a_client_with_too_few_labels_of_the_class_is_named():
     data.train_mask = data.train_mask & ~((owner == 2) & (data.y == 1))
     with pytest.raises(InputError, match="client:2 has 0 labels of class 1 and 40 others: too few"):
         with_property(data, owner, 1, (0.1, 0.5), np.random.SeedSequence(0))
+
+
+def test_as_many_labels_are_left_for_either_share_or_none():
+    rng = np.random.default_rng(0)
+    for inside, others in np.ndindex(12, 12):
+        for shares in ((0.1, 0.5), (0.4, 0.9), (0.0, 0.3)):
+            both = [
+                of_share(np.arange(inside), 100 + np.arange(others), shares, many, rng) for many in (False, True)
+            ]
+            few, many = ([] if one is None else one.tolist() for one in both)
+            assert len(few) == len(many) == len(set(few)) == len(set(many))
+            assert (both[0] is None) == (both[1] is None)
+            if both[0] is not None:
+                assert sum(one < 100 for one in few) < sum(one < 100 for one in many)
 
 
 def test_there_is_no_game_where_all_clients_are_alike():

@@ -6,12 +6,12 @@ import os
 import threading
 import time
 from collections.abc import Callable
-from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ...attacks.membership.kept_pools import kept_in
 from ...errors import InputError
+from ...targets.models.model_ensemble import side_by_side
 from ...targets.target import Progress, no_progress
 from ..games.knowledge_cache import KnowledgeCache
 from ..planning.grid import PlannedTrial
@@ -55,7 +55,7 @@ def attempt(
     limit: float | None = None,
     report: Report | None = None,
     pools: str | None = None,
-    threads: int | None = None,
+    threads: int = 1,
 ) -> Done:
     """Runs one trial; whatever goes wrong in it is its result.
 
@@ -67,9 +67,8 @@ def attempt(
         limit: seconds that the trial may take; without end by default.
         report: called as it gets on.
         pools: a folder in which the processes of a run keep shadow models for each other.
-        threads: how many shadow models it trains at once, one a thread; by default as joblib's context says.
+        threads: how many shadow models it trains at once, one a thread.
     """
-    from joblib import parallel_config
     from joblib.externals.loky import process_executor
 
     _stop_with(owner)
@@ -79,8 +78,7 @@ def attempt(
     use_one_thread()
     start = time.process_time()
     try:
-        side_by_side = nullcontext() if threads is None else parallel_config(backend="threading", n_jobs=threads)
-        with time_limit(limit), kept_in(pools), side_by_side:
+        with time_limit(limit), kept_in(pools), side_by_side(threads):
             result = run_trial(task.plan, data, _progress(task, report), cache=_shared(task, data, audit))
         return Done(task.key, dumps(result), None, time.process_time() - start)
     except (InputError, TooLongError) as error:

@@ -86,7 +86,8 @@ def run_audit(
     if here:
         with parallel_config(n_jobs=workers or cores):
             for task in list(todo.values()):
-                note(attempt(task, grid.graphs[task.dataset], grid.fingerprint, os.getpid(), timeout, report))
+                same = (grid.fingerprint, os.getpid(), timeout, report, None, workers or cores)
+                note(attempt(task, grid.graphs[task.dataset], *same))
         return
     workers = workers or cores
     if executor == "ray":

@@ -9,6 +9,8 @@ one by one (`graph_models`).
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -24,6 +26,28 @@ if TYPE_CHECKING:
 
 MEMORY = 2 * 2**30
 """Bytes that a batch of models may take on a device that does not say how much is free."""
+
+
+_threads: ContextVar[int] = ContextVar("threads", default=1)
+
+
+@contextmanager
+def side_by_side(count: int) -> Iterator[None]:
+    """Within the block so many of gaudit's own models are trained or asked at once, one a thread.
+
+    joblib's context cannot say it: where it names no backend, one who prefers threads gets a single one; where it
+    names threads, models that others' functions train would run on them too, which these need not stand.
+    """
+    before = _threads.set(count)
+    try:
+        yield
+    finally:
+        _threads.reset(before)
+
+
+def threads() -> int:
+    """How many models are trained at once here."""
+    return _threads.get()
 
 
 def batch_memory(device: str) -> int:
@@ -76,7 +100,7 @@ def train_models(
         queries: what to ask, each of all models.
         seed: root of the models' randomness.
         device: cpu, or where to train batches.
-        workers: threads, one model each at a time (CPU kernels); by default as joblib's context says, else one.
+        workers: threads, one model each at a time (CPU kernels); by default as `side_by_side` says, else one.
         memory: bytes that a batch may take where models are trained in batches, by default `batch_memory`.
         first: each model's first weights, by default drawn.
         numbers: k of each model, by default from 0: some of many models are trained as they would be among all.
@@ -95,7 +119,7 @@ def train_models(
     if is_collection(task.data) or _has_kernels(task, device):
         train = _trainer(task, queries, device)
         jobs = (delayed(train)(k, begin[k], coins[k]) for k in range(count))
-        found = Parallel(n_jobs=workers, prefer="threads", return_as="generator")(jobs)
+        found = Parallel(workers or threads(), prefer="threads", return_as="generator")(jobs)
         return _stacked(_counted(found, progress), len(queries), keep_weights)
     from .batched_models import batches
 
@@ -139,7 +163,7 @@ def ask_each(
     if is_collection(task.data) or _has_kernels(task, device):
         ask = _asker(task, queries, device)
         jobs = (delayed(ask)(k, model) for k, model in enumerate(models))
-        yield from Parallel(n_jobs=workers, prefer="threads", return_as="generator")(jobs)
+        yield from Parallel(workers or threads(), prefer="threads", return_as="generator")(jobs)
     else:
         from .batched_models import asked_in_batches
 

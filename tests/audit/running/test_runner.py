@@ -60,10 +60,10 @@ class Counting(Classifier):
     name = "counting"
 
     def run(self, data, defense, seed, retain, progress=lambda *a: None):
-        from joblib.parallel import get_active_backend
+        from gaudit.targets.models.model_ensemble import threads
 
         with open(f"{__file__}.threads", "a") as told:
-            told.write(f"{get_active_backend(prefer='threads')[1]} ")
+            told.write(f"{threads()} ")
         return super().run(data, defense, seed, retain, progress)
 
 
@@ -238,12 +238,16 @@ def test_a_trial_that_hangs_is_given_up_and_stops_no_other(own, workers):
 def test_where_trials_are_few_each_gets_the_workers_that_are_left(own, tmp_path):
     """Of five workers two trials get two each: the target's, and that of the planted leak."""
     few = {**_with("Counting"), "seeds": 1}
-    for name, workers in (("one", 1), ("five", 5)):
+    for name, threads, how in (
+        ("one", "1", {"workers": 1}),
+        ("five", "2", {"workers": 5}),
+        ("here", "3", {"workers": 3, "here": True}),
+    ):
         Path(own / "own_targets.py.threads").unlink(missing_ok=True)
-        noted = run(tmp_path / f"{name}.db", few, workers=workers)
+        noted = run(tmp_path / f"{name}.db", few, **how)
         assert len(noted) == 2
-        assert (own / "own_targets.py.threads").read_text().split() == [str({1: 1, 5: 2}[workers])]
-    assert rows(tmp_path / "one.db") == rows(tmp_path / "five.db")
+        assert (own / "own_targets.py.threads").read_text().split() == [threads]
+    assert rows(tmp_path / "one.db") == rows(tmp_path / "five.db") == rows(tmp_path / "here.db")
 
 
 def test_a_killed_worker_on_ray_costs_no_trial_but_the_one_that_kills_it(own):

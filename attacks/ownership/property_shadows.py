@@ -82,23 +82,24 @@ class PropertyShadows(Attack[PropertyKnowledge]):
         heard = [number for number in numbers if _hears(view, f"client:{number}")] or numbers
         s = self.settings
         panel = Panel.of(knowledge, int(classes[0]), s.shadows, LocalSteps(s.local_epochs, s.optimiser, s.lr))
-        told = {number: self._told(view, f"client:{number}", panel) for number in heard}
+        messages = with_starts(view)
+        told = {number: self._told(messages, f"client:{number}", panel) for number in heard}
         mean = sum(told.values()) / len(told)
         return torch.tensor([told.get(number, mean) for number in clients.tolist()], dtype=torch.float64)
 
     def blind_score(self, knowledge: PropertyKnowledge) -> Tensor:
         return knowledge.shares[knowledge.clients_and_classes[1]]
 
-    def _told(self, view: View, name: str, panel: Panel) -> float:
+    def _told(self, messages: tuple[Message, ...], name: str, panel: Panel) -> float:
         """What the classifier says of one client, the mean over the rounds that are read."""
         begun, found = dict[str, Message](), list[float]()
-        for message in with_starts(view):
+        for message in messages:
             if is_start(message, name) and message.tensors:
                 begun[message.kind] = message
             elif _is_sent(message, name) and len(found) < self.settings.rounds:
                 found.append(panel.judged(message, _start_of(message, begun)))
         if not found:
-            raise InputError(f"the observer '{view.observer}' reads no update of {name}")
+            raise InputError(f"the observer reads no update of {name}")
         return float(np.mean(found))
 
 

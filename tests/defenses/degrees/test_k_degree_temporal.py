@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gaudit.defenses.degrees.degree_groups import LARGE, grouped, medians_of, realisable
+from gaudit.defenses.degrees.degree_groups import LARGE, _nearest, grouped, medians_of, realisable
 from gaudit.defenses.degrees.degree_sequences import is_graphic, k_anonymous
 from gaudit.defenses.degrees.k_degree_by_snapshot import KDegreeBySnapshot
 from gaudit.defenses.degrees.k_degree_temporal import KDegreeTemporal
@@ -62,6 +62,13 @@ def test_real_networks_keep_it_jointly_and_by_snapshot_they_do_not(gaudit_data, 
     for own, degrees in zip(changed.T, np.array(vectors(before, 8)).T, strict=True):
         assert own.sum() >= np.abs(k_anonymous(degrees, k, True, even=True) - degrees).sum()
     assert changed.sum() < {2: 0.35, 5: 0.5, 10: 0.6}[k] * before.size  # measured: 0.19 to 0.58
+
+
+@given(st.lists(st.integers(0, 4), min_size=1, max_size=40), st.data())
+def test_of_equals_the_first_are_nearest_on_any_processor(apart, data):
+    k = data.draw(st.integers(1, len(apart)))
+    found = _nearest(np.array(apart), k).tolist()
+    assert sorted(found) == sorted(sorted(range(len(apart)), key=lambda place: (apart[place], place))[:k])
 
 
 @given(st.integers(0, 10_000), st.integers(1, 7), st.integers(1, 4))

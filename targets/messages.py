@@ -282,6 +282,10 @@ CHOICE_KIND = declare("cluster-choice", Carries.CHOICE, routes=[_UP])
 """The number of the model that a client chose, ``choice`` [1] (IFCA)."""
 CLUSTER_UPDATE_KIND = declare("cluster-update", Carries.UPDATE, Carries.CLASSIFIER, routes=[_UP], since=START_KIND)
 """That model's weights after the client's local training in one round (IFCA)."""
+COMPONENTS_KIND = declare("component-models", Carries.WEIGHTS, routes=[_DOWN])
+"""The weights of several common models, ``0/w1``, ``1/w1`` and so on, all of which each client trains (FedEM)."""
+COMPONENTS_UPDATE_KIND = declare("component-updates", Carries.UPDATE, routes=[_UP], since=COMPONENTS_KIND)
+"""The weights of all these models after a client's local training in one round, named likewise (FedEM)."""
 RANDOM_GRAPH_KIND = declare("random-graph", Carries.RANDOM_GRAPH, routes=[_DOWN])
 """Features ``x`` [n, d] and ``edges`` [2, e] of a random graph that models are compared on (Fed-PUB)."""
 FUNCTION_KIND = declare("functional-embedding", Carries.FUNCTION, routes=[_UP])

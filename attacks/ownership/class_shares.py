@@ -47,7 +47,8 @@ class ClassShares(Attack[ClassKnowledge]):
     - ``updates``: hidden rows are never negative, so that the gradient of cross-entropy by the last layer's weights
       of a class without a label is not negative either: no weight of the class rises. The score is the largest rise
       of a weight of the class in the first update, as a share of the largest change in it; of several updates, the
-      mean. Later, decay of weights and momentum move what no gradient does. A client whose updates the observer
+      mean. Of several models in one update, among which each node's loss is shared out, it is the largest rise in
+      any. Later, decay of weights and momentum move what no gradient does. A client whose updates the observer
       does not get has the mean of those that it hears.
 
     - ``bias``: the same of the last layer's bias alone, which a unit that is always one would have as its weights.
@@ -143,11 +144,25 @@ def _rise(view: View, client: int, classes: int, settings: ClassSharesSettings) 
 
 
 def _change(message: Message, before: Message | None, classes: int, bias: bool) -> Tensor:
-    """How the last layer's weights changed, [h, C], or its bias, [1, C]."""
+    """How the last layer's weights changed, [h, C], or its bias, [1, C].
+
+    Of several models in one message: their weights one below the other, since none rises in any of them, and the
+    sum of their biases, for which a label counts once where the models share the loss of its node.
+    """
     import torch
 
-    last = next((name for name in LAST if name in message.tensors), "w2")
-    name = LAST[last] if bias else last
+    names = {name: name.rpartition("/")[2] for name in message.tensors}
+    last = next((name for name in LAST if name in names.values()), "w2")
+    wanted = LAST[last] if bias else last
+    every = [name for name, own in names.items() if own == wanted] or [wanted]
+    changes = [_moved(message, before, name, classes) for name in every]
+    return torch.stack(changes).sum(0) if bias else torch.cat(changes)
+
+
+def _moved(message: Message, before: Message | None, name: str, classes: int) -> Tensor:
+    """How one tensor of a message changed since what its sender began with, [h, C]."""
+    import torch
+
     after, since = message.tensors.get(name), None if before is None else before.tensors.get(name)
     if after is None or since is None or after.shape != since.shape or after.shape[-1] != classes:
         raise InputError(

@@ -150,6 +150,7 @@ class LocalTask:
         reference: positions of its validation nodes, which no loss uses [m].
         reference_labels: theirs, [m].
         term: the defense's extra term, or None.
+        counts: how much each labelled node's part of the loss counts [k]; None: one each.
     """
 
     forward: Forward
@@ -158,6 +159,7 @@ class LocalTask:
     reference: Tensor
     reference_labels: Tensor
     term: LossTerm | None = None
+    counts: Tensor | None = None
 
     @classmethod
     def of(cls, client: Client, forward: Forward, term: LossTerm | None = None) -> "LocalTask":
@@ -171,13 +173,22 @@ class LocalTask:
     def loss_of(self, logits: Tensor) -> Tensor:
         """The same of what a model said of all nodes, [n, C]."""
         own = logits[self.labelled]
-        loss = F.cross_entropy(own, self.labels)
+        if self.counts is None:
+            loss = F.cross_entropy(own, self.labels)
+        else:
+            loss = (self.counts * F.cross_entropy(own, self.labels, reduction="none")).mean()
         if self.term is None:
             return loss
         seen = logits[self.reference].detach()
         added = self.term.gradient(own.detach(), self.labels, seen, self.reference_labels)
+        if self.counts is not None:
+            added = self.counts[:, None] * added
         by_term = (added * own).sum() / len(own)
         return loss + by_term - by_term.detach()
+
+    def losses(self, weights: Weights) -> Tensor:
+        """The cross-entropy of each labelled node by itself, [k]; neither ``term`` nor ``counts`` enter."""
+        return F.cross_entropy(self.forward(weights)[self.labelled], self.labels, reduction="none")
 
     def gradient(self, weights: Weights) -> dict[str, Tensor]:
         """The loss's gradient at some weights, dropout off; named as they are."""

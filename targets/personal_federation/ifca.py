@@ -9,7 +9,6 @@ import torch
 from pydantic import Field
 from torch import Tensor
 
-from ...randomness import branch
 from ..federated.federated_averaging import (
     POSTERIORS_KIND,
     Federated,
@@ -29,8 +28,8 @@ from ..messages import (
     MODEL_KIND,
     UPDATE_KIND,
 )
-from ..models.training_config import initial_weights
 from ..party import Client
+from .several_models import apart, first_models, numbered
 
 
 class IFCASettings(FederatedSettings):
@@ -58,10 +57,10 @@ class _ClusteredRun(FederatedRun):
 
     def handed_out(self, weights: Mapping[str, Tensor], round_: int) -> list[Mapping[str, Tensor]]:
         if round_ == 0:
-            self.models = [dict(weights), *(self._drawn(j) for j in range(1, self.settings.models))]
-        named = {f"{j}/{name}": weight for j, model in enumerate(self.models) for name, weight in model.items()}
-        sent = self.channel.send(CLUSTER_MODELS_KIND, "server", "clients", round_, named)
-        received = [{name: sent[f"{j}/{name}"] for name in model} for j, model in enumerate(self.models)]
+            count, classes = self.settings.models, self.original[0].classes
+            self.models = first_models(weights, count, self.recipe, self.width(), classes, self.seed)
+        sent = self.channel.send(CLUSTER_MODELS_KIND, "server", "clients", round_, numbered(self.models))
+        received = apart(sent, len(self.models))
         self.chosen = {number: best_of(task, received) for number, task in self.tasks.items()}
         return [received[self.chosen[client.number]] for client in self.clients]
 
@@ -91,12 +90,6 @@ class _ClusteredRun(FederatedRun):
     def _publish(self, weights: Mapping[str, Tensor], answers: Tensor) -> None:
         if "posteriors" in self.settings.publish:
             self._publish_answers(answers)
-
-    def _drawn(self, number: int) -> dict[str, Tensor]:
-        """The first weights of a model other than the first."""
-        seed = branch(self.seed, "cluster weights", number)
-        drawn = initial_weights(self.recipe, self.width(), self.original[0].classes, seed)
-        return {name: weight.to(self.settings.device) for name, weight in drawn.items()}
 
 
 def best_of(task: LocalTask, models: Sequence[Mapping[str, Tensor]]) -> int:

@@ -67,6 +67,30 @@ def test_of_updates_the_largest_rise():
     assert scores(channel)[1] == pytest.approx([0.1 / 1.2, 1.0, -0.2 / 1.2])
 
 
+def test_of_several_models_in_one_update_the_largest_rise_in_any_or_the_sum_of_their_biases():
+    channel = Channel()
+    first, second = torch.tensor([[0.1, -0.4, -0.2]]), torch.tensor([[-0.2, -0.1, -0.3], [0.0, 0.2, -0.5]])
+    biases = torch.tensor([0.3, 0.1, -0.2]), torch.tensor([-0.2, 0.3, -0.4])
+    models = {"0/w2": first, "0/b2": biases[0], "1/w2": second, "1/b2": biases[1]}
+    begun = {name: torch.full_like(tensor, 0.5) for name, tensor in models.items()}
+    channel.send("component-models", "server", "clients", 0, begun)
+    for k in range(2):
+        moved = {name: begun[name] + tensor for name, tensor in models.items()}
+        channel.send("component-updates", f"client:{k}", "server", 0, moved)
+    assert scores(channel)[0] == pytest.approx([0.2, 0.4, -0.4])
+    assert scores(channel, read="bias")[0] == pytest.approx([1 / 6, 4 / 6, -1.0], rel=1e-5)
+
+
+def test_a_model_among_several_without_its_beginning_is_refused():
+    channel = Channel()
+    channel.send("component-models", "server", "clients", 0, {"0/w2": torch.zeros(1, 3)})
+    for k in range(2):
+        moved = {"0/w2": torch.ones(1, 3), "1/w2": torch.ones(1, 3)}
+        channel.send("component-updates", f"client:{k}", "server", 0, moved)
+    with pytest.raises(InputError, match="has no '1/w2' for 3 classes"):
+        scores(channel)
+
+
 def test_an_update_is_told_from_what_its_own_client_received():
     channel = Channel()
     for k in range(2):
@@ -108,7 +132,9 @@ def test_blind_it_says_how_common_a_class_is():
     assert found.tolist() == pytest.approx([0.5, 0.3, 0.2] * 2)
 
 
-@pytest.mark.parametrize(("target", "read", "least"), [("fedtad", "shares", 1.0), ("fedgta", "updates", 0.7)])
+@pytest.mark.parametrize(
+    ("target", "read", "least"), [("fedtad", "shares", 1.0), ("fedgta", "updates", 0.7), ("fedem", "updates", 0.7)]
+)
 def test_a_federation_tells_the_server(target, read, least):
     data = sixty_nodes()
     data.x = data.x.abs()

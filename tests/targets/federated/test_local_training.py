@@ -1,5 +1,7 @@
 """Local training: the same model as shadow models have, gradients as autograd has them on dense matrices."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
@@ -121,6 +123,33 @@ def test_a_defenses_term_is_averaged_over_labelled_nodes(graph):
     torch.testing.assert_close(term.shown[2], logits.detach()[plain.reference])
     assert torch.equal(term.shown[1], plain.labels)
     assert torch.equal(term.shown[3], plain.reference_labels)
+
+
+def test_labelled_nodes_count_as_much_as_is_said(graph):
+    """Their losses are weighed, and so is what a defense's term adds for them; the mean is over all of them."""
+    recipe = recipe_of("gcn")
+    weights, coins = weights_of(recipe), torch.Generator().manual_seed(5)
+    plain = task_of(graph, recipe)
+    counts = torch.rand(len(plain.labelled), generator=coins)
+    term = Pushing(torch.randn(len(counts), CLASSES, generator=coins))
+    found = replace(plain, counts=counts).gradient(weights)
+    pushed = replace(plain, counts=counts, term=term).gradient(weights)
+    free = {name: w.clone().requires_grad_() for name, w in weights.items()}
+    own = dense_logits(recipe, free, graph.x, graph.edge_index)[plain.labelled]
+    losses = torch.stack([F.cross_entropy(own[i], plain.labels[i]) for i in range(len(counts))])
+    added = (counts[:, None] * term.derivative * own).sum() / len(counts)
+    torch.testing.assert_close(plain.losses(weights), losses.detach())
+    by_losses = torch.autograd.grad(counts @ losses / len(counts), list(free.values()), retain_graph=True)
+    by_term = torch.autograd.grad(added, list(free.values()))
+    for name, one, other in zip(free, by_losses, by_term, strict=True):
+        torch.testing.assert_close(found[name], one)
+        torch.testing.assert_close(pushed[name], one + other)
+
+
+def test_nodes_that_count_once_each_change_no_bit(graph):
+    plain, weights = task_of(graph, recipe_of("gcn")), weights_of(recipe_of("gcn"))
+    ones = replace(plain, counts=torch.ones(len(plain.labelled))).gradient(weights)
+    assert all(torch.equal(ones[name], expected) for name, expected in plain.gradient(weights).items())
 
 
 @pytest.mark.parametrize("optimiser", ["adam", "sgd"])

@@ -32,6 +32,7 @@ def cases() -> dict[str, Case]:
     found["`per-fedavg`, `alpha=0.5`"] = case("per-fedavg", "server", alpha=0.5)
     found["`pfedme`"] = case("pfedme", "server")
     found["`ifca`"] = case("ifca", "server")
+    found["`fedem`"] = case("fedem", "server")
     found["`decentralised`, ring, `shared=head`"] = case(
         "decentralised", "client:0", topology="ring", shared="head"
     )

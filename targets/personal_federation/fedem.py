@@ -27,7 +27,7 @@ from .several_models import apart, first_models, numbered
 
 
 class FedEMSettings(FederatedSettings):
-    """Settings of `FedEM`: those of `fedavg`, and how many models there are (section 4 of the paper: three)."""
+    """Settings of `FedEM`: those of `fedavg`, and how many models there are (three in the authors' experiments)."""
 
     models: int = Field(3, ge=1, description="M: common models, each with first weights of its own")
     upload: Literal["weights"] = "weights"
@@ -125,7 +125,9 @@ class FedEM(Federated):
     mixture. Then it trains every model, for which a node counts as much as it is likely to come from that model
     (the mean over all labelled nodes, as in the authors' code), and sends all M. The server averages each of them.
     In the end a client answers with the posteriors of the models, by its mixture. All clients take part in every
-    round. The paper weights clients by their number of samples: that is ``aggregation=weighted``.
+    round. The paper weights clients by their number of samples: that is ``aggregation=weighted``. It trains by
+    plain steps, one pass a round (``optimiser=sgd``, ``local_epochs=1``). With many steps of Adam the models may
+    settle before the mixtures tell clients apart.
 
     The mixture never leaves a client, and mixtures begin even. The server sees how every model changed, and
     together these changes weigh each labelled node once. Averaging needs no client's upload by itself, so defenses

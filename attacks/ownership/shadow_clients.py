@@ -73,6 +73,12 @@ class Panel:
         gradient, names = GRADIENTS.covers(message.kind), tuple(sorted(set(message.tensors) & set(start.tensors)))
         if not names:
             raise InputError(f"the '{message.kind}' of {message.sender} holds no weights that were sent out")
+        other = next((name for name in names if name not in self.recipe.shapes(1, 1)), None)
+        if other is not None:
+            raise InputError(
+                f"the '{message.kind}' of {message.sender} holds '{other}', which is no weight of one "
+                f"{self.recipe.architecture}: clients of the attacker's own train one model, as it is"
+            )
         key = (_digest(start), gradient, names)
         if key not in self.judges:
             self.judges[key] = self._learned(dict(start.tensors), names, gradient)

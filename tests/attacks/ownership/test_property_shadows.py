@@ -138,6 +138,18 @@ def test_what_does_not_fit_is_refused(tensors, match):
         attack()(channel.transcript.seen_by("server"), knowledge(), SEED)
 
 
+def test_several_models_in_one_update_are_refused():
+    channel = Channel()
+    several = {f"{j}/w2": torch.zeros(8, 3) for j in range(2)}
+    channel.send("component-models", "server", "clients", 0, several)
+    for number in range(CLIENTS):
+        channel.send("component-updates", f"client:{number}", "server", 0, several)
+    with pytest.raises(
+        InputError, match="'component-updates' of client:0 holds '0/w2', which is no weight of one gcn"
+    ):
+        attack()(channel.transcript.seen_by("server"), knowledge(), SEED)
+
+
 def test_peers_that_began_alike_share_a_judge_and_others_do_not():
     """Messages of what peers began with are made on the way: two of them may have one address."""
     channel = Channel()

@@ -124,7 +124,7 @@ def test_an_update_of_other_shapes_is_refused(common):
 def test_the_kinds_are_those_that_clients_upload_gradients_and_updates_as():
     theirs = {UPDATE_KIND, GRADIENT_KIND, CLASS_GRADIENTS_KIND, SELF_TRAINING_GRADIENTS_KIND}
     others = {CONTROL_KIND, GENERATOR_GRADIENT_KIND, DRIFTED_KIND, PARTIAL_GRADIENT_KIND, PART_UPDATE_KIND}
-    others |= {CONVOLUTIONS_UPDATE_KIND, "cluster-update"}
+    others |= {CONVOLUTIONS_UPDATE_KIND, "cluster-update", "component-updates"}
     assert set(kinds_of([UPLOADS])) == theirs | others
 
 

@@ -1,6 +1,7 @@
 """GCFL: clients whose updates point apart are divided into clusters (Xie et al., NeurIPS 2021)."""
 
 from collections.abc import Mapping
+from functools import cached_property
 from typing import ClassVar, Literal
 
 import numpy as np
@@ -8,53 +9,44 @@ import torch
 from pydantic import Field
 from torch import Tensor
 
+from ..federated.clustering import DivisionRule, DivisionSettings, changes_of, cosine_similarities, cut_in_two
 from ..federated.federated_averaging import must_read_uploads
 from ..messages import CLUSTERS_KIND, CONVOLUTIONS_UPDATE_KIND, UPDATE_KIND
-from .clustering import changes_of, cosine_similarities, cut_in_two, is_torn
 from .graph_averaging import GraphFederation, GraphFederationRun, GraphFederationSettings
 
-FIRST_ROUNDS = 5
-"""Rounds whose norms are the measure of what is short or long."""
 
-
-class GcflSettings(GraphFederationSettings):
+class GcflSettings(DivisionSettings, GraphFederationSettings):
     """Settings of `Gcfl`."""
 
     shared: Literal["all", "convolutions"] = Field(
         "convolutions", description="what leaves a client: all but the first map and the last one, or all"
     )
-    thresholds: Literal["relative", "absolute"] = Field(
-        "relative", description="what the next two are: shares of the same norm in the first five rounds, or norms"
-    )
-    stands_still: float = Field(0.3, gt=0, description="a cluster is divided only if its mean update is shorter")
-    moves_apart: float = Field(0.4, gt=0, description="and only if the longest update of a client is longer")
-    divides_after: int = Field(20, ge=FIRST_ROUNDS, description="rounds before which no cluster is divided")
     publish: tuple[Literal["posteriors"], ...] = Field(
         ("posteriors",), description="what the public gets in the end: there is no common model"
     )
 
 
 class GcflRun(GraphFederationRun):
-    """A run whose server divides clusters. Attributes: the norms of the ``first`` rounds, of mean and longest."""
+    """A run whose server divides clusters."""
 
     common_model = False
     settings: GcflSettings
-    first: tuple[float, float] = (0.0, 0.0)
+
+    @cached_property
+    def rule(self) -> DivisionRule:
+        """When it does; made once, since it remembers the first rounds."""
+        return DivisionRule(self.settings)
 
     def regrouped(
         self, uploads: list[Mapping[str, Tensor]], received: list[Mapping[str, Tensor]], round_: int
     ) -> list[list[int]]:
-        s, found = self.settings, list[list[int]]()
+        found = list[list[int]]()
         for kind in (UPDATE_KIND, CONVOLUTIONS_UPDATE_KIND):
             must_read_uploads(self.channel, kind)
         changes = changes_of(uploads, received)
-        if round_ < FIRST_ROUNDS:
-            norms = float(changes.mean(0).norm()), float(changes.norm(dim=1).max())
-            self.first = (self.first[0] + norms[0] / FIRST_ROUNDS, self.first[1] + norms[1] / FIRST_ROUNDS)
-        still, apart = self.first if s.thresholds == "relative" else (1.0, 1.0)
+        self.rule.observe(changes, round_)
         for cluster in self.clusters:
-            torn = is_torn(changes[cluster], s.stands_still * still, s.moves_apart * apart)
-            if torn and round_ + 1 > s.divides_after and self.may_divide():
+            if self.rule.divides(changes[cluster], round_) and self.may_divide():
                 parts = cut_in_two(self.similarities(changes, cluster))
                 found.extend([cluster[place] for place in part] for part in parts)
                 self.after_division()

@@ -7,8 +7,8 @@ import torch
 from pydantic import Field
 from torch import Tensor
 
+from ..federated.clustering import warped_similarities
 from ..messages import GRADIENT_NORM_KIND
-from .clustering import warped_similarities
 from .gcfl import Gcfl, GcflRun, GcflSettings
 from .graph_clients import GraphClient
 

@@ -44,7 +44,7 @@ def test_the_graph_is_the_mechanisms_and_edges_to_others_are_dropped(mechanism):
     assert after.cut.shape[1] == 0
 
 
-@pytest.mark.parametrize("target", ["fedavg", "fedprox", "scaffold", "pfedme", "ifca", "fedem", "fedpub"])
+@pytest.mark.parametrize("target", ["fedavg", "fedprox", "scaffold", "pfedme", "ifca", "cfl", "fedem", "fedpub"])
 def test_guarantee_nothing_reads_the_true_edges_once_the_private_graph_is_drawn(monkeypatch, target):
     """All that anybody sends is the same, bit by bit, whatever the true edges within clients are."""
     data = load_dataset("karate")

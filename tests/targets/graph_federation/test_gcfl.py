@@ -9,7 +9,7 @@ import torch
 from gaudit.audit.conformance.small_graphs import forty_graphs
 from gaudit.registry import find
 from gaudit.targets.defense import Defense
-from gaudit.targets.graph_federation.clustering import changes_of, cosine_similarities, cut_in_two, is_torn
+from gaudit.targets.federated.clustering import changes_of, cosine_similarities, cut_in_two, is_torn
 
 SMALL = {"clients": 4, "hidden": 8, "rounds": 9, "lr": 0.01, "divides_after": 5}
 SPLIT = {"thresholds": "absolute", "stands_still": 100.0, "moves_apart": 1e-9}

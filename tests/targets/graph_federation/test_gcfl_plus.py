@@ -8,7 +8,7 @@ import pytest
 from gaudit.audit.conformance.small_graphs import forty_graphs
 from gaudit.registry import find
 from gaudit.targets.defense import Defense
-from gaudit.targets.graph_federation.clustering import cut_in_two, warped_distance, warped_similarities
+from gaudit.targets.federated.clustering import cut_in_two, warped_distance, warped_similarities
 
 SPLIT = {"thresholds": "absolute", "stands_still": 100.0, "moves_apart": 1e-9}
 

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import fcntl
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from contextvars import ContextVar
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -36,6 +37,22 @@ def kept_in(folder: str | None) -> Iterator[None]:
         _folders.clear()
 
 
+Told = Callable[[int, int], None]
+"""Called with the models done and the models in all."""
+
+_told: ContextVar[Told | None] = ContextVar("told", default=None)
+
+
+@contextmanager
+def told_to(report: Told) -> Iterator[None]:
+    """Within the block who waits is told how many shadow models of a pool are trained."""
+    before = _told.set(report)
+    try:
+        yield
+    finally:
+        _told.reset(before)
+
+
 def trained_once(
     task: TrainingTask, seed: np.random.SeedSequence, device: str, numbers: tuple[int, ...] | None = None
 ) -> dict[str, Tensor]:
@@ -47,19 +64,30 @@ def trained_once(
     from safetensors.torch import load_file, save_file
 
     if not _folders or device != "cpu":
-        return train_models(task, [], seed, device=device, numbers=numbers, keep_weights=True).weights
+        return _weights(task, seed, device, numbers)
     file = _folders[0] / f"{_digest(task, seed, numbers)}.safetensors"
     with file.with_suffix(".lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)  # the system lets go of it when a process ends, however it does
         if file.exists():
             kept: dict[str, Tensor] = load_file(file)
             return kept
-        weights = train_models(task, [], seed, device=device, numbers=numbers, keep_weights=True).weights
+        weights = _weights(task, seed, device, numbers)
         unfinished = file.with_suffix(".part")
         with suppress(OSError):  # a full disk: each process trains its own then
             save_file({name: weight.contiguous() for name, weight in weights.items()}, unfinished)
             unfinished.replace(file)
         return weights
+
+
+def _weights(
+    task: TrainingTask, seed: np.random.SeedSequence, device: str, numbers: tuple[int, ...] | None
+) -> dict[str, Tensor]:
+    report, total = _told.get(), len(task.members)
+    if report is not None:
+        report(0, total)
+    step = None if report is None else lambda done: report(done, total)
+    trained = train_models(task, [], seed, device=device, numbers=numbers, keep_weights=True, progress=step)
+    return trained.weights
 
 
 def _digest(task: TrainingTask, seed: np.random.SeedSequence, numbers: tuple[int, ...] | None) -> str:

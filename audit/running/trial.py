@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ...attacks.attack import Attack
+from ...attacks.membership.kept_pools import told_to
 from ...errors import InputError
 from ...randomness import branch
 from ...targets.channel import StoppedError
@@ -154,6 +156,7 @@ def attacks_on(
     attacked: list[Attacked] = []
     refused: dict[str, str] = {}
     cache = cache or KnowledgeCache.of(plan, data)
+    shadows = partial(progress, "training shadow models")
     for done, attack_plan in enumerate(plan.attacks):
         attack = attack_plan.make()
         reason = _why_not(attack, attack_plan, run, cache)
@@ -161,7 +164,8 @@ def attacks_on(
             refused[_title(attack_plan, plan)] = reason
             continue
         try:
-            attacked += [_attacked(attack, attack_plan, run, round_, cache) for round_ in _rounds(plan, run)]
+            with told_to(shadows):
+                attacked += [_attacked(attack, attack_plan, run, round_, cache) for round_ in _rounds(plan, run)]
         except InputError as error:  # what it reads is not there for this way to ask, or is misshapen
             refused[_title(attack_plan, plan)] = str(error)
         progress("attacking", done + 1, len(plan.attacks))

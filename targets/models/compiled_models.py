@@ -21,6 +21,7 @@ PARTS = {"gcn": (True,), "sgc": (True,), "sage": (True, False), "mlp": (False,)}
 TILE_BYTES = 2**19  # half of a usual second-level cache
 TILE_ENTRIES = 64  # fewer to a row of a tile and its beginning costs more than what the cache saves
 DENSE = 0.25  # the share of entries from which on a product with all of them is faster, and its matrix smaller
+FAR = 2**14  # nodes from which on a panel of hidden units is far larger than the second-level cache
 Features = sp.csr_matrix | np.ndarray
 TrainOne = Callable[[int, dict[str, Tensor], np.random.SeedSequence], One]
 
@@ -59,7 +60,7 @@ def _asker(
         theta, shape = packed(task.recipe, weights, 0, 0, task.classes)
         members = task.members[k].numpy()
         pairs = zip(queries, known, strict=True)
-        return [_answered(task.recipe, reads or _reads(q, sights, members), theta, shape) for q, reads in pairs]
+        return [_answered(reads or _reads(q, sights, members), theta, shape) for q, reads in pairs]
 
     return ask
 
@@ -91,16 +92,25 @@ def _reads(query: Query, sights: "Sights", members: np.ndarray | None) -> Reads:
 
 @dataclass(frozen=True)
 class Sight:
-    """A graph as a model of some recipe sees it: features [n, F] and propagation [n, n], with their transposes."""
+    """A graph as a model of some recipe sees it: features [n, F] and propagation [n, n], with their transposes.
+
+    ``propagated`` [2, parts] says which parts of a layer are propagated while it is computed. The first layer of a
+    GCN on dense features is (A X) W instead of A (X W) where the hidden units of all nodes do not stay in the
+    cache: the features are propagated once, and not their products in each epoch.
+    """
 
     x: Features
     operator: sp.csr_matrix
+    propagated: np.ndarray
     kept: dict[int, tuple[Csr, Csr]] = field(default_factory=dict)
 
     @classmethod
     def of(cls, x: Features, edges: Tensor | None, recipe: TrainingConfig) -> "Sight":
         """All nodes of ``x`` with ``edges`` [2, e], or alone."""
-        return cls(x, _propagation(recipe, edges, x.shape[0]))
+        operator, parts = _propagation(recipe, edges, x.shape[0]), np.array(PARTS[recipe.architecture])
+        if recipe.architecture == "gcn" and isinstance(x, np.ndarray) and len(x) >= FAR:
+            return cls(operator @ x, operator, np.stack([~parts, parts]))
+        return cls(x, operator, np.stack([parts, parts]))
 
     @property
     def nodes(self) -> int:
@@ -129,7 +139,7 @@ class Sight:
 
     def reads(self, asked: np.ndarray) -> Reads:
         """What it takes to answer for some nodes."""
-        return Reads(*self.compiled, _csr(self._rows(asked)), asked)
+        return Reads(*self.compiled, _csr(self._rows(asked)), asked, self.propagated)
 
     def turned_for(self, asked: np.ndarray, width: int) -> Turned:
         """The transposed matrices for a first layer in panels of some width."""
@@ -253,7 +263,6 @@ def _trained(
     restart = 0 if recipe.drop_lr_at is None else int(recipe.epochs * recipe.drop_lr_at)
     return int(
         train(
-            np.array(PARTS[recipe.architecture]),
             sight.reads(inside),
             sight.turned_for(inside, panel_width(shape.hidden) if shape.hidden else shape.padded),
             shape,
@@ -272,10 +281,10 @@ def _trained(
     )
 
 
-def _answered(recipe: TrainingConfig, reads: Reads, theta: np.ndarray, shape: Shape) -> Tensor:
+def _answered(reads: Reads, theta: np.ndarray, shape: Shape) -> Tensor:
     asked = len(reads.asked)
     look = shape._replace(nodes=len(reads.x.start) - 1, asked=asked)
-    flat = answers(np.array(PARTS[recipe.architecture]), reads, theta, look)
+    flat = answers(reads, theta, look)
     return torch.from_numpy(flat[: asked * shape.padded].reshape(asked, shape.padded)[:, : shape.classes].copy())
 
 

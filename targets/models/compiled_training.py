@@ -37,7 +37,7 @@ from .kernels import (
     through_relu,
 )
 
-KERNELS = "8bd9c8a3bc71f6e9"
+KERNELS = "ec3becc9716f390b"
 """Begins the SHA-256 of kernels.py: numba compiles anew what is in a file that changed, not what calls it."""
 
 
@@ -45,13 +45,14 @@ class Reads(NamedTuple):
     """What a network reads when it answers for m of n nodes: sparse matrices by rows.
 
     ``x`` [n, F]; ``first`` propagation [n, n]; ``second`` its rows for the m nodes, [m, n]; ``asked`` these
-    nodes [m] int64.
+    nodes [m] int64; ``propagated`` [2, parts] bool which parts of both layers are propagated.
     """
 
     x: Csr
     first: Csr
     second: Csr
     asked: np.ndarray
+    propagated: np.ndarray
 
 
 class Turned(NamedTuple):
@@ -139,13 +140,13 @@ def sent_back(back, shape, part):
 
 
 @compiled
-def convolve(propagated, reads, theta, shape, k, part, out):
+def convolve(reads, theta, shape, k, part, out):
     """The k-th panel of the first layer before its relu, into ``out`` [n, columns]."""
     n, width = shape.nodes, panel_width(shape.hidden)
     spread(first_bias(theta, shape, k), out, n, width)
     for p in range(shape.parts):
         weight = first_weight(theta, shape, p, k)
-        if propagated[p]:
+        if reads.propagated[0, p]:
             rows_product(reads.x, weight, part, n, shape.features, width, False)
             product(reads.first, part, out, n, width, True)
         else:
@@ -153,7 +154,7 @@ def convolve(propagated, reads, theta, shape, k, part, out):
 
 
 @compiled
-def judge(propagated, reads, theta, shape, hidden, part, logits):
+def judge(reads, theta, shape, hidden, part, logits):
     """The second layer: logits of the asked nodes [m, padded]."""
     q, width = shape.padded, panel_width(shape.hidden)
     spread(last_bias(theta, shape), logits, shape.asked, q)
@@ -161,7 +162,7 @@ def judge(propagated, reads, theta, shape, hidden, part, logits):
         for k in range(shape.hidden // width):
             weight = second_weight(theta, shape, p, k)
             dense_product(panel(hidden, shape, k), weight, part, shape.nodes, width, q, k > 0)
-        if propagated[p]:
+        if reads.propagated[1, p]:
             product(reads.second, part, logits, shape.asked, q, True)
         else:
             for j in range(shape.asked):
@@ -182,16 +183,16 @@ def judge_linear(reads, theta, shape, part, other, logits):
 
 
 @compiled
-def answers(propagated, reads, theta, shape):
+def answers(reads, theta, shape):
     """Logits of the asked nodes without dropout, flat [m (padded), padded]."""
     n, q = shape.nodes, shape.padded
     if shape.hops > 0:
-        return answers_within(propagated, reads, theta, shape, buffer(n, q), buffer(n, max(PANEL, q)))
-    return answers_within(propagated, reads, theta, shape, buffer(n, shape.hidden), buffer(n, max(PANEL, q)))
+        return answers_within(reads, theta, shape, buffer(n, q), buffer(n, max(PANEL, q)))
+    return answers_within(reads, theta, shape, buffer(n, shape.hidden), buffer(n, max(PANEL, q)))
 
 
 @compiled
-def answers_within(propagated, reads, theta, shape, hidden, part):
+def answers_within(reads, theta, shape, hidden, part):
     """What `answers` gives, worked out in two buffers; those of a graph with as many nodes or more will do."""
     logits = buffer(shape.asked, shape.padded)
     if shape.hops > 0:
@@ -199,9 +200,9 @@ def answers_within(propagated, reads, theta, shape, hidden, part):
         return logits
     for k in range(shape.hidden // panel_width(shape.hidden)):
         out = panel(hidden, shape, k)
-        convolve(propagated, reads, theta, shape, k, part, out)
+        convolve(reads, theta, shape, k, part, out)
         relu(out)
-    judge(propagated, reads, theta, shape, hidden, part, logits)
+    judge(reads, theta, shape, hidden, part, logits)
     return logits
 
 
@@ -221,28 +222,30 @@ def linear_slope(reads, turned, theta, shape, labels, part, other, logits, error
 
 @compiled
 def slope_of(
-    propagated, reads, turned, theta, shape, labels, octets, dropped,
+    reads, turned, theta, shape, labels, octets, dropped,
     hidden, part, other, back, logits, error, slope,
 ):  # fmt: skip
     """The gradient of a two-layer network, into ``slope``; without dropout where ``dropped`` is 0."""
     q, width = shape.padded, panel_width(shape.hidden)
     for k in range(shape.hidden // width):
         out = panel(hidden, shape, k)
-        convolve(propagated, reads, theta, shape, k, part, out)
+        convolve(reads, theta, shape, k, part, out)
         if dropped > 0:
             relu_and_drop(out, octets[k * out.shape[0] :], dropped)
         else:
             relu(out)
-    judge(propagated, reads, theta, shape, hidden, part, logits)
+    judge(reads, theta, shape, hidden, part, logits)
     loss_error(logits, labels, error, shape.asked, shape.classes, q)
     product(turned.last_bias, error, last_bias(slope, shape), 1, q, False)
-    send_back(propagated, reads, turned, shape, error, back)
+    send_back(reads, turned, shape, error, back)
     for k in range(shape.hidden // width):
-        panel_slope(propagated, turned, theta, shape, k, dropped, panel(hidden, shape, k), part, other, back, slope)
+        panel_slope(
+            reads.propagated[0], turned, theta, shape, k, dropped, panel(hidden, shape, k), part, other, back, slope
+        )
 
 
 @compiled
-def send_back(propagated, reads, turned, shape, error, back):
+def send_back(reads, turned, shape, error, back):
     """The error of the asked nodes at the nodes that they read, for each part, into ``back`` [parts, n, padded].
 
     What is not propagated reaches the asked nodes alone; the others keep the zeros that ``back`` began with.
@@ -250,7 +253,7 @@ def send_back(propagated, reads, turned, shape, error, back):
     q = shape.padded
     for p in range(shape.parts):
         out = sent_back(back, shape, p)
-        if propagated[p]:
+        if reads.propagated[1, p]:
             product(turned.second, error, out, shape.nodes, q, False)
         else:
             for j in range(shape.asked):
@@ -280,13 +283,12 @@ def panel_slope(propagated, turned, theta, shape, k, dropped, hidden, part, othe
 
 @compiled
 def train(
-    propagated, reads, turned, shape, labels, watched, watched_labels, theta,
+    reads, turned, shape, labels, watched, watched_labels, theta,
     epochs, lr, restart, decay, dropped, state, every, patience,
 ):  # fmt: skip
     """Trains one model in place with Adam on the mean cross-entropy of the asked nodes; returns the epochs taken.
 
     Args:
-        propagated: which parts of a layer are propagated, [parts] bool.
         reads: what the model reads.
         turned: the same transposed.
         shape: sizes.
@@ -325,7 +327,7 @@ def train(
                 fill_random(state, words)
             octets = words.view(np.uint8)
             slope_of(
-                propagated, reads, turned, theta, shape, labels, octets, dropped,
+                reads, turned, theta, shape, labels, octets, dropped,
                 hidden, part, other, back, logits, error, slope,
             )  # fmt: skip
         taken += 1
@@ -335,7 +337,7 @@ def train(
             lr, taken = lr / 10, 0
             first[:], second[:] = 0, 0
         if looked > 0 and (epoch % every == 0 or epoch == epochs):
-            told = answers_within(propagated, watched, theta, look, room, aside)
+            told = answers_within(watched, theta, look, room, aside)
             right = right_answers(told, watched_labels, shape.classes, q)
             since += 1
             if right > best:

@@ -16,6 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 from llvmlite import ir
+from llvmlite.binding import get_host_cpu_features
 from numba import njit, types
 from numba.core import cgutils
 from numba.extending import intrinsic
@@ -28,6 +29,8 @@ CHAINS = 2
 """Sums of a sparse product that run side by side, since each multiply-add waits for the one before."""
 TILE = 8
 """Rows are padded to a multiple of this: a tile of so many rows hides the latency of multiply-add."""
+TALL = bool(get_host_cpu_features().get("avx512f", False))
+"""Whether the sums of a whole tile fit into vector registers: 32 of AVX-512 hold them, 16 of AVX2 those of half."""
 BLOCK = 64
 """Rows of dense matrices that are worked through at once, so that both factors stay in the cache."""
 BETA1, BETA2, EPSILON = 0.9, 0.999, 1e-8  # Adam's (Kingma and Ba 2015), as in torch
@@ -35,7 +38,10 @@ BETA1, BETA2, EPSILON = 0.9, 0.999, 1e-8  # Adam's (Kingma and Ba 2015), as in t
 _FLOATS, _INDICES, _SIZE = types.Array(types.float32, 1, "C"), types.Array(types.int32, 1, "C"), types.intp
 _WORD, _VECTOR = ir.IntType(64), ir.VectorType(ir.FloatType(), LANES)
 _ZERO = ir.Constant(_VECTOR, [0.0] * LANES)
-compiled = njit(fastmath=True, nogil=True, cache=True, error_model="numpy")
+compiled = njit(fastmath={"contract", "nnan", "ninf", "nsz"}, nogil=True, cache=True, error_model="numpy")
+"""Sums and products in the order in which they are written: what a compiler that may choose does with them differs
+between code that was just compiled and the same code out of numba's cache, and so would an installation's first
+results from all later ones."""
 
 
 class Csr(NamedTuple):
@@ -87,7 +93,9 @@ def _started(builder, places, add):
 
 
 def _multiply_add(builder, total, a, b):
-    builder.store(builder.fadd(builder.fmul(a, b, flags=["fast"]), builder.load(total), flags=["fast"]), total)
+    builder.store(
+        builder.fadd(builder.fmul(a, b, flags=["contract"]), builder.load(total), flags=["contract"]), total
+    )
 
 
 def _gather_of(vectors: int):
@@ -127,7 +135,7 @@ def _gather_of(vectors: int):
             for lanes, place in enumerate(places):
                 total = builder.load(sums[0][lanes])
                 for chain in range(1, CHAINS):
-                    total = builder.fadd(total, builder.load(sums[chain][lanes]), flags=["fast"])
+                    total = builder.fadd(total, builder.load(sums[chain][lanes]), flags=["contract"])
                 builder.store(total, place, align=4)
             return context.get_dummy_value()
 
@@ -236,7 +244,7 @@ def strip(a, base, row, step, b, b_base, b_step, count, out, at, out_row, rows, 
     i = 0
     while i < rows:
         a_at, out_at = base + i * row, at + i * out_row
-        if rows - i >= TILE:
+        if TALL and rows - i >= TILE:
             _tile(a, a_at, row, step, b, b_base, b_step, count, out, out_at, out_row, add)
             i += TILE
         elif rows - i >= TILE // 2:
@@ -245,6 +253,17 @@ def strip(a, base, row, step, b, b_base, b_step, count, out, at, out_row, rows, 
         else:
             _line(a, a_at, row, step, b, b_base, b_step, count, out, out_at, out_row, add)
             i += 1
+
+
+@compiled
+def whole_tile(a, base, row, step, b, b_base, b_step, count, out, at, out_row, add):
+    """What `_tile` does, in halves where it does not fit into registers."""
+    if TALL:
+        _tile(a, base, row, step, b, b_base, b_step, count, out, at, out_row, add)
+    else:
+        half, out_half = TILE // 2 * row, TILE // 2 * out_row
+        _half_tile(a, base, row, step, b, b_base, b_step, count, out, at, out_row, add)
+        _half_tile(a, base + half, row, step, b, b_base, b_step, count, out, at + out_half, out_row, add)
 
 
 @compiled
@@ -285,7 +304,7 @@ def dense_product(a, b, out, rows, inner, outer, add):
     """``out`` [rows, outer] (+)= ``a`` [rows, inner] times ``b`` [inner, outer]."""
     for q in range(0, outer, LANES):
         for i in range(0, rows, TILE):
-            _tile(a, i * inner, inner, 1, b, q, outer, inner, out, i * outer + q, outer, add)
+            whole_tile(a, i * inner, inner, 1, b, q, outer, inner, out, i * outer + q, outer, add)
 
 
 @compiled
@@ -295,7 +314,7 @@ def dense_gradient(a, b, out, rows, inner, outer):
         some, base, at = min(BLOCK, rows - i), i * inner, i * outer
         for q in range(0, outer, LANES):
             for h in range(0, inner, TILE):
-                _tile(a, base + h, 1, inner, b, at + q, outer, some, out, h * outer + q, outer, i > 0)
+                whole_tile(a, base + h, 1, inner, b, at + q, outer, some, out, h * outer + q, outer, i > 0)
 
 
 @compiled
@@ -309,7 +328,7 @@ def dense_back(a, weight, turned, out, rows, inner, outer, used, add):
             turned[c * inner + k] = weight[k * outer + c]
     for h in range(0, inner, LANES):
         for i in range(0, rows, TILE):
-            _tile(a, i * outer, outer, 1, turned, h, inner, used, out, i * inner + h, inner, add)
+            whole_tile(a, i * outer, outer, 1, turned, h, inner, used, out, i * inner + h, inner, add)
 
 
 @compiled

@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from gaudit.attacks.membership import kept_pools
-from gaudit.attacks.membership.kept_pools import kept_in, trained_once
+from gaudit.attacks.membership.kept_pools import kept_in, told_to, trained_once
 from gaudit.targets.models.model_ensemble import train_models
 from gaudit.targets.models.training_config import TrainingConfig
 from gaudit.targets.models.training_task import TrainingTask
@@ -110,3 +110,12 @@ def test_outside_of_a_run_nothing_is_kept(task, trained, tmp_path):
     with kept_in(None):
         trained_once(task, SEED, "cpu")
     assert len(trained) == 3
+
+
+def test_who_waits_is_told_how_many_models_are_trained(task, tmp_path):
+    heard = []
+    with told_to(lambda done, total: heard.append((done, total))), kept_in(str(tmp_path)):
+        trained_once(task, SEED, "cpu")
+        trained_once(task, SEED, "cpu")  # read, not trained
+    trained_once(task, SEED, "cpu")
+    assert heard == [(0, 3), (1, 3), (2, 3), (3, 3)]

@@ -31,6 +31,23 @@ for architecture in ("gcn", "sgc", "sage", "mlp"):
 """
 
 
+BITS = """
+import hashlib
+import numpy as np, torch
+from torch_geometric.data import Data
+from gaudit.targets.models.model_ensemble import train_models
+from gaudit.targets.models.training_config import TrainingConfig
+from gaudit.targets.models.training_task import TrainingTask
+rng = np.random.default_rng(0)
+x = torch.from_numpy(rng.standard_normal((1000, 100), dtype=np.float32))
+edges = torch.from_numpy(rng.integers(0, 1000, (2, 5000)))
+data = Data(x=x, edge_index=edges, y=torch.from_numpy(rng.integers(0, 40, 1000)))
+task = TrainingTask(data, torch.from_numpy(rng.random((1, 1000)) < 0.5), TrainingConfig(hidden=64, epochs=20), 40)
+trained = train_models(task, [], np.random.SeedSequence(0), keep_weights=True).weights
+print(hashlib.sha256(b"".join(weight.numpy().tobytes() for weight in trained.values())).hexdigest())
+"""
+
+
 DENSE = """
 import resource
 import numpy as np, torch
@@ -72,6 +89,14 @@ def test_training_stays_within_its_arrays() -> None:
 def test_training_on_dense_features_takes_five_times_their_memory_at_most() -> None:
     done = subprocess.run([sys.executable, "-c", DENSE], capture_output=True, check=True)
     assert float(done.stdout) < 4, "the features themselves are the fifth"
+
+
+def test_code_out_of_the_cache_gives_the_bits_of_code_just_compiled(tmp_path: Path) -> None:
+    """Where the order of sums was the compiler's choice, an installation's first results were none of the next."""
+    command, own = [sys.executable, "-c", BITS], os.environ | {"NUMBA_CACHE_DIR": str(tmp_path)}
+    first, second = (subprocess.run(command, env=own, capture_output=True, check=True).stdout for _ in range(2))
+    assert any(tmp_path.rglob("*.nbc")), "the second run read what the first one compiled"
+    assert first == second
 
 
 def test_callers_of_kernels_are_compiled_anew_when_these_change() -> None:

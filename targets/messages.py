@@ -38,6 +38,7 @@ class Carries(StrEnum):
     LABELS = "labels"
     COUNTS = "counts"
     CLASS_SHARES = "how much a client has of each class"
+    LINK_COUNT = "a number that grows with a client's links"
     CLUSTERS = "which clients are in one cluster"
     CHOICES = "several models, of which each client takes one"
     CHOICE = "which of several models a client took"
@@ -260,7 +261,7 @@ GENERATOR_KIND = declare("generator", Carries.WEIGHTS, Carries.EMBEDDINGS, Carri
 """A client's fGen weights, its nodes' noisy embeddings and numbers of missing neighbours, by the server to all."""
 GENERATOR_GRADIENT_KIND = declare("generator-gradient", Carries.GRADIENT, routes=[_UP, "server > client"])
 """A client's gradient by another's fGen weights, to the server; and their sum, from there to the asking client."""
-MOMENTS_KIND = declare("label-moments", Carries.CLASS_SHARES, routes=[_UP])
+MOMENTS_KIND = declare("label-moments", Carries.CLASS_SHARES, Carries.LINK_COUNT, routes=[_UP])
 """Moments of a client's propagated soft labels, ``raw`` and ``central`` [M, C], the first ones first, and its
 smoothing ``confidence`` (FedGTA)."""
 RELIABILITY_KIND = declare("class-reliability", Carries.CLASS_SHARES, routes=[_UP])

@@ -9,6 +9,7 @@ from pydantic import Field
 
 from ...errors import InputError
 from ...settings import Settings
+from ...targets.games.group_density import DensityKnowledge, GroupDensity
 from ...targets.games.group_property import GroupProperty, PropertyKnowledge
 from ...targets.messages import Carrying, kind_of
 from ...targets.mixing import PEERS, with_starts
@@ -32,13 +33,14 @@ class PropertyShadowsSettings(Settings):
     lr: float | None = Field(None, gt=0, description="its rate; the recipe's where it is None")
 
 
-class PropertyShadows(Attack[PropertyKnowledge]):
+class PropertyShadows(Attack[PropertyKnowledge | DensityKnowledge]):
     """Trains clients of its own from the weights that the clients began with, half of them with the property.
 
     A part of the graph that is as large as a client's, with labels that nobody trains on, of which the class makes
-    up one of the two shares: that is a client with many labels, or with few. It takes the same local steps from the
-    weights of the round. What its weights changed by tells a linear classifier (ridge regression, the penalty by
-    leave-one-out) which of the two it is, and that judges what the real clients sent. The score is the classifier's
+    up one of the two shares: that is a client with many labels, or with few. Where links are in question, one of
+    the two shares of a part's links is left. It takes the same local steps from the weights of the round. What its
+    weights changed by tells a linear classifier (ridge regression, the penalty by leave-one-out) which of the two
+    it is, and that judges what the real clients sent. The score is the classifier's
     value, the mean over the rounds that are read. Clients that the observer does not hear have the mean of the
     others.
 
@@ -51,11 +53,11 @@ class PropertyShadows(Attack[PropertyKnowledge]):
     which is easier to read, and each client of one's own is a whole part, for all of its labels are in one step.
     Each named tensor of a change is scaled to length 1: after one plain step its rate does not matter.
 
-    The blind score is how common the class is in the whole graph.
+    The blind score is how common the class is in the whole graph, and nothing where links are in question.
     """
 
     name = "property-shadows"
-    games: ClassVar[tuple[str, ...]] = (GroupProperty.name,)
+    games: ClassVar[tuple[str, ...]] = (GroupProperty.name, GroupDensity.name)
     needs: ClassVar[tuple[Carrying, ...]] = (COMMON,)
     any_of: ClassVar[tuple[Carrying, ...]] = (UPDATES, GRADIENTS, PEERS)
     uses: ClassVar[tuple[Carrying, ...]] = USED
@@ -69,26 +71,26 @@ class PropertyShadows(Attack[PropertyKnowledge]):
     def models(self) -> int:
         return self.settings.shadows * self.settings.rounds
 
-    def trains_alike(self, view: View, knowledge: PropertyKnowledge) -> bool:
+    def trains_alike(self, view: View, knowledge: PropertyKnowledge | DensityKnowledge) -> bool:
         return knowledge.recipe is not None
 
-    def score(self, view: View, knowledge: PropertyKnowledge) -> Tensor:
+    def score(self, view: View, knowledge: PropertyKnowledge | DensityKnowledge) -> Tensor:
         import torch
 
         from .shadow_clients import LocalSteps, Panel
 
-        clients, classes = knowledge.clients_and_classes
+        clients = knowledge.numbers
         numbers = clients.unique().tolist()
         heard = [number for number in numbers if _hears(view, f"client:{number}")] or numbers
         s = self.settings
-        panel = Panel.of(knowledge, int(classes[0]), s.shadows, LocalSteps(s.local_epochs, s.optimiser, s.lr))
+        panel = Panel.of(knowledge, s.shadows, LocalSteps(s.local_epochs, s.optimiser, s.lr))
         messages = with_starts(view)
         told = {number: self._told(messages, f"client:{number}", panel) for number in heard}
         mean = sum(told.values()) / len(told)
         return torch.tensor([told.get(number, mean) for number in clients.tolist()], dtype=torch.float64)
 
-    def blind_score(self, knowledge: PropertyKnowledge) -> Tensor:
-        return knowledge.shares[knowledge.clients_and_classes[1]]
+    def blind_score(self, knowledge: PropertyKnowledge | DensityKnowledge) -> Tensor:
+        return knowledge.prior()
 
     def _told(self, messages: tuple[Message, ...], name: str, panel: Panel) -> float:
         """What the classifier says of one client, the mean over the rounds that are read."""

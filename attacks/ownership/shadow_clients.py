@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -14,7 +14,7 @@ from torch import Tensor
 from ...errors import InputError
 from ...randomness import branch, integer
 from ...targets.federated.local_training import LocalTask, OptimiserName, Subgraph, dropout
-from ...targets.games.group_property import PropertyKnowledge, of_share
+from ...targets.games.group_property import PlayingKnowledge
 from ...targets.models.training_config import TrainingConfig, initial_weights
 from ...targets.partition import partition
 from ...targets.party import Client, clients_of
@@ -39,7 +39,7 @@ class Panel:
     """Clients of one's own, and what their updates taught about each set of weights that clients began with.
 
     Attributes:
-        parts: of the graph, with labels by which half of them have the property.
+        parts: of the graph, as clients of whom half have the property.
         many: which of them, [S].
         means: features of the nodes whose labels it knows, by class, float64 [c, d].
         recipe: of the model.
@@ -59,10 +59,10 @@ class Panel:
     judges: dict[tuple[object, ...], Any]
 
     @classmethod
-    def of(cls, knowledge: PropertyKnowledge, asked: int, count: int, steps: LocalSteps) -> Panel:
+    def of(cls, knowledge: PlayingKnowledge, count: int, steps: LocalSteps) -> Panel:
         """Draws so many parts; the property by turns."""
         seed = branch(knowledge.seed, "property-shadows")
-        parts = shadow_clients(knowledge, asked, count, branch(seed, "parts"))
+        parts = shadow_clients(knowledge, count, branch(seed, "parts"))
         many = np.arange(len(parts)) % 2 == 1
         recipe, known = knowledge.recipe or TrainingConfig(), knowledge.labels[knowledge.labels >= 0].unique()
         means = torch.stack([knowledge.x[knowledge.labels == label].double().mean(0) for label in known])
@@ -159,12 +159,10 @@ def side_by_side(change: Mapping[str, Tensor]) -> np.ndarray:
     return row
 
 
-def shadow_clients(
-    knowledge: PropertyKnowledge, asked: int, count: int, seed: np.random.SeedSequence
-) -> list[Client]:
-    """Parts of the graph as clients with labels of its own; every other one has many of the class in question.
+def shadow_clients(knowledge: PlayingKnowledge, count: int, seed: np.random.SeedSequence) -> list[Client]:
+    """Parts of the graph as clients with labels of its own; every other one has the property in question.
 
-    The graph is divided again and again. A part with too few labels of the class, or of others, is none.
+    The graph is divided again and again. A part that has too little for both is none.
 
     Raises:
         InputError: hardly any part has enough.
@@ -172,23 +170,19 @@ def shadow_clients(
     rng, found = np.random.default_rng(branch(seed, "lots")), list[Client]()
     for round_ in range(count):
         for part in _parts(knowledge, branch(seed, "parts", round_)):
-            labels = part.y.numpy()
-            inside, others = (np.flatnonzero(mask) for mask in (labels == asked, (labels >= 0) & (labels != asked)))
-            taken = of_share(inside, others, knowledge.asked_shares, len(found) % 2 == 1, rng)
-            if taken is not None:
-                train = torch.zeros(len(labels), dtype=torch.bool)
-                train[taken] = True
-                found.append(replace(part, train=train).to(str(knowledge.x.device)))
+            given = knowledge.given(part, len(found) % 2 == 1, rng)
+            if given is not None:
+                found.append(given.to(str(knowledge.x.device)))
             if len(found) == count:
                 return found
     raise InputError(
         f"of {count} divisions of the graph into {knowledge.clients} parts, {len(found)} parts have enough labels "
-        f"that nobody trains on for shares of {knowledge.asked_shares[0]:g} and {knowledge.asked_shares[1]:g}: use "
-        "fewer clients, or a split that leaves more nodes to test"
+        f"that nobody trains on, and links, for shares of {knowledge.asked_shares[0]:g} and "
+        f"{knowledge.asked_shares[1]:g}: use fewer clients, or a split that leaves more nodes to test"
     )
 
 
-def _parts(knowledge: PropertyKnowledge, seed: np.random.SeedSequence) -> list[Client]:
+def _parts(knowledge: PlayingKnowledge, seed: np.random.SeedSequence) -> list[Client]:
     """The graph in as many parts as there are clients, with what labels are known, on the CPU."""
     from torch_geometric.data import Data
 

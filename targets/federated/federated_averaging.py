@@ -18,6 +18,7 @@ from ..channel import Channel, Retention
 from ..defense import Defense
 from ..device import Device
 from ..game import Game
+from ..games.group_density import GroupDensity, group_density, with_density
 from ..games.group_property import GroupProperty, group_property, with_property
 from ..games.links import NON_EDGES, edge_presence
 from ..games.membership import label_membership
@@ -108,6 +109,11 @@ class FederatedSettings(FeatureSettings):
     asked_shares: tuple[float, float] = Field(
         (0.1, 0.5), description="of this class among a client's labels, where they are few and where they are many"
     )
+    asked_links: tuple[float, float] | None = Field(
+        None,
+        description="asks the game group-density alone: half of the clients, by lot, keep the larger share of the "
+        "links among their people, the others the smaller, as [0.3, 0.9]",
+    )
     non_edges: int = Field(NON_EDGES, ge=1, description="pairs without an edge that are in question, at most")
     device: Device = "cpu"
 
@@ -116,11 +122,24 @@ class FederatedSettings(FeatureSettings):
         self.recipe()
         return self
 
+    @model_validator(mode="after")
+    def _one_question(self) -> FederatedSettings:
+        if self.asked_class is not None and self.asked_links is not None:
+            raise ValueError("asked_class and asked_links are two questions: ask one of them at a time")
+        return self
+
     @field_validator("asked_shares")
     @classmethod
     def _shares_differ(cls, shares: tuple[float, float]) -> tuple[float, float]:
         if not 0 <= shares[0] < shares[1] < 1:
             raise ValueError("expected two shares below 1, the smaller one first")
+        return shares
+
+    @field_validator("asked_links")
+    @classmethod
+    def _links_differ(cls, shares: tuple[float, float] | None) -> tuple[float, float] | None:
+        if shares is not None and not 0 <= shares[0] < shares[1] <= 1:
+            raise ValueError("expected two shares up to 1, the smaller one first")
         return shares
 
     @property
@@ -156,7 +175,7 @@ class FederatedRun:
         original: the clients as they are.
         clients: the clients after the defense had its hand on their data.
         trainable: nodes that clients may train on, before labels are left out for a question, [t].
-        having: which clients have many labels of the class in question, where one is.
+        having: which clients have much of what is in question, labels of a class or links, where something is.
         recipe: of the model.
         states: what each client's optimiser remembers of its last round, by number, where that is kept.
         notes: sentences that a reader of the result must know.
@@ -181,9 +200,11 @@ class FederatedRun:
         self.data = divided(data, parts.owner, s.split, branch(seed, "split"))
         self.trainable = self.data.train_mask.nonzero().flatten().cpu().numpy()
         self.having: dict[int, bool] | None = None
+        coins = branch(seed, "property")
         if s.asked_class is not None:
-            coins = branch(seed, "property")
             self.data, self.having = with_property(self.data, parts.owner, s.asked_class, s.asked_shares, coins)
+        elif s.asked_links is not None:
+            self.data, self.having = with_density(self.data, parts.owner, s.asked_links, coins)
         clients = [c.to(s.device) for c in clients_of(self.data, parts, labelled=False)]
         told = defense.on_labels(clients, self._exchange, self.channel, branch(seed, "labels"))
         self.original = all_labelled(self.present(told))
@@ -319,8 +340,11 @@ class FederatedRun:
     def _asked(self) -> dict[str, Game]:
         """The game that was asked for alone, if one was."""
         s, classes = self.settings, self.original[0].classes
-        if self.having is None or s.asked_class is None:
+        if self.having is None:
             return {}
+        if s.asked_links is not None:
+            return group_density(self.having, s.asked_links, self.trainable, classes)
+        assert s.asked_class is not None
         return group_property(self.having, s.asked_class, classes, s.asked_shares, self.trainable)
 
     def _rounds(self, tasks: list[LocalTask]) -> dict[str, Tensor]:
@@ -501,6 +525,7 @@ class Federated(Target):
         NodeOwnership.name,
         Contribution.name,
         GroupProperty.name,
+        GroupDensity.name,
     )
     Settings = FederatedSettings
     settings: FederatedSettings
@@ -513,8 +538,10 @@ class Federated(Target):
 
     @property
     def plays(self) -> frozenset[str]:
-        asked = self.settings.asked_class is not None
-        return frozenset({GroupProperty.name}) if asked else super().plays - {GroupProperty.name}
+        s, asked = self.settings, {GroupProperty.name, GroupDensity.name}
+        if s.asked_class is None and s.asked_links is None:
+            return super().plays - asked
+        return frozenset({GroupDensity.name if s.asked_class is None else GroupProperty.name})
 
     def why_not(self, defense: Defense) -> str | None:
         if defense.needs_shared_model:

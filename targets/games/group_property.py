@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable
 from copy import copy
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,8 +13,9 @@ import numpy as np
 from ...errors import InputError
 from ...graphs.network import Ints
 from ...randomness import branch
-from ..game import Adversary, Game, Grant, Words
+from ..game import Adversary, Game, Grant, Knowledge, Words
 from ..models.training_config import TrainingConfig
+from ..party import Client
 from .class_presence import ClassKnowledge, ClassPresence
 from .lone_node import UploadGrant
 
@@ -23,7 +25,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class PropertyKnowledge(ClassKnowledge):
+class PlayingKnowledge(Knowledge):
     """It has the graph, and the labels of those whom no client trains on: it can play clients of its own.
 
     It knows both shares and how many clients there are. Which of them holds which node it does not know; since it
@@ -31,9 +33,9 @@ class PropertyKnowledge(ClassKnowledge):
 
     Attributes:
         x: features, [N, d].
-        edges: both directions, [2, e].
+        edges: both directions, as they were before any were left out, [2, e].
         labels: -1 where a client may train on the node, [N].
-        asked_shares: of the class in question where labels of it are few, and where they are many.
+        asked_shares: of those who have little of what is asked about, and of those who have much.
         clients: how many there are.
         recipe: how models are trained, where that is known.
     """
@@ -48,12 +50,62 @@ class PropertyKnowledge(ClassKnowledge):
     def lacks(self, auditor: bool, own_data: bool) -> str | None:
         return super().lacks(auditor, False)
 
-    def sentence(self) -> str:
+    @property
+    @abstractmethod
+    def numbers(self) -> Tensor:
+        """The client that each subject is about, [s]."""
+
+    @abstractmethod
+    def prior(self) -> Tensor:
+        """What is known of each subject without any message, [s]."""
+
+    @abstractmethod
+    def given(self, part: Client, many: bool, rng: np.random.Generator) -> Client | None:
+        """A part of the graph as a client that has the property or has not; None if it has too little for both.
+
+        Args:
+            part: with the labels that are known, -1 elsewhere.
+            many: whether it has the property.
+            rng: of the lots.
+        """
+
+    def _has(self) -> str:
+        """What it has, in words."""
         known = int((self.labels >= 0).sum())
         return (
-            f"knows how common each of the {self.classes} classes is, all nodes with their edges and features, and "
-            f"the labels of {known} of {len(self.labels)}, whom nobody trains on, and that each of {self.clients} "
-            f"clients has a share of {self.asked_shares[0]:g} or {self.asked_shares[1]:g}; not who holds which node"
+            f"all nodes with their edges and features, and the labels of {known} of {len(self.labels)}, whom "
+            "nobody trains on"
+        )
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class PropertyKnowledge(ClassKnowledge, PlayingKnowledge):
+    """Also how common each class is; the shares are those of the class in question among a client's labels."""
+
+    @property
+    def numbers(self) -> Tensor:
+        return self.clients_and_classes[0]
+
+    def prior(self) -> Tensor:
+        return self.shares[self.clients_and_classes[1]]
+
+    def given(self, part: Client, many: bool, rng: np.random.Generator) -> Client | None:
+        import torch
+
+        labels, asked = part.y.cpu().numpy(), int(self.clients_and_classes[1][0])
+        inside, others = (np.flatnonzero(mask) for mask in (labels == asked, (labels >= 0) & (labels != asked)))
+        taken = of_share(inside, others, self.asked_shares, many, rng)
+        if taken is None:
+            return None
+        train = torch.zeros(len(labels), dtype=torch.bool)
+        train[taken] = True
+        return replace(part, train=train)
+
+    def sentence(self) -> str:
+        few, many = self.asked_shares
+        return (
+            f"knows how common each of the {self.classes} classes is, {self._has()}, and that each of "
+            f"{self.clients} clients has a share of {few:g} or {many:g}; not who holds which node"
         )
 
 
@@ -99,18 +151,22 @@ class GroupProperty(ClassPresence):
             return grant, renamed
         known = grant.knowledge
         assert isinstance(known, ClassKnowledge)
-        labels = data.y.cpu().clone()
-        labels[self.trained] = -1
+        clients = int(self.subjects.max()) // self.cells + 1
         richer = PropertyKnowledge(
             **vars(known),
-            x=data.x.cpu(),
-            edges=data.edge_index.cpu(),
-            labels=labels,
+            **graph_and_labels(data, self.trained),
             asked_shares=self.shares,
-            clients=int(self.subjects.max()) // self.cells + 1,
+            clients=clients,
             recipe=adversary.recipe,
         )
         return UploadGrant(richer, grant.ids), renamed
+
+
+def graph_and_labels(data: Data, trained: Ints) -> dict[str, Tensor]:
+    """A graph as `PlayingKnowledge` has it, without the labels of those whom a client may train on."""
+    labels = data.y.cpu().clone()
+    labels[trained] = -1
+    return {"x": data.x.cpu(), "edges": data.edge_index.cpu(), "labels": labels}
 
 
 def with_property(
@@ -136,7 +192,7 @@ def with_property(
     """
     rng = np.random.default_rng(branch(seed, "lots"))
     train, y, owners = data.train_mask.cpu().numpy(), data.y.cpu().numpy(), owner.cpu().numpy()
-    left, having = np.zeros(data.num_nodes, dtype=bool), _half(int(owners.max()) + 1, rng)
+    left, having = np.zeros(data.num_nodes, dtype=bool), drawn_half(int(owners.max()) + 1, rng)
     for number in having:
         own = train & (owners == number)
         inside, others = np.flatnonzero(own & (y == asked)), np.flatnonzero(own & (y != asked))
@@ -173,10 +229,10 @@ def of_share(
     return np.concatenate([rng.permutation(inside)[:taken], rng.permutation(others)[: int(size) - taken]])
 
 
-def _half(clients: int, rng: np.random.Generator) -> dict[int, bool]:
+def drawn_half(clients: int, rng: np.random.Generator) -> dict[int, bool]:
     """Which clients are in one half of them, drawn by lot."""
     if clients < 2:
-        raise InputError("the game 'group-property' tells clients from each other: use two or more")
+        raise InputError("a property of clients tells them from each other: use two or more")
     size = (clients + int(rng.random() < 0.5)) // 2
     drawn = set(rng.permutation(clients)[:size].tolist())
     return {number: number in drawn for number in range(clients)}

@@ -10,10 +10,12 @@ from gaudit.attacks.ownership.shadow_clients import LocalSteps, Panel, shadow_cl
 from gaudit.errors import InputError
 from gaudit.graphs.datasets.loading import load_dataset
 from gaudit.targets.channel import Channel
+from gaudit.targets.controls.planted_density import PlantedDensity
 from gaudit.targets.controls.planted_property import PlantedProperty
 from gaudit.targets.defense import Defense
 from gaudit.targets.federated.fedavg import FedAvg
 from gaudit.targets.federated.local_training import LocalTask, Subgraph
+from gaudit.targets.games.group_density import DensityKnowledge
 from gaudit.targets.games.group_property import PropertyKnowledge
 from gaudit.targets.models.training_config import TrainingConfig, initial_weights
 from support.adversaries import adversary
@@ -53,7 +55,7 @@ def attack(**settings) -> PropertyShadows:
 def federation(property_of: list[bool], seed: int, gradient: bool = False) -> Channel:
     """Clients with many labels of class 1 or few, of another draw of people, who take one step of their own."""
     told = knowledge(seed=seed)
-    parts = shadow_clients(told, 1, 2 * CLIENTS, np.random.SeedSequence(seed))
+    parts = shadow_clients(told, 2 * CLIENTS, np.random.SeedSequence(seed))
     channel, weights = Channel(), initial_weights(RECIPE, 12, CLASSES, np.random.SeedSequence(seed))
     channel.send("global-model", "server", "clients", 0, weights)
     few, many = parts[::2], parts[1::2]
@@ -89,7 +91,7 @@ def test_lots_that_no_client_follows_are_not_told():
 
 def test_shadow_clients_have_the_shares_in_turn_and_labels_that_nobody_trains_on():
     told = knowledge()
-    parts = shadow_clients(told, 1, 20, SEED)
+    parts = shadow_clients(told, 20, SEED)
     assert len(parts) == 20
     for number, part in enumerate(parts):
         own = part.y[part.train]
@@ -102,7 +104,7 @@ def test_too_few_labels_are_said():
     told = knowledge()
     told.labels[told.labels == 1] = -1
     with pytest.raises(InputError, match="0 parts have enough labels that nobody trains on"):
-        shadow_clients(told, 1, 8, SEED)
+        shadow_clients(told, 8, SEED)
 
 
 def test_a_client_that_is_not_heard_has_the_mean_of_the_others():
@@ -158,7 +160,7 @@ def test_peers_that_began_alike_share_a_judge_and_others_do_not():
         channel.send("global-model", "server", f"client:{number}", 0, weights)
         channel.send("update", f"client:{number}", "server", 0, {name: w + 0.1 for name, w in weights.items()})
     messages = channel.transcript.messages
-    panel = Panel.of(knowledge(), 1, 8, LocalSteps(1, "sgd", 0.5))
+    panel = Panel.of(knowledge(), 8, LocalSteps(1, "sgd", 0.5))
     told = [panel.judged(messages[place + 1], messages[place]) for place in (0, 2, 4)]
     assert len(panel.judges) == 2
     assert told[0] == told[2] != told[1]
@@ -202,3 +204,70 @@ def test_knowledge_holds_no_label_that_a_client_may_train_on():
     poor = game.grant(data, adversary(), SEED)[0].knowledge
     assert not isinstance(poor, PropertyKnowledge)
     assert "not who holds which node" in rich.sentence()
+
+
+def linked(nodes: int = 240, seed: int = 0) -> DensityKnowledge:
+    """The same people in question for their links: everybody has four, the labels of half are known."""
+    told = knowledge(nodes, seed)
+    further = torch.stack([torch.arange(nodes), (torch.arange(nodes) + 2) % nodes])
+    return DensityKnowledge(
+        subjects=torch.arange(CLIENTS),
+        members=2,
+        classes=CLASSES,
+        game="group-density",
+        x=told.x,
+        edges=torch.cat([told.edges, further, further.flip(0)], 1),
+        labels=told.labels,
+        asked_shares=(0.2, 1.0),
+        clients=CLIENTS,
+        recipe=RECIPE,
+    )
+
+
+def test_shadow_clients_are_left_the_shares_of_links_in_turn():
+    told = linked()
+    whole = {tuple(pair) for pair in told.edges.t().tolist()}
+    parts = shadow_clients(told, 12, SEED)
+    for number, part in enumerate(parts):
+        own = set(part.nodes.tolist())
+        all_own = sum(a in own and b in own for a, b in whole) // 2
+        assert {tuple(pair) for pair in part.nodes[part.edges].t().tolist()} <= whole
+        assert part.edges.shape[1] // 2 == round((1.0 if number % 2 else 0.2) * all_own)
+        assert torch.equal(part.train, part.y >= 0)
+
+
+def test_who_was_left_many_links_is_told_from_who_was_left_few():
+    truth, channel = [True, False, False, True], Channel()
+    parts, weights = shadow_clients(linked(seed=5), 2 * CLIENTS, SEED), initial_weights(RECIPE, 12, CLASSES, SEED)
+    channel.send("global-model", "server", "clients", 0, weights)
+    for number, has in enumerate(truth):
+        own = parts[2 * number + has]
+        gradient = LocalTask.of(own, Subgraph.of(RECIPE, own.x, own.edges)).gradient(weights)
+        channel.send("gradient", f"client:{number}", "server", 0, gradient)
+    found = attack()(channel.transcript.seen_by("server"), linked(), SEED).score
+    assert found[truth].min() > found[[not one for one in truth]].max()
+
+
+def test_lots_of_links_that_no_client_follows_are_not_told():
+    """Everybody was left as many; the AUC against lots drawn apart is one half, within four standard errors."""
+    rng, aucs = np.random.default_rng(0), list[float]()
+    for seed in range(24):
+        parts, channel = shadow_clients(linked(seed=seed), 2 * CLIENTS, SEED), Channel()
+        weights = initial_weights(RECIPE, 12, CLASSES, np.random.SeedSequence(seed))
+        channel.send("global-model", "server", "clients", 0, weights)
+        for number, own in enumerate(parts[1::2]):
+            gradient = LocalTask.of(own, Subgraph.of(RECIPE, own.x, own.edges)).gradient(weights)
+            channel.send("gradient", f"client:{number}", "server", 0, gradient)
+        score = attack(shadows=16)(channel.transcript.seen_by("server"), linked(), SEED).score
+        aucs.append(roc_auc_score(rng.permutation([True, True, False, False]), score))
+    error = np.sqrt((2 + 2 + 1) / (12 * 2 * 2) / 24)  # of Mann and Whitney's statistic without ties
+    assert abs(np.mean(aucs) - 0.5) <= 4 * error
+
+
+def test_it_finds_the_control_of_links():
+    data = load_dataset("citations")
+    run = PlantedDensity()(data, Defense(), SEED, lambda message: True)
+    (game,) = run.secrets.values()
+    given, _ = game.grant(data, adversary(own_data=True, recipe=run.recipe), SEED)
+    score = PropertyShadows()(run.transcript.seen_by("server"), given.knowledge, SEED).score
+    assert roc_auc_score(game.truth, score) > 0.95

@@ -14,7 +14,7 @@ from ...graphs.pair_codes import codes, distinct, listed
 from ...randomness import branch
 from ..game import Adversary, Game, Grant, Knowledge, Words, as_it_is, without_ancestry
 from ..party import Client
-from .group_property import PlayingKnowledge, drawn_half, graph_and_labels
+from .group_property import PlayingKnowledge, drawn_half, labels_beside
 from .lone_node import UploadGrant
 
 if TYPE_CHECKING:
@@ -46,7 +46,8 @@ class DensityKnowledge(ClientKnowledge, PlayingKnowledge):
     """Also the graph; the shares are those of a client's links that are left."""
 
     def given(self, part: Client, many: bool, rng: np.random.Generator) -> Client | None:
-        known, pairs = part.y >= 0, codes(*part.edges.cpu().numpy(), len(part.nodes))
+        (low, high), known = part.edges.cpu().numpy(), part.y >= 0
+        pairs = codes(low, high, len(part.nodes))
         left = of_links(distinct(pairs), self.asked_shares, many, rng)
         if left is None or not bool(known.any()):
             return None
@@ -111,7 +112,9 @@ class GroupDensity(Game):
         if adversary.attack.own_data:
             known = DensityKnowledge(
                 **vars(known),
-                **graph_and_labels(data, self.trained),
+                x=data.x.cpu(),
+                edges=data.edge_index.cpu(),
+                labels=labels_beside(data, self.trained),
                 asked_shares=self.shares,
                 clients=int(self.subjects.max()) + 1,
                 recipe=adversary.recipe,
@@ -147,7 +150,7 @@ def with_density(
     rng = np.random.default_rng(branch(seed, "lots"))
     owners, edges = owner.cpu().numpy(), data.edge_index.cpu().numpy()
     having = drawn_half(int(owners.max()) + 1, rng)
-    pairs, of_both = codes(*edges, int(data.num_nodes or 0)), owners[edges[0]] == owners[edges[1]]
+    pairs, of_both = codes(edges[0], edges[1], int(data.num_nodes or 0)), owners[edges[0]] == owners[edges[1]]
     left = ~of_both
     for number in having:
         own = of_both & (owners[edges[0]] == number)

@@ -154,7 +154,9 @@ class GroupProperty(ClassPresence):
         clients = int(self.subjects.max()) // self.cells + 1
         richer = PropertyKnowledge(
             **vars(known),
-            **graph_and_labels(data, self.trained),
+            x=data.x.cpu(),
+            edges=data.edge_index.cpu(),
+            labels=labels_beside(data, self.trained),
             asked_shares=self.shares,
             clients=clients,
             recipe=adversary.recipe,
@@ -162,11 +164,11 @@ class GroupProperty(ClassPresence):
         return UploadGrant(richer, grant.ids), renamed
 
 
-def graph_and_labels(data: Data, trained: Ints) -> dict[str, Tensor]:
-    """A graph as `PlayingKnowledge` has it, without the labels of those whom a client may train on."""
-    labels = data.y.cpu().clone()
+def labels_beside(data: Data, trained: Ints) -> Tensor:
+    """The labels of all but those whom a client may train on, who have -1."""
+    labels: Tensor = data.y.cpu().clone()
     labels[trained] = -1
-    return {"x": data.x.cpu(), "edges": data.edge_index.cpu(), "labels": labels}
+    return labels
 
 
 def with_property(

@@ -73,7 +73,10 @@ def beyond_at_top(runs: Sequence[ScoredSubjects], others: Sequence[ScoredSubject
     Fisher's exact test of whether those whom only the one puts there are members as often as those whom only the
     other does.
     """
-    weights, truth, strata = _by_unit([_on_one_scale(runs), _on_one_scale(others)], share)
+    sides = [_on_one_scale(runs), _on_one_scale(others)]
+    if not all(len(run.score) for side in sides for run in side):  # nobody has anybody to be compared with
+        return 1.0
+    weights, truth, strata = _by_unit(sides, share)
     apart = np.abs(weights) > SAME
     return _p_value(weights[apart], truth[apart], strata[apart])
 

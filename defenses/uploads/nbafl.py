@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import replace
 
 import numpy as np
@@ -11,60 +10,54 @@ from pydantic import Field
 from ...mechanisms.float_noise import Streams, normal
 from ...randomness import branch
 from ...targets.channel import Mod
-from ...targets.messages import KINDS, Carries, Carrying
+from ...targets.messages import KINDS
+from ...targets.mixing import CHOICES
 from ...targets.transcript import Message
 from .gaussian_uploads import GaussianSettings, GaussianUploads
 
-CHANGED = Carrying.any_of(Carries.GRADIENT, Carries.UPDATE, Carries.WEIGHTS)
-
 
 class NbAFLSettings(GaussianSettings):
-    """Settings of `NbAFL`: those of `gaussian-uploads`, and what the noise on the way down is reckoned from."""
+    """Settings of `NbAFL`: those of `gaussian-uploads`, and the noise on the way down."""
 
-    rounds: int = Field(50, ge=1, description="T: rounds of the target, each of which sends common weights out")
-    clients: int = Field(4, ge=1, description="N: clients of the target")
-    exposures: int = Field(1, ge=1, description="L: how often a client's upload is seen by whom it is hidden from")
-
-    @property
-    def downward(self) -> float:
-        """The deviation of the noise on each coordinate of what the server sends."""
-        return self.deviation * down_by_up(self.rounds, self.exposures, self.clients)
-
-
-def down_by_up(rounds: int, exposures: int, clients: int) -> float:
-    """The deviation on the way down for each unit of that on the way up: sqrt(T^2 - L^2 N) / (L N), or 0.
-
-    Wei et al. 2020, Theorem 1, where the deviation up is c L (2 C / m) / epsilon.
-    """
-    left = rounds**2 - exposures**2 * clients
-    return math.sqrt(left) / (exposures * clients) if left > 0 else 0.0
+    down: float = Field(
+        1.0,
+        ge=0,
+        description="deviation of the noise on what the server sends, in units of that on uploads; the authors' is "
+        "sqrt(T^2 - L^2 N) / (L N), for T rounds, N clients, and L times that an upload is seen (0 where T is at "
+        "most L sqrt(N))",
+    )
 
 
 class NbAFL(GaussianUploads):
     """Clips and adds Gaussian noise to uploads, and adds noise again to the weights that the server sends.
 
-    On the way up it is `gaussian-uploads`. On the way down the server adds to the common weights of each round,
-    before anybody sees them, Gaussian noise of sqrt(T^2 - L^2 N) / (L N) times the deviation on the way up, where
-    T > L sqrt(N) (Wei et al. 2020, Theorem 1 and Algorithm 1): fifty rounds of four clients, whose uploads are seen
-    once each, take 12.5 times as much down as up. The authors clip weights, and here the change is clipped.
+    On the way up it is `gaussian-uploads`. On the way down the server adds Gaussian noise to the common weights
+    that clients begin a round with, once for all who are sent them together (Wei et al. 2020, Algorithm 1). How
+    much follows there from the numbers of rounds and clients (Theorem 1), which a defense is not told: ``down``
+    sets it. Fifty rounds of four clients, whose uploads are seen once each, take 12.5 times as much down as up. The
+    authors clip weights, and here the change is clipped.
 
     The promise is the one without the way down: common weights follow from noisy uploads, and the noise down is the
-    server's answer to T rounds of them, which the promise of one upload does not reckon with. The published model,
-    if there is one, is the mean of noisy uploads without further noise.
+    server's answer to all rounds of them, which the promise of one upload does not reckon with. A model that the
+    server publishes is the mean of noisy uploads without further noise; clients answer with what they received.
     """
 
     name = "nbafl"
     phrase = "with noise on uploads and on what comes back"
-    acts_on = CHANGED
     Settings = NbAFLSettings
     settings: NbAFLSettings
 
+    @classmethod
+    def changes(cls, kind: str) -> bool:
+        return super().changes(kind) or _is_begun_with(kind)
+
     def on_message(self, seed: np.random.SeedSequence) -> Mod | None:
-        up, deviation, streams = super().on_message(seed), self.settings.downward, Streams(branch(seed, "down"))
+        up, streams = super().on_message(seed), Streams(branch(seed, "down"))
+        deviation = self.settings.deviation * self.settings.down
         assert up is not None
 
         def mod(message: Message) -> Message:
-            if deviation and _is_start(message):
+            if deviation and message.sender == "server" and _is_begun_with(message.kind):
                 rng = streams.of(message.receiver)
                 noisy = {name: tensor + deviation * normal(tensor, rng) for name, tensor in message.tensors.items()}
                 message = replace(message, tensors=noisy)
@@ -73,8 +66,6 @@ class NbAFL(GaussianUploads):
         return mod
 
 
-def _is_start(message: Message) -> bool:
-    """Whether a message holds weights that the server sends and clients begin a round with."""
-    kind = KINDS.get(message.kind)
-    down = kind is not None and Carries.WEIGHTS in kind.carries
-    return down and message.sender == "server" and message.receiver != "public"
+def _is_begun_with(kind: str) -> bool:
+    """Whether clients begin a round with such weights: an update is what became of them."""
+    return CHOICES.covers(kind) or any(declared.since == kind for declared in KINDS.values())

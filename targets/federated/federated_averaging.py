@@ -56,7 +56,6 @@ from .neighbour_exchange import exchange
 if TYPE_CHECKING:
     from torch_geometric.data import Data
 
-"""How many labelled nodes a client has, for the weighted mean."""
 POSTERIORS_KIND = posteriors_kind("full")
 PUBLISHED = {"model": MODEL_KIND, "posteriors": POSTERIORS_KIND}
 
@@ -231,8 +230,8 @@ class FederatedRun:
 
     def final_models(self, weights: Mapping[str, Tensor]) -> list[Mapping[str, Tensor]]:
         """What each client answers with in the end: the common ``weights``, which all are sent once more."""
-        self.channel.send(GLOBAL_KIND, "server", "clients", self.settings.rounds, weights)
-        return [weights] * len(self.clients)
+        received = self.channel.send(GLOBAL_KIND, "server", "clients", self.settings.rounds, weights)
+        return [received] * len(self.clients)
 
     def forwards(self, clients: list[Client], channel: Channel) -> list[Forward]:
         """What each client's model reads, of all its nodes in their order."""

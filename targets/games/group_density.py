@@ -131,7 +131,8 @@ def with_density(
 ) -> tuple[Data, dict[int, bool]]:
     """The graph with fewer edges within clients: of each client's, one of two shares is left.
 
-    Half of the clients, drawn by lot, keep the larger share. Edges between clients stay.
+    Half of the clients, drawn by lot, keep the larger share; of an odd number a coin says which half is larger.
+    Edges between clients stay.
 
     Args:
         data: both directions of each edge are there.
@@ -159,7 +160,7 @@ def with_density(
         if kept is None:
             raise InputError(
                 f"client:{number} has {len(own_pairs)} links among its people: too few to keep {shares[0]:g} or "
-                f"{shares[1]:g} of them; use fewer clients"
+                f"{shares[1]:g} of them; use fewer clients, or shares further apart"
             )
         left[own] = listed(pairs[own], kept)
     thinned: Data = data.edge_subgraph(torch.from_numpy(left).to(data.edge_index.device))

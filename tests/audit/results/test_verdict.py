@@ -239,6 +239,15 @@ def test_the_comparison_at_the_top_is_fishers_exact_test():
     assert beyond_at_top([one], [other], 0.05) == pytest.approx(fisher_exact(table, "greater").pvalue, abs=0.04)
 
 
+def test_where_nobody_has_anybody_to_be_compared_with_nothing_is_at_the_top():
+    """Members alone in one stratum and others alone in another: a run of none is compared."""
+    alone = ScoredSubjects(
+        np.arange(4), np.arange(4.0), np.array([1, 1, 0, 0], bool), strata=np.array([0, 0, 1, 1])
+    )
+    assert beyond_at_top([alone], [alone], 0.05) == 1.0
+    assert top_ranks([alone], [alone], 0.05).people == 0
+
+
 def test_a_leak_of_few_members_is_not_called_explained():
     """A few members stand out and the AUC hardly moves: nothing shows that the public graph tells as much."""
     rng = np.random.default_rng(1)

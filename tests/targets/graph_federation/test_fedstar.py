@@ -26,6 +26,18 @@ def test_the_encoding_is_degrees_and_walks_that_come_back(seed):
         assert ones.tolist() == ([min(int(degree[node]), 16) - 1] if degree[node] else [])
 
 
+def test_many_graphs_are_encoded_as_each_by_itself_whatever_the_order_of_their_nodes():
+    rng = np.random.default_rng(0)
+    parts = [nx.gnp_random_graph(size, 0.2, seed=size) for size in (1, 3, 17, 150, 40)]
+    both = [torch.tensor(list(p.to_directed().edges), dtype=torch.long).reshape(-1, 2).t() for p in parts]
+    alone = [structure_encoding(edges, len(p)) for edges, p in zip(both, parts, strict=True)]
+    whole = nx.disjoint_union_all(parts)
+    moved = rng.permutation(len(whole))
+    edges = torch.from_numpy(moved[np.array(list(whole.to_directed().edges)).T])
+    found = structure_encoding(edges, len(whole))
+    torch.testing.assert_close(found[torch.from_numpy(moved)], torch.cat(alone), atol=1e-6, rtol=0)
+
+
 def ran(data=None, **settings):
     made = find("targets", "fedstar")(**({"clients": 3, "hidden": 8, "rounds": 4, "layers": 2} | settings))
     return made(data or forty_graphs(), Defense(), np.random.SeedSequence(0), lambda message: True)

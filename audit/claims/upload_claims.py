@@ -15,6 +15,7 @@ from ...defenses.local_privacy.degree_preserving_response import (
 from ...defenses.local_privacy.edge_response import EdgeRandomisedResponse
 from ...defenses.uploads.gaussian_uploads import ACCOUNTANT, GaussianUploads
 from ...defenses.uploads.laplace_uploads import LaplaceLDP
+from ...defenses.uploads.nbafl import NbAFL
 from ...defenses.uploads.sealed_uploads import SealedNoise
 from ...defenses.uploads.upload_changes import of_one_upload
 from ...graphs.network import Ints
@@ -157,6 +158,16 @@ class GaussianUpload(Mechanism):
 
     def score(self, released: Tensor) -> float:
         return float(0.6 * released[0] + 0.8 * released[1])
+
+
+class NbAFLUpload(GaussianUpload):
+    """The same beside noise on what the server sends, the defense `nbafl`."""
+
+    name = "nbafl"
+
+    @property
+    def defense(self) -> NbAFL:
+        return NbAFL(multiplier=self.multiplier, clip=CLIP)
 
 
 class SealedGaussianUpload(GaussianUpload):

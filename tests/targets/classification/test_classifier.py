@@ -347,6 +347,7 @@ UPLOADS = (
     "sealed-noise",
     "ldp",
     "gaussian-uploads",
+    "nbafl",
     "noise-instead",
     "quantised-uploads",
     "top-k-uploads",

@@ -1,7 +1,7 @@
 """Settings that come from outside, and what is built from them."""
 
 import re
-from typing import Any, ClassVar, Self, get_args
+from typing import Any, ClassVar, Self, get_args, get_origin
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
@@ -87,9 +87,21 @@ def _as_a_list(settings: type[BaseModel], path: list[str], value: object) -> str
         return f": write [[{path[-1]}]], with two brackets, above its settings"
     if not isinstance(value, str | int | float):
         return ""
-    parts = str(value).split(",")
-    numbers = len(parts) > 1 and all(NUMBER.fullmatch(part.strip()) for part in parts)
-    return f", as in {path[-1]} = [{', '.join(part.strip() for part in parts) if numbers else quoted(value)}]"
+    parts = [part.strip() for part in str(value).split(",")]
+    numbers = all(NUMBER.fullmatch(part) for part in parts)
+    if numbers and (wanted := _how_many(settings, path)) > len(parts):
+        return f" of {wanted}, as in {path[-1]} = [{', '.join([*parts, *['...'] * (wanted - len(parts))])}]"
+    numbers = numbers and len(parts) > 1
+    return f", as in {path[-1]} = [{', '.join(parts) if numbers else quoted(value)}]"
+
+
+def _how_many(settings: type[BaseModel], path: list[str]) -> int:
+    """How many values a setting holds where their number is settled, else 0."""
+    if len(path) != 1:
+        return 0
+    annotation = settings.model_fields[path[0]].annotation
+    kinds = (get_args(kind) for kind in (annotation, *get_args(annotation)) if get_origin(kind) is tuple)
+    return next((len(kind) for kind in kinds if ... not in kind), 0)
 
 
 def _nested(settings: type[BaseModel], path: list[str]) -> type[BaseModel] | None:

@@ -9,8 +9,8 @@ from pydantic import Field
 
 from ...errors import InputError
 from ...settings import Settings
-from ...targets.games.group_density import DensityKnowledge, GroupDensity
-from ...targets.games.group_property import GroupProperty, PropertyKnowledge
+from ...targets.games.group_density import GroupDensity
+from ...targets.games.group_property import GroupProperty, PlayingKnowledge
 from ...targets.messages import Carrying, kind_of
 from ...targets.mixing import PEERS, with_starts
 from ...targets.transcript import Message, View
@@ -33,16 +33,15 @@ class PropertyShadowsSettings(Settings):
     lr: float | None = Field(None, gt=0, description="its rate; the recipe's where it is None")
 
 
-class PropertyShadows(Attack[PropertyKnowledge | DensityKnowledge]):
+class PropertyShadows(Attack[PlayingKnowledge]):
     """Trains clients of its own from the weights that the clients began with, half of them with the property.
 
     A part of the graph that is as large as a client's, with labels that nobody trains on, of which the class makes
     up one of the two shares: that is a client with many labels, or with few. Where links are in question, one of
     the two shares of a part's links is left. It takes the same local steps from the weights of the round. What its
     weights changed by tells a linear classifier (ridge regression, the penalty by leave-one-out) which of the two
-    it is, and that judges what the real clients sent. The score is the classifier's
-    value, the mean over the rounds that are read. Clients that the observer does not hear have the mean of the
-    others.
+    it is, and that judges what the real clients sent. The score is the classifier's value, the mean over the rounds
+    that are read. Clients that the observer does not hear have the mean of the others.
 
     Parts of a model that stay at home are first weights, drawn anew. What they are turns hidden units about, in
     sign too, so that what is compared then is what no turn of them changes: how far the weights of each feature
@@ -71,10 +70,10 @@ class PropertyShadows(Attack[PropertyKnowledge | DensityKnowledge]):
     def models(self) -> int:
         return self.settings.shadows * self.settings.rounds
 
-    def trains_alike(self, view: View, knowledge: PropertyKnowledge | DensityKnowledge) -> bool:
+    def trains_alike(self, view: View, knowledge: PlayingKnowledge) -> bool:
         return knowledge.recipe is not None
 
-    def score(self, view: View, knowledge: PropertyKnowledge | DensityKnowledge) -> Tensor:
+    def score(self, view: View, knowledge: PlayingKnowledge) -> Tensor:
         import torch
 
         from .shadow_clients import LocalSteps, Panel
@@ -89,7 +88,7 @@ class PropertyShadows(Attack[PropertyKnowledge | DensityKnowledge]):
         mean = sum(told.values()) / len(told)
         return torch.tensor([told.get(number, mean) for number in clients.tolist()], dtype=torch.float64)
 
-    def blind_score(self, knowledge: PropertyKnowledge | DensityKnowledge) -> Tensor:
+    def blind_score(self, knowledge: PlayingKnowledge) -> Tensor:
         return knowledge.prior()
 
     def _told(self, messages: tuple[Message, ...], name: str, panel: Panel) -> float:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -13,12 +12,11 @@ from ...randomness import branch
 from ..channel import Channel, Retention
 from ..defense import Defense
 from ..federated.local_training import LocalTask, Subgraph
-from ..game import Game
 from ..games.group_density import GroupDensity, group_density, with_density
 from ..messages import GLOBAL_KIND, GRADIENT_KIND, MOMENTS_KIND
 from ..models.training_config import initial_weights
 from ..partition import partition
-from ..party import Client, clients_of
+from ..party import clients_of
 from ..target import Progress, Run, Utility, no_progress
 from .control import PlantedParties
 from .planted_classes import RECIPE
@@ -26,6 +24,9 @@ from .planted_property import PlantedPropertySettings
 
 if TYPE_CHECKING:
     from torch_geometric.data import Data
+
+SHARES = (0.0, 1.0)
+"""Of a client's links that are left: none, or all."""
 
 
 class PlantedDensity(PlantedParties):
@@ -54,7 +55,7 @@ class PlantedDensity(PlantedParties):
     ) -> Run:
         channel = Channel(retain=retain)
         parts = partition(data, "metis", self.settings.clients, branch(seed, "partition"))
-        thinned, having = with_density(data, parts.owner, (0.0, 1.0), branch(seed, "property"))
+        thinned, having = with_density(data, parts.owner, SHARES, branch(seed, "property"))
         clients = [replace(c, train=torch.ones_like(c.train)) for c in clients_of(thinned, parts, labelled=False)]
         first = initial_weights(RECIPE, data.num_features, clients[0].classes, branch(seed, "weights"))
         channel.send(GLOBAL_KIND, "server", "clients", 0, first)
@@ -64,8 +65,6 @@ class PlantedDensity(PlantedParties):
             links = torch.tensor(client.edges.shape[1] / 2, dtype=torch.float64)
             channel.send(MOMENTS_KIND, client.name, "server", 0, {"confidence": links})
         progress("planting", 1, 1)
-        return Run(channel.transcript, self.secrets(clients, having), (Utility.of_test(0, 0.0),), 0, recipe=RECIPE)
-
-    def secrets(self, clients: Sequence[Client], having: dict[int, bool]) -> dict[str, Game]:
-        """What is asked of the clients; labels are no secret here."""
-        return group_density(having, (0.0, 1.0), np.zeros(0, dtype=np.int64), clients[0].classes)
+        nobody = np.zeros(0, dtype=np.int64)  # labels are no secret here
+        secrets = group_density(having, SHARES, nobody, clients[0].classes)
+        return Run(channel.transcript, secrets, (Utility.of_test(0, 0.0),), 0, recipe=RECIPE)

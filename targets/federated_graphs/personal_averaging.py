@@ -11,18 +11,17 @@ from ..federated.federated_averaging import (
     POSTERIORS_KIND,
     Federated,
     FederatedRun,
-    FederatedSettings,
     averaged,
     must_read_uploads,
 )
+from ..federated.no_common_model import NoCommonModelSettings
 from ..messages import GLOBAL_KIND, LABELLED_COUNT_KIND, MODEL_KIND
 from ..party import Client
 
 
-class PersonalSettings(FederatedSettings):
+class PersonalSettings(NoCommonModelSettings):
     """Settings of training in which every client has a model of its own."""
 
-    upload: Literal["weights"] = "weights"
     aggregation: Literal["uniform"] = Field(
         "uniform", description="nothing goes by numbers of labels: mixtures have weights of their own"
     )
@@ -30,9 +29,6 @@ class PersonalSettings(FederatedSettings):
         "own",
         description="what a client answers with in the end: its own weights after its last local training, or the "
         "mixture that the server then makes for it",
-    )
-    publish: tuple[Literal["posteriors"], ...] = Field(
-        ("posteriors",), description="what the public gets in the end: there is no common model"
     )
 
 

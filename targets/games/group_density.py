@@ -14,7 +14,7 @@ from ...graphs.pair_codes import codes, distinct, listed
 from ...randomness import branch
 from ..game import Adversary, Game, Grant, Knowledge, Words, as_it_is, without_ancestry
 from ..party import Client
-from .group_property import PlayingKnowledge, drawn_half, labels_beside
+from .group_property import PlayingKnowledge, drawn_half, labels_beside, told_apart
 from .lone_node import UploadGrant
 
 if TYPE_CHECKING:
@@ -191,9 +191,8 @@ def group_density(
         trained: nodes that clients may train on.
         classes: C.
     """
-    numbers = np.array(sorted(having))
-    truth = np.array([having[number] for number in numbers.tolist()])
-    if truth.all() or not truth.any():
+    numbers, truth = told_apart(having)
+    if not len(numbers):
         return {}
     game = GroupDensity(
         subjects=numbers, truth=truth, owners=numbers, shares=shares, trained=trained, classes=classes

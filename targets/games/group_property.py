@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ...errors import InputError
 from ...graphs.network import Ints
@@ -240,6 +241,14 @@ def drawn_half(clients: int, rng: np.random.Generator) -> dict[int, bool]:
     return {number: number in drawn for number in range(clients)}
 
 
+def told_apart(having: dict[int, bool]) -> tuple[Ints, NDArray[np.bool_]]:
+    """The numbers of the clients in ascending order, and which of them have it; nobody where all are alike."""
+    numbers = np.array(sorted(having), dtype=np.int64)
+    truth = np.array([having[number] for number in numbers.tolist()], dtype=bool)
+    alike = truth.all() or not truth.any()
+    return (numbers[:0], truth[:0]) if alike else (numbers, truth)
+
+
 def group_property(
     having: dict[int, bool], asked: int, classes: int, shares: tuple[float, float], trained: Ints
 ) -> dict[str, Game]:
@@ -252,9 +261,8 @@ def group_property(
         shares: of the class where labels of it are few, and where they are many.
         trained: nodes that clients may train on, whatever the lots.
     """
-    numbers = np.array(sorted(having))
-    truth = np.array([having[number] for number in numbers.tolist()])
-    if truth.all() or not truth.any():
+    numbers, truth = told_apart(having)
+    if not len(numbers):
         return {}
     game = GroupProperty(
         subjects=numbers * classes + asked,

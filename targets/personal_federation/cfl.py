@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import torch
 from pydantic import Field
@@ -22,11 +22,11 @@ from ..federated.federated_averaging import (
     POSTERIORS_KIND,
     Federated,
     FederatedRun,
-    FederatedSettings,
     averaged,
     must_read_uploads,
 )
 from ..federated.local_training import OptimiserName
+from ..federated.no_common_model import NoCommonModelSettings
 from ..game import Game
 from ..games.class_presence import ClassPresence, class_presence
 from ..messages import CLUSTERS_KIND, GLOBAL_KIND, MODEL_KIND
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from torch_geometric.data import Data
 
 
-class CFLSettings(DivisionSettings, FederatedSettings):
+class CFLSettings(DivisionSettings, NoCommonModelSettings):
     """Settings of `CFL`: those of `fedavg`, and when a cluster is divided."""
 
     gamma: float = Field(
@@ -45,13 +45,9 @@ class CFLSettings(DivisionSettings, FederatedSettings):
         description="and only if sqrt((1 - c) / 2) is larger, where c is the largest cosine of two updates across "
         "the parts: how far clients of one group may err; 0 does without",
     )
-    upload: Literal["weights"] = "weights"
     optimiser: OptimiserName = "sgd"
     lr: float = Field(
         0.5, gt=0, description="of SGD; Adam takes steps of about the rate however small the gradient"
-    )
-    publish: tuple[Literal["posteriors"], ...] = Field(
-        ("posteriors",), description="what the public gets in the end: there is no single common model"
     )
 
 
@@ -113,10 +109,6 @@ class _DividedRun(FederatedRun):
 
     def figures(self) -> dict[str, float]:
         return {"clusters": float(len(self.clusters))}
-
-    def _publish(self, weights: Mapping[str, Tensor], answers: Tensor) -> None:
-        if "posteriors" in self.settings.publish:
-            self._publish_answers(answers)
 
     def _regrouped(self, changes: Tensor, round_: int) -> list[list[int]]:
         """The clusters after a round that changed each client's weights so, [K, p]."""
@@ -185,6 +177,5 @@ class CFL(Federated):
     def preset(cls, preset: str, data: Data) -> dict[str, Any]:
         found = super().preset(preset, data)
         found.pop("lr", None)  # a rate for Adam
-        return (
-            {**found, "rounds": 30} if preset == "quick" else found
-        )  # ten of them after the first division may be
+        # so many rounds leave ten after the first division
+        return {**found, "rounds": 30} if preset == "quick" else found

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import ClassVar, Literal
+from typing import ClassVar
 
 import torch
 from pydantic import Field
 from torch import Tensor
 
-from ..federated.federated_averaging import POSTERIORS_KIND, Federated, FederatedRun, FederatedSettings
+from ..federated.federated_averaging import POSTERIORS_KIND, Federated, FederatedRun
 from ..federated.local_training import Drop, Forward, LocalTask, OptimiserState, Weights, nothing_dropped
+from ..federated.no_common_model import NoCommonModelSettings
 from ..game import Game
 from ..games.class_presence import ClassPresence, class_presence
 from ..messages import (
@@ -26,14 +27,10 @@ from ..party import Client
 from .several_models import apart, first_models, numbered
 
 
-class FedEMSettings(FederatedSettings):
+class FedEMSettings(NoCommonModelSettings):
     """Settings of `FedEM`: those of `fedavg`, and how many models there are (three in the authors' experiments)."""
 
     models: int = Field(3, ge=1, description="M: common models, each with first weights of its own")
-    upload: Literal["weights"] = "weights"
-    publish: tuple[Literal["posteriors"], ...] = Field(
-        ("posteriors",), description="what the public gets in the end: there is no single common model"
-    )
 
 
 class _MixtureRun(FederatedRun):
@@ -80,10 +77,6 @@ class _MixtureRun(FederatedRun):
     def figures(self) -> dict[str, float]:
         largest = [float(mixture.max()) for mixture in self.mixtures.values()]
         return {"largest share of a client's mixture, mean": sum(largest) / len(largest)}
-
-    def _publish(self, weights: Mapping[str, Tensor], answers: Tensor) -> None:
-        if "posteriors" in self.settings.publish:
-            self._publish_answers(answers)
 
 
 def origins_of(task: LocalTask, models: Sequence[Weights], mixture: Tensor) -> Tensor:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import ClassVar, Literal
+from typing import ClassVar
 
 import torch
 from pydantic import Field
@@ -13,11 +13,11 @@ from ..federated.federated_averaging import (
     POSTERIORS_KIND,
     Federated,
     FederatedRun,
-    FederatedSettings,
     averaged,
     must_read_uploads,
 )
 from ..federated.local_training import LocalTask
+from ..federated.no_common_model import NoCommonModelSettings
 from ..game import Game
 from ..games.class_presence import ClassPresence, class_presence
 from ..messages import (
@@ -32,14 +32,10 @@ from ..party import Client
 from .several_models import apart, first_models, numbered
 
 
-class IFCASettings(FederatedSettings):
+class IFCASettings(NoCommonModelSettings):
     """Settings of `IFCA`: those of `fedavg`, and how many models there are."""
 
     models: int = Field(2, ge=1, description="k: common models, each with first weights of its own")
-    upload: Literal["weights"] = "weights"
-    publish: tuple[Literal["posteriors"], ...] = Field(
-        ("posteriors",), description="what the public gets in the end: there is no single common model"
-    )
 
 
 class _ClusteredRun(FederatedRun):
@@ -86,10 +82,6 @@ class _ClusteredRun(FederatedRun):
 
     def figures(self) -> dict[str, float]:
         return {"models in use": float(len(set(self.chosen.values())))}
-
-    def _publish(self, weights: Mapping[str, Tensor], answers: Tensor) -> None:
-        if "posteriors" in self.settings.publish:
-            self._publish_answers(answers)
 
 
 def best_of(task: LocalTask, models: Sequence[Mapping[str, Tensor]]) -> int:

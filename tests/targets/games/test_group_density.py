@@ -122,3 +122,8 @@ def test_shares_must_differ(shares):
 def test_one_question_at_a_time():
     with pytest.raises(InputError, match="ask one of them at a time"):
         FedAvg(asked_class=0, asked_links=(0.3, 0.9))
+
+
+def test_one_number_where_two_are_wanted_is_answered_with_how_many():
+    with pytest.raises(InputError, match=r"must be a list of 2, as in asked_links = \[0\.3, \.\.\.\]"):
+        FedAvg(asked_links=0.3)

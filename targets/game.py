@@ -236,6 +236,7 @@ class Game(ABC):
         metrics: what is told of it beside AUC and rates: names of `audit.results.game_metrics`, or functions of
             one's own as ``module:function``.
         asked_with: how a target is made to play it, where it does so on request alone; else empty.
+        empty_where: when a target that plays it has nobody to tell apart in a run; empty where that cannot be.
         private_baselines: names of `public_columns` that no adversary knows: they explain no attack away.
         subjects: ids of those in question, [s] int64.
         truth: whether each is a member, [s] bool.
@@ -253,6 +254,7 @@ class Game(ABC):
     planted: ClassVar[str] = ""
     metrics: ClassVar[tuple[str, ...]] = ("epsilon",)
     asked_with: ClassVar[str] = ""
+    empty_where: ClassVar[str] = ""
     private_baselines: ClassVar[tuple[str, ...]] = ()
 
     subjects: np.ndarray

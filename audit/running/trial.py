@@ -13,6 +13,7 @@ from ...attacks.attack import Attack
 from ...attacks.membership.kept_pools import told_to
 from ...errors import InputError
 from ...randomness import branch
+from ...registry import find
 from ...targets.channel import StoppedError
 from ...targets.games.links import EdgePresence
 from ...targets.games.membership import NODE_GAMES
@@ -159,7 +160,7 @@ def attacks_on(
     shadows = partial(progress, "training shadow models")
     for done, attack_plan in enumerate(plan.attacks):
         attack = attack_plan.make()
-        reason = _why_not(attack, attack_plan, run, cache)
+        reason = _why_not(attack, attack_plan, find("targets", plan.target).games, run, cache)
         if reason is not None:
             refused[_title(attack_plan, plan)] = reason
             continue
@@ -206,12 +207,21 @@ def _title(attack: AttackPlan, plan: TrialPlan) -> str:
     return f"{attack.name} ({', '.join(apart)})" if apart else attack.name
 
 
-def _why_not(attack: Attack[Any], plan: AttackPlan, run: Run, cache: KnowledgeCache) -> str | None:
-    """Why an attack does not apply to a run, or None."""
+def _no_game(attack: Attack[Any], played: Sequence[str], run: Run) -> str:
+    """Why none of an attack's games is played in a run, though some are where there is somebody to tell apart."""
+    ways = dict.fromkeys(filter(None, (game_of(name).asked_with for name in attack.games)))
+    asked = f" (ask for it with {', or with '.join(ways)})" if ways else ""
+    empty = [f"{name}: {why}" for name in attack.games if name in played and (why := game_of(name).empty_where)]
+    nobody = f"; there is nobody to tell apart in {', nor in '.join(empty)}" if empty else ""
+    return f"it plays {' or '.join(attack.games)}, the target offers {', '.join(run.secrets)}{asked}{nobody}"
+
+
+def _why_not(
+    attack: Attack[Any], plan: AttackPlan, played: Sequence[str], run: Run, cache: KnowledgeCache
+) -> str | None:
+    """Why an attack does not apply to a run of a target that plays these games, or None."""
     if not set(attack.games) & set(run.secrets):
-        ways = dict.fromkeys(filter(None, (game_of(name).asked_with for name in attack.games)))
-        asked = f" (ask for it with {', or with '.join(ways)})" if ways else ""
-        return f"it plays {' or '.join(attack.games)}, the target offers {', '.join(run.secrets)}{asked}"
+        return _no_game(attack, played, run)
     try:
         view = run.transcript.seen_by(plan.observer)
         knowledge = cache.for_attack(attack, plan, run)[1]

@@ -58,6 +58,7 @@ class ClassPresence(Game):
         public="what the overall shares of the classes alone tell of who has them",
     )
     metrics = ()
+    empty_where = "every client has labels of every class"
 
     cells: int
 

@@ -135,6 +135,7 @@ class GroupProperty(ClassPresence):
     )
     planted = "planted-property"
     asked_with = "--set asked_class=0"
+    empty_where = ""
 
     shares: tuple[float, float] = (0.0, 1.0)
     trained: Ints = field(default_factory=lambda: np.zeros(0, dtype=np.int64))

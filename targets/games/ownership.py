@@ -184,6 +184,7 @@ class NodeOwnership(_Held):
         public="what the public graph alone tells of who holds whom",
     )
     metrics = ("owners named",)
+    empty_where = "one client holds every node that is asked about"
 
     def told_of(self, holders: Tensor) -> Tensor | None:
         """Nothing: that is what is asked."""
@@ -213,6 +214,7 @@ class Contribution(_Held):
         alike="of the same client and class",
     )
     metrics = ()
+    empty_where = "the defense dropped nobody or everybody"
 
     def told_of(self, holders: Tensor) -> Tensor | None:
         """All of it."""

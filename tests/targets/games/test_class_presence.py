@@ -6,8 +6,11 @@ import numpy as np
 import pytest
 import torch
 
+from gaudit.audit.planning.trial_plan import AttackPlan, TrialPlan
+from gaudit.audit.running.trial import attacks_on
 from gaudit.graphs.datasets.loading import load_dataset
 from gaudit.registry import find
+from gaudit.targets.defense import Defense
 from gaudit.targets.games.class_presence import ClassPresence, class_presence
 from gaudit.targets.partition import partition
 from gaudit.targets.party import clients_of
@@ -40,6 +43,16 @@ def test_each_client_and_class_is_asked_about(clients):
 def test_where_everybody_has_every_class_nothing_is_asked(clients):
     every = [replace(c, train=torch.ones_like(c.train)) for c in clients]
     assert class_presence(every) == {}
+
+
+def test_an_attack_that_finds_nobody_to_tell_apart_says_why(data):
+    attack = AttackPlan("class-shares", observer="server")
+    settings = {"clients": 2, "partition": "metis", "rounds": 1, "hidden": 8}
+    plan = TrialPlan("cfl", settings, "none", {}, (attack,), 0, 0)
+    run = find("targets", "cfl")(**settings)(data, Defense(), plan.root(), lambda message: True)
+    assert "class-presence" not in run.secrets
+    (reason,) = attacks_on(plan, run, data, plan.root()).refused.values()
+    assert reason.endswith("nobody to tell apart in class-presence: every client has labels of every class")
 
 
 def test_adversaries_know_how_common_classes_are_and_no_node(data, clients):

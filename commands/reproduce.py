@@ -32,7 +32,8 @@ LIST = "list"
     "ledger_file",
     type=click.Path(path_type=Path),
     metavar="FILE",
-    help="Where every trial is kept; what is in it is not run again. Default: reproduce-fedgc-table2.db.",
+    help="Where every trial is kept; what is in it is not run again. Default: reproduce-fedgc.db, one "
+    "for each paper, since its tables and figures have trials in common.",
 )
 @click.option(
     "--records",
@@ -156,7 +157,7 @@ def _measured(experiment: "Experiment", options: dict[str, Any]) -> "list[Record
     held = {r.name: r for r in kept if not (r.refused and options["retry"])}
     missing = [t for t in trials if t.name not in held]
     click.echo(f"gaudit: {len(missing)} trials to run of {len(trials)}", err=True)
-    ledger = options["ledger_file"] or Path(f"reproduce-{experiment.name.replace(':', '-')}.db")
+    ledger = options["ledger_file"] or Path(f"reproduce-{experiment.paper}.db")
     how = {name: options[name] for name in ("workers", "executor", "retry", "timeout")}
     added: set[object] = set()
     with counted("trials", len(missing)) as step:

@@ -30,7 +30,7 @@ def test_a_table_is_run_recorded_and_shown_again(small):
     assert first.exit_code == 0, first.output
     assert first.output.index("State: differs") < first.output.index("karate")
     assert "50 (" in first.output
-    assert (small / "reproduce-small-table1.db").exists()
+    assert (small / "reproduce-small.db").exists()
     lines = [json.loads(line) for line in (small / "r.jsonl").read_text().splitlines()]
     assert {(line["row"], line["seed"]) for line in lines} == {("plain", 0), ("proximal", 0)}
     again = run("small:table1", "--seeds", 1, "--records", "r.jsonl")

@@ -2,6 +2,7 @@
 
 import pytest
 
+from gaudit.audit.planning.grid import key_of
 from gaudit.errors import InputError
 from gaudit.graphs.datasets.loading import dataset_names, load_dataset
 from gaudit.reproductions.catalogue import experiment_of, experiments, paper_of, papers, records_of
@@ -62,3 +63,14 @@ def test_a_name_that_is_none_is_refused(name):
 
 def test_papers_are_folders_with_a_title():
     assert set(SYSTEMS) < set(papers())
+
+
+def test_figures_of_a_paper_have_trials_in_common():
+    """One ledger for a paper runs them once: gamma, the number of clients and the ablations begin from one run."""
+    data = load_dataset("karate")
+    data.name = "Cora"
+    found = [trials_of(experiment_of(f"fedgc:figure{n}"), "Cora", data, range(1)) for n in (5, 7, 9)]
+    keys = [{key_of(trial.plan, "") for trial in trials} for trials in found]
+    assert len(set.intersection(*keys)) == 1
+    (shared,) = [t for t in found[1] if key_of(t.plan, "") in keys[0]]
+    assert shared.at == 5e-4

@@ -13,6 +13,9 @@ from ...targets.games.links import EdgePresence, LinkKnowledge
 from ...targets.transcript import Message, View
 from ..attack import Attack
 
+CACHED = 1 << 19
+"""Numbers that a processor's cache holds: reading more at once from many rows takes four times as long."""
+
 
 @dataclass(frozen=True, eq=False)
 class Part:
@@ -107,14 +110,15 @@ def _inside(pairs: Tensor, own: Tensor, local: Tensor) -> Tensor:
     return local[pairs[:, own[pairs[0]]]]
 
 
-def cosine_of_pairs(rows: Tensor, pairs: Tensor, others: Tensor | None = None, at_once: int = 1 << 16) -> Tensor:
+def cosine_of_pairs(rows: Tensor, pairs: Tensor, others: Tensor | None = None, at_once: int = CACHED) -> Tensor:
     """Cosine of two rows for each pair [s, 2], a few at a time; 0 where a row is zero.
 
-    The second of a pair has a row of ``others``, where these are given.
+    The second of a pair has a row of ``others``, where these are given. ``at_once`` numbers are read at a time.
     """
     unit = unit_rows(rows)
     second = unit if others is None else unit_rows(others)
-    found = [(unit[p[:, 0]] * second[p[:, 1]]).sum(1) for p in pairs.split(at_once)]
+    few = max(at_once // max(rows.shape[1], 1), 1)
+    found = [(unit[p[:, 0]] * second[p[:, 1]]).sum(1) for p in pairs.split(few)]
     return torch.cat(found or [rows.new_zeros(0)])
 
 

@@ -8,9 +8,10 @@ from coverage_rows import Row, ends_of
 from coverage_worlds import CLASSES, CLUSTERS, FEW_CLASSES, World, by_class, in_communities
 from scipy.stats import norm
 
+from gaudit.audit.statistics.average_precision import average_precision_finding
 from gaudit.audit.statistics.balanced_accuracy import balanced_accuracy_finding
 from gaudit.audit.statistics.finding import Finding
-from gaudit.audit.statistics.metrics import auc_difference, auc_finding, average_precision_finding
+from gaudit.audit.statistics.metrics import auc_difference, auc_finding
 from gaudit.audit.statistics.rates import rate_finding
 from gaudit.audit.statistics.scored_subjects import ScoredSubjects
 from gaudit.audit.statistics.vulnerability import by_group

@@ -67,7 +67,8 @@ def _trial(data: Any, partition: str, clients: int, index: int) -> dict[str, flo
 
 
 def _metrics(judged: Any) -> dict[str, float]:
-    from gaudit.audit.statistics.metrics import auc, average_precision_finding, precision_at_members
+    from gaudit.audit.statistics.average_precision import average_precision_finding, precision_at_members
+    from gaudit.audit.statistics.metrics import auc
 
     return {
         "auc": auc(judged.truth, judged.score),

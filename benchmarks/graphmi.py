@@ -167,7 +167,8 @@ def _scores(victim: Victim, attacked: Tensor, iterations: int) -> dict[str, Tens
 
 def _judged(data: Any, attacked: Tensor, scores: dict[str, Tensor], seed: int) -> dict[str, tuple[float, ...]]:
     """AUC, AP at 1:1 and AP over pairs of attacked nodes, AUC and AP over all pairs."""
-    from gaudit.audit.statistics.metrics import auc, average_precision
+    from gaudit.audit.statistics.average_precision import average_precision
+    from gaudit.audit.statistics.metrics import auc
 
     n = data.num_nodes
     low, high = torch.triu_indices(n, n, 1)

@@ -25,6 +25,7 @@ from null_audits import Alarms, alarms
 
 from gaudit.audit.checks.gate import Status, against_baseline
 from gaudit.audit.checks.policy import Gate
+from gaudit.audit.statistics.average_precision import average_precision_finding, precision_finding
 from gaudit.audit.statistics.balanced_accuracy import (
     advantage_finding,
     balanced_accuracy_finding,
@@ -34,14 +35,7 @@ from gaudit.audit.statistics.comparison import paired
 from gaudit.audit.statistics.epsilon import epsilon_lower_bound, gaussian_epsilon, one_run_epsilon
 from gaudit.audit.statistics.finding import Finding
 from gaudit.audit.statistics.identity_metrics import NAMED, identity_findings
-from gaudit.audit.statistics.metrics import (
-    accuracy_finding,
-    auc_difference,
-    auc_finding,
-    average_precision_finding,
-    mean_difference,
-    precision_finding,
-)
+from gaudit.audit.statistics.metrics import accuracy_finding, auc_difference, auc_finding, mean_difference
 from gaudit.audit.statistics.null_control import null_finding
 from gaudit.audit.statistics.rates import rate_finding
 from gaudit.audit.statistics.scored_subjects import ScoredSubjects

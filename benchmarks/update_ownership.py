@@ -112,7 +112,8 @@ def scored(
     from gaudit.audit.planning.trial_plan import AttackPlan
     from gaudit.audit.results.game_metrics import owners_named
     from gaudit.audit.running.trial import Attacked
-    from gaudit.audit.statistics.metrics import auc_of_run, average_precision_finding
+    from gaudit.audit.statistics.average_precision import average_precision_finding
+    from gaudit.audit.statistics.metrics import auc_of_run
     from gaudit.audit.statistics.rates import rate_of_run
 
     plan = AttackPlan(name, {}, observer)
@@ -157,7 +158,8 @@ def blind_links(one: Ran) -> dict[str, float]:
     from gaudit.audit.games.knowledge_cache import KnowledgeCache
     from gaudit.audit.games.referee import judge
     from gaudit.audit.planning.trial_plan import AttackPlan
-    from gaudit.audit.statistics.metrics import auc_of_run, average_precision_finding
+    from gaudit.audit.statistics.average_precision import average_precision_finding
+    from gaudit.audit.statistics.metrics import auc_of_run
 
     plan = AttackPlan(LINKS, {}, "server")
     attack = plan.make()

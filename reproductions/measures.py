@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from ..audit.running.trial import Attacked, TrialResult
-from ..audit.statistics.metrics import auc, auc_of_run, average_precision_finding, precision_at_members
+from ..audit.statistics.average_precision import average_precision_finding, precision_at_members
+from ..audit.statistics.metrics import auc, auc_of_run
 from ..audit.statistics.rates import rate_finding
 from ..audit.statistics.scored_subjects import ScoredSubjects
 from ..targets.target import Utility

@@ -11,17 +11,12 @@ from ...targets.games.links import SAME_CLASS
 from ...targets.games.named import game_of
 from ...targets.games.ownership import parts_of
 from ..running.trial import Attacked
+from ..statistics.average_precision import average_precision_finding, precision_finding
 from ..statistics.balanced_accuracy import guessed
 from ..statistics.epsilon import epsilon_of_runs
 from ..statistics.finding import Finding
 from ..statistics.identity_metrics import identity_findings
-from ..statistics.metrics import (
-    accuracy_finding,
-    auc_difference,
-    auc_finding,
-    average_precision_finding,
-    precision_finding,
-)
+from ..statistics.metrics import accuracy_finding, auc_difference, auc_finding
 from ..statistics.rates import rate_finding
 from ..statistics.scored_subjects import ScoredSubjects
 

@@ -12,16 +12,10 @@ from ...targets.games.named import game_of
 from ..planning.trial_plan import AttackPlan
 from ..running.trial import Attacked, TrialResult
 from ..statistics.accused import accusations
+from ..statistics.average_precision import average_precision_finding
 from ..statistics.balanced_accuracy import advantage_finding, balanced_accuracy_finding
 from ..statistics.finding import Finding
-from ..statistics.metrics import (
-    accuracy_finding,
-    auc_difference,
-    auc_finding,
-    auc_of_run,
-    average_precision_finding,
-    mean_difference,
-)
+from ..statistics.metrics import accuracy_finding, auc_difference, auc_finding, auc_of_run, mean_difference
 from ..statistics.null_control import null_finding
 from ..statistics.rates import rate_finding, rate_of_run, roc
 from ..statistics.scored_subjects import ScoredSubjects

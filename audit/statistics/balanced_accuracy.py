@@ -7,8 +7,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .finding import Finding
-from .metrics import auc_finding, share_interval
+from .metrics import auc_finding
 from .scored_subjects import Floats, ScoredSubjects, checked_runs, columns_of, counts_of
+from .variation import share_interval
 
 FEW_FLAGS = 10  # fewer flagged (or not flagged) members or non-members than this: no normal approximation
 

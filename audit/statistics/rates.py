@@ -13,8 +13,8 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import ndtri
 
 from .finding import Finding
-from .metrics import NOTHING, freedom_of, reach_of, share_interval, with_interval
 from .scored_subjects import Floats, ScoredSubjects, checked, checked_runs, columns_of, counts_of
+from .variation import NOTHING, freedom_of, reach_of, share_interval, with_interval
 
 FALSE_POSITIVES = 10  # fewer than these do not measure a rate
 REPETITIONS = 5  # fewer than these are not pooled: their spread would be a guess

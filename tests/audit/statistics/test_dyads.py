@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 from sklearn.metrics import average_precision_score
 
-from gaudit.audit.statistics.metrics import (
-    auc_finding,
+from gaudit.audit.statistics.average_precision import (
     average_precision_finding,
     precision_at_members,
     precision_finding,
 )
+from gaudit.audit.statistics.metrics import auc_finding
 from gaudit.audit.statistics.rates import tpr_at_fpr_finding
 from gaudit.audit.statistics.scored_subjects import ScoredSubjects
 

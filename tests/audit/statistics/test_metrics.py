@@ -13,16 +13,9 @@ from scipy.special import logit
 from scipy.stats import beta, binom, norm
 from sklearn.metrics import average_precision_score, roc_auc_score
 
+from gaudit.audit.statistics.average_precision import average_precision, average_precision_finding
 from gaudit.audit.statistics.finding import Finding
-from gaudit.audit.statistics.metrics import (
-    accuracy_finding,
-    auc,
-    auc_difference,
-    auc_finding,
-    average_precision,
-    average_precision_finding,
-    mean_difference,
-)
+from gaudit.audit.statistics.metrics import accuracy_finding, auc, auc_difference, auc_finding, mean_difference
 from gaudit.audit.statistics.scored_subjects import ScoredSubjects
 
 

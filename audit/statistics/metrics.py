@@ -41,9 +41,9 @@ def auc_finding(runs: Sequence[ScoredSubjects], level: float = 0.95) -> Finding:
     """Mean AUC over seeds.
 
     DeLong structural components per run (DeLong et al., Biometrics 1988), combined per subject over the runs;
-    variance over seeds and subjects as `variation` has it; Student t on the logit scale. Where few subjects of a class carry
-    the errors (nearly perfect separation), a sample in which they happen to be fewer or slighter looks surer than
-    it is: of n effective carriers the end away from perfection lies sqrt(1 + (8 / n)^2) times as far (a factor
+    variance over seeds and subjects by `variation`; Student t on the logit scale. Where few subjects of a class
+    carry the errors (nearly perfect separation), a sample in which they happen to be fewer or slighter looks surer
+    than it is: of n effective carriers the end away from perfection lies sqrt(1 + (8 / n)^2) times as far (a factor
     chosen by simulation; 1.01 with 60 carriers), but no farther than that of a proportion with min(members,
     non-members) trials. Where these are fewer than five, or nothing varies, the interval includes that of the
     proportion, so it is never a point. Runs with strata: the AUC within these; without anybody to be compared

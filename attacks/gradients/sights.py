@@ -70,10 +70,10 @@ class Sight:
 def sights(view: View, rounds: int) -> dict[str, list[Sight]]:
     """What an observer sees of labelled nodes, by the kind of the messages.
 
-    A gradient belongs to the weights that went to all clients last before it, those at which gradients are matched
-    apart from others; an update to those that it is declared to be since. Where no upload and no sum of uploads can
-    be read, the step from one round's common weights to the next stands for the sum. What the observer sent itself
-    is left out.
+    A gradient belongs to the weights that went last before it to all clients, or to its sender alone; those at
+    which gradients are matched are apart from others. An update belongs to those that it is declared to be since.
+    Where no upload and no sum of uploads can be read, the step from one round's common weights to the next stands
+    for the sum. What the observer sent itself is left out.
 
     Args:
         view: of the observer.
@@ -102,20 +102,22 @@ def sights(view: View, rounds: int) -> dict[str, list[Sight]]:
 
 def _pairs(view: View) -> Iterator[tuple[Message, Message]]:
     """Each readable upload or sum of uploads, and the weights at which it was taken."""
-    last: dict[bool, Message] = {}
-    by_kind: dict[str, Message] = {}
+    last: dict[tuple[bool | str, str], Message] = {}  # by what they are for, and by who got them
     for message in with_starts(view):
         if not message.tensors:
             continue
         if STARTS.covers(message.kind):
-            by_kind[message.kind] = message
-        elif COMMON.covers(message.kind) and message.receiver == "clients" and not CONTROLS.covers(message.kind):
-            last[MATCHED_AT.covers(message.kind)] = by_kind[message.kind] = message
+            last[message.kind, "clients"] = message
+        elif COMMON.covers(message.kind) and not CONTROLS.covers(message.kind):
+            last[MATCHED_AT.covers(message.kind), message.receiver] = message
+            last[message.kind, message.receiver] = message
         elif UPLOADED.covers(message.kind) and message.kind in KINDS:
-            since = kind_of(message.kind).since
-            at = last.get(BY_CLASS.covers(message.kind)) if since is None else by_kind.get(since)
-            if at is not None and at.round == message.round:
-                yield message, at
+            wanted = kind_of(message.kind).since or BY_CLASS.covers(message.kind)
+            for receiver in (message.sender, "clients"):
+                at = last.get((wanted, receiver))
+                if at is not None and at.round == message.round:
+                    yield message, at
+                    break
 
 
 def _of_known_model(message: Message, weights: Message) -> bool:

@@ -159,6 +159,20 @@ def test_federated_averaging_with_gradients_or_one_plain_step(settings):
     assert all(claim.owner == account.owner[claim.subject] for claim in account.claims)
 
 
+def test_updates_since_a_model_that_one_client_alone_was_handed():
+    """In FedGTA's second round each client begins with a mean of its own."""
+    data = sixty_nodes()
+    plain = {"optimiser": "sgd", "lr": 0.1, "local_epochs": 1, "dropout": 0.0, "weight_decay": 0.0}
+    run = ran("fedgta", {**plain, "clients": 2, "rounds": 2, "hidden": 64, "split": "dataset"}, data=data)
+
+    def later(view):
+        return replace(view, messages=tuple(m for m in view.messages if m.round > 0))
+
+    account = Account(run, data, change=later, parts="known")
+    assert account.accused == account.members
+    assert all(claim.owner == account.owner[claim.subject] for claim in account.claims)
+
+
 def test_a_recorded_run_is_read_alike(self_trained, tmp_path):
     path = str(tmp_path / "run.safetensors")
     self_trained.transcript.save(path)

@@ -17,6 +17,7 @@ BAR = 2.0
 TENTH = 0.1
 """Part of a published number that is no share up to which a measured one agrees with it."""
 Verdict = Literal["within", "not told apart", "outside", ""]
+OTHER_MACHINES = "The paper's numbers are of other machines, and no bar is set."
 
 
 @dataclass(frozen=True)
@@ -193,7 +194,9 @@ def _read(
 class State:
     """How far a table or figure was reproduced, in a word and a sentence."""
 
-    word: Literal["reproduced", "differs", "in part", "not run yet", "short runs", "needs data", "drawing"]
+    word: Literal[
+        "reproduced", "measured", "differs", "in part", "not run yet", "short runs", "needs data", "drawing"
+    ]
     sentence: str
 
 
@@ -220,11 +223,30 @@ def state_of(experiment: Experiment, records: Sequence[Record]) -> State:
         said.append(
             f"{_counted(len(missing), 'published number')} {'is' if len(missing) == 1 else 'are'} not measured."
         )
+    word: Any = "reproduced" if said else "measured"
     if not said:
-        said.append("The paper prints no number to compare with.")
-    undecided = missing or open_ or any(j.verdict.startswith("not told apart") for j in statements)
-    word: Any = "differs" if outside or broken else "in part" if undecided else "reproduced"
+        printed = any(n.published is not None for n in found)
+        said.append(OTHER_MACHINES if printed else "The paper prints no number to compare with.")
+    not_run = _not_run(experiment, records)
+    said += [f"Not run yet: {not_run}."] if not_run else []
+    undecided = missing or open_ or not_run or any(j.verdict.startswith("not told apart") for j in statements)
+    if outside or broken or undecided:
+        word = "differs" if outside or broken else "in part"
     return State(word, " ".join(filter(None, [*said, lacking])))
+
+
+def _not_run(experiment: Experiment, records: Iterable[Record]) -> str:
+    """The paper's rows of a figure that have no record; of a table the missing published numbers say it."""
+    if experiment.kind != "figure":
+        return ""
+    ran = {(r.dataset, r.row) for r in records}
+    parts = []
+    for dataset in experiment.datasets:
+        rows = [row.name for row in experiment.rows_on(dataset) if not row.ours]
+        left = [name for name in rows if (dataset, name) not in ran]
+        if left:
+            parts.append(dataset if left == rows else f"{', '.join(left)} on {dataset}")
+    return "; ".join(parts)
 
 
 def _of_numbers(compared: int, outside: Sequence[Number], open_: int) -> Iterator[str]:

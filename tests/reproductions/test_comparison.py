@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from scipy.stats import ttest_1samp
 
-from gaudit.reproductions.comparison import judged, numbers, selected, state_of
+from gaudit.reproductions.comparison import State, judged, numbers, selected, state_of
 from gaudit.reproductions.records import Record
 from support.small_experiment import axis_figure, small_table, told
 
@@ -122,3 +122,25 @@ def test_states():
     assert "1 published number is not measured" in state.sentence
     assert state_of(small_table(datasets=[], published={}), []).word == "needs data"
     assert not math.isnan(len(state.sentence))
+
+
+def test_a_figure_says_which_of_its_rows_are_left():
+    figure = axis_figure(datasets=["karate", "planted"])
+    one, other = told("plain", 0, 1, accuracy=0.5), told("proximal", 0, 1, accuracy=0.4)
+    state = state_of(figure, [one])
+    assert state.word == "in part"
+    assert "Not run yet: proximal on karate; planted." in state.sentence
+    assert "Not run yet: planted." in state_of(figure, [one, other]).sentence
+    ours = axis_figure(row=[figure.row[0].model_dump(), figure.row[1].model_dump() | {"ours": True}])
+    assert "Not run yet" not in state_of(ours, [one]).sentence
+
+
+def test_what_has_nothing_to_be_compared_with_is_measured():
+    figure = axis_figure(claim=[], row=[{"name": "plain", "target": "fedavg"}])
+    record = told("plain", 0, 1, accuracy=0.5)
+    assert state_of(figure, [record]) == State("measured", "The paper prints no number to compare with.")
+    bare = [{"key": "seconds", "name": "seconds", "of": "seconds", "compared": False}]
+    timed = axis_figure(claim=[], row=[{"name": "plain", "target": "fedavg"}], measure=bare, axis=None)
+    timed = timed.model_copy(update={"published": {"karate": {"plain": {"seconds": 3.0}}}})
+    state = state_of(timed, [told("plain", 0, seconds=9.0)])
+    assert (state.word, state.sentence.split(",")[0]) == ("measured", "The paper's numbers are of other machines")

@@ -22,7 +22,7 @@ OTHER_MACHINES = "The paper's numbers are of other machines, and no bar is set."
 
 @dataclass(frozen=True)
 class Number:
-    """One measured number beside the published one, both as they are printed: shares in percent.
+    """One measured number beside the published one, both as they are printed: shares in percent, bytes in MB.
 
     Attributes:
         dataset: graph.
@@ -112,13 +112,12 @@ def _number(
 
 def _values(records: Iterable[Record], measure: Measure, at: At) -> Iterator[tuple[int, float]]:
     """Seed and number, as it is printed."""
-    factor = 100.0 if measure.percent else 1.0
     for record in sorted(records, key=lambda one: one.seed):
         value = record.values.get(measure.key)
         if isinstance(value, dict):
             value = value.get(str(at))
         if value is not None:
-            yield record.seed, factor * value
+            yield record.seed, measure.factor * value
 
 
 @dataclass(frozen=True)

@@ -113,9 +113,9 @@ def _cells(number: Number | None) -> tuple[str, str]:
 
 
 def _digits(measure: Measure) -> int:
-    if measure.percent:
+    if measure.percent or measure.of == "bytes":
         return 1
-    return 0 if measure.of in ("seconds", "bytes") else 3
+    return 0 if measure.of == "seconds" else 3
 
 
 def statements(experiment: Experiment, records: Sequence[Record]) -> list[str]:

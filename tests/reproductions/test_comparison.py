@@ -144,3 +144,10 @@ def test_what_has_nothing_to_be_compared_with_is_measured():
     timed = timed.model_copy(update={"published": {"karate": {"plain": {"seconds": 3.0}}}})
     state = state_of(timed, [told("plain", 0, seconds=9.0)])
     assert (state.word, state.sentence.split(",")[0]) == ("measured", "The paper's numbers are of other machines")
+
+
+def test_bytes_are_told_in_megabytes():
+    sent = [{"key": "bytes", "name": "MB", "of": "bytes", "observer": "server"}]
+    figure = axis_figure(claim=[], measure=sent)
+    (number, *_) = numbers(figure, [told("plain", 0, 1, bytes=148_404_944.0)])
+    assert number.values == pytest.approx((148.404944,))

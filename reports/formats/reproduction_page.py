@@ -9,6 +9,7 @@ from ..text.reproduced import HOW_TO_READ, heading, reasons, reproduced_tables, 
 from ..text.table import Table
 
 MADE = "<!-- made by gaudit reproduce {paper} --recorded -o FILE: change the plan files, not this page -->"
+SHARED = "Conditions of several tables and figures"
 
 
 def page_of(
@@ -40,12 +41,36 @@ def _page(
         if said:
             yield from ("", f"**{title}.** {' '.join(said)}")
     yield from ("", "## Every table and figure", "", "```", f"gaudit reproduce {paper} --recorded", "```", "")
-    yield from _rows(("item", "about", "state"), ((f"`{e.name}`", e.title, _state(e, r)) for e, r in found))
+    yield from _rows(("item", "about", "state"), (_overview(*one) for one in found))
     yield from ("", HOW_TO_READ)
+    shown = [experiment for experiment, records in found if records]
+    shared = _shared(shown)
+    if shared:
+        yield from _folded(SHARED, [f"{line} ({', '.join(items)})" for line, items in shared.items()])
     for experiment, records in found:
         if records:
             yield ""
-            yield from part_of(experiment, records, figures)
+            yield from part_of(experiment, records, figures, frozenset(shared))
+
+
+def _shared(experiments: Sequence[Experiment]) -> dict[str, list[str]]:
+    """Conditions that hold of more than one table or figure, and of which."""
+    of: dict[str, list[str]] = {}
+    for experiment in experiments:
+        for line in experiment.conditions:
+            of.setdefault(line, []).append(experiment.called)
+    return {line: items for line, items in of.items() if len(items) > 1}
+
+
+def _folded(title: str, lines: Sequence[str]) -> Iterator[str]:
+    """A list that is closed at first: who compares needs it, and who reads does not."""
+    yield from ("", f'??? note "{title}"', "", *(f"    - {line}" for line in lines))
+
+
+def _overview(experiment: Experiment, records: Sequence[Record]) -> tuple[str, str, str]:
+    """A table or figure in a line: its state in a word where a part of the page says more."""
+    state = state_line(experiment, records)[0].capitalize() if records else _state(experiment, records)
+    return f"`{experiment.name}`", experiment.title, state
 
 
 def _state(experiment: Experiment, records: Sequence[Record]) -> str:
@@ -54,9 +79,12 @@ def _state(experiment: Experiment, records: Sequence[Record]) -> str:
 
 
 def part_of(
-    experiment: Experiment, records: Sequence[Record], figures: Mapping[str, str] | None = None
+    experiment: Experiment,
+    records: Sequence[Record],
+    figures: Mapping[str, str] | None = None,
+    told: frozenset[str] = frozenset(),
 ) -> Iterator[str]:
-    """One table or figure."""
+    """One table or figure; conditions that are ``told`` already are left out."""
     yield f"## {heading(experiment)}"
     yield from ("", _state(experiment, records))
     yield from ("", "```", f"gaudit reproduce {experiment.name}", "```")
@@ -71,8 +99,9 @@ def part_of(
     ):
         if lines:
             yield from ("", f"{title}:", "", *(f"- {line}" for line in lines))
-    if experiment.conditions:  # folded: who compares needs them, and who reads does not
-        yield from ("", '??? note "Conditions"', "", *(f"    - {line}" for line in experiment.conditions))
+    own = [line for line in experiment.conditions if line not in told]
+    if own:
+        yield from _folded("Conditions of this one alone" if told else "Conditions", own)
 
 
 def _table(table: Table) -> Iterator[str]:

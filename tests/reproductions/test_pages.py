@@ -25,3 +25,13 @@ def test_a_page_is_up_to_date(paper):
     assert (DOCS / "sure" / f"reproductions-{paper}.md").read_text() == page_of(paper, found, figures), MEND.format(
         paper
     )
+
+
+@pytest.mark.parametrize("paper", papers())
+def test_each_condition_stands_once_with_all_that_it_holds_of(paper):
+    lines = (DOCS / "sure" / f"reproductions-{paper}.md").read_text().splitlines()
+    shown = [one for one in experiments(paper) if records_of(one)]
+    for condition in {line for one in shown for line in one.conditions}:
+        of = [one.called for one in shown if condition in one.conditions]
+        named = f"    - {condition} ({', '.join(of)})" if len(of) > 1 else f"    - {condition}"
+        assert lines.count(named) == 1, condition

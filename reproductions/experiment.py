@@ -39,7 +39,7 @@ Read = Literal[
 ]
 SHARES = frozenset(get_args(Read)) - {"figure", "seconds", "bytes"}
 """What is a share of one and is printed in percent."""
-MEGABYTE = 1e-6
+MB_PER_BYTE = 1e-6
 OF_ATTACKS = frozenset({"auc", "plain-auc", "tpr", "average-precision", "even-average-precision", "precision"})
 
 
@@ -88,7 +88,7 @@ class Measure(Settings):
     @property
     def factor(self) -> float:
         """What a recorded number is multiplied with to be printed: shares in percent, bytes in MB."""
-        return 100.0 if self.percent else MEGABYTE if self.of == "bytes" else 1.0
+        return 100.0 if self.percent else MB_PER_BYTE if self.of == "bytes" else 1.0
 
     @model_validator(mode="after")
     def _names_what_it_reads(self) -> Self:

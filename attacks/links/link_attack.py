@@ -14,7 +14,7 @@ from ...targets.transcript import Message, View
 from ..attack import Attack
 
 CACHED = 1 << 19
-"""Numbers that a processor's cache holds: reading more at once from many rows takes four times as long."""
+"""Numbers that a processor's cache holds: reading more at once from many rows takes three times as long."""
 
 
 @dataclass(frozen=True, eq=False)

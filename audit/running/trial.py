@@ -208,7 +208,7 @@ def _title(attack: AttackPlan, plan: TrialPlan) -> str:
 
 
 def _no_game(attack: Attack[Any], played: Sequence[str], run: Run) -> str:
-    """Why none of an attack's games is played in a run, though some are where there is somebody to tell apart."""
+    """That a run plays none of an attack's games, how to ask for one, and which had nobody to tell apart."""
     ways = dict.fromkeys(filter(None, (game_of(name).asked_with for name in attack.games)))
     asked = f" (ask for it with {', or with '.join(ways)})" if ways else ""
     empty = [f"{name}: {why}" for name in attack.games if name in played and (why := game_of(name).empty_where)]

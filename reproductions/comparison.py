@@ -226,25 +226,26 @@ def state_of(experiment: Experiment, records: Sequence[Record]) -> State:
     if not said:
         printed = any(n.published is not None for n in found)
         said.append(OTHER_MACHINES if printed else "The paper prints no number to compare with.")
-    not_run = _not_run(experiment, records)
-    said += [f"Not run yet: {not_run}."] if not_run else []
+    not_run = _not_run(experiment, found)
+    said += [f"Left to run: {not_run}."] if not_run else []
     undecided = missing or open_ or not_run or any(j.verdict.startswith("not told apart") for j in statements)
     if outside or broken or undecided:
         word = "differs" if outside or broken else "in part"
     return State(word, " ".join(filter(None, [*said, lacking])))
 
 
-def _not_run(experiment: Experiment, records: Iterable[Record]) -> str:
-    """The paper's rows of a figure that have no record; of a table the missing published numbers say it."""
+def _not_run(experiment: Experiment, found: Sequence[Number]) -> str:
+    """The paper's rows of a figure that lack a number; of a table the missing published numbers say it."""
     if experiment.kind != "figure":
         return ""
-    ran = {(r.dataset, r.row) for r in records}
     parts = []
     for dataset in experiment.datasets:
-        rows = [row.name for row in experiment.rows_on(dataset) if not row.ours]
-        left = [name for name in rows if (dataset, name) not in ran]
+        own = [n for n in found if n.dataset == dataset and not n.row.ours]
+        rows = dict.fromkeys(n.row.name for n in own)
+        left = dict.fromkeys(n.row.name for n in own if not n.values and not n.refused)
         if left:
-            parts.append(dataset if left == rows else f"{', '.join(left)} on {dataset}")
+            untouched = not any(n.values or n.refused for n in own)
+            parts.append(dataset if untouched and left == rows else f"{', '.join(left)} on {dataset}")
     return "; ".join(parts)
 
 

@@ -126,19 +126,20 @@ def test_states():
 
 def test_a_figure_says_which_of_its_rows_are_left():
     figure = axis_figure(datasets=["karate", "planted"])
-    one, other = told("plain", 0, 1, accuracy=0.5), told("proximal", 0, 1, accuracy=0.4)
-    state = state_of(figure, [one])
+    one, other = ([told(row, 0, at, accuracy=0.5) for at in (1, 2, 3)] for row in ("plain", "proximal"))
+    state = state_of(figure, one)
     assert state.word == "in part"
-    assert "Not run yet: proximal on karate; planted." in state.sentence
-    assert "Not run yet: planted." in state_of(figure, [one, other]).sentence
+    assert "Left to run: proximal on karate; planted." in state.sentence
+    assert "Left to run: planted." in state_of(figure, one + other).sentence
+    assert "Left to run: proximal on karate; planted." in state_of(figure, one + other[:2]).sentence, "a place"
     ours = axis_figure(row=[figure.row[0].model_dump(), figure.row[1].model_dump() | {"ours": True}])
-    assert "Not run yet" not in state_of(ours, [one]).sentence
+    assert "Left to run" not in state_of(ours, one).sentence
 
 
 def test_what_has_nothing_to_be_compared_with_is_measured():
     figure = axis_figure(claim=[], row=[{"name": "plain", "target": "fedavg"}])
-    record = told("plain", 0, 1, accuracy=0.5)
-    assert state_of(figure, [record]) == State("measured", "The paper prints no number to compare with.")
+    records = [told("plain", 0, at, accuracy=0.5) for at in (1, 2, 3)]
+    assert state_of(figure, records) == State("measured", "The paper prints no number to compare with.")
     bare = [{"key": "seconds", "name": "seconds", "of": "seconds", "compared": False}]
     timed = axis_figure(claim=[], row=[{"name": "plain", "target": "fedavg"}], measure=bare, axis=None)
     timed = timed.model_copy(update={"published": {"karate": {"plain": {"seconds": 3.0}}}})

@@ -72,6 +72,9 @@ class FedGCSettings(FeatureSettings, MatchingSettings):
     self_training: bool = Field(True, description="False is the ablation '-st'")
     self_training_rounds: int = Field(500, ge=1)
     self_training_lr: float = Field(1.0, gt=0)
+    self_training_checkpoints: tuple[int, ...] = Field(
+        (), description="rounds after which validation looks at its model, and the last; none: every fifth"
+    )
     held_out: float = Field(
         0.5, ge=0, lt=1, description="share of test nodes kept out of self-training, to be reported apart"
     )
@@ -245,6 +248,7 @@ class _FedGCRun:
             hidden=s.hidden,
             rounds=s.self_training_rounds,
             lr=s.self_training_lr,
+            looked=s.self_training_checkpoints,
             weights_by=self._shares,
             seed=seed,
             progress=lambda done: self.progress("self-training", done, s.self_training_rounds),

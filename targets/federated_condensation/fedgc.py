@@ -218,12 +218,13 @@ class _FedGCRun:
         )
 
     def _figures(self, shares: Tensor) -> dict[str, float]:
-        """Accuracy by what became of test nodes: those in self-training were trained on with guessed labels."""
+        """Accuracy by what became of test nodes, trained on with guessed labels or not, and how right those are."""
         if self.shared is None:
             return {}
+        guessed = torch.cat([(self.shared.pseudo_labels[c.number] == c.y)[c.test] for c in self.clients])
         took_part = torch.cat([c.used[c.test] for c in self.clients]).cpu()
         groups = {"in self-training": took_part, "not in self-training": ~took_part}
-        return {
+        return {"test nodes whose guessed label is right": float(guessed.float().mean())} | {
             f"test accuracy, nodes {name}": float(shares[mask].mean()) if bool(mask.any()) else math.nan
             for name, mask in groups.items()
         }

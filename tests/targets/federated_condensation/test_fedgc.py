@@ -178,6 +178,22 @@ def test_accuracy_is_told_apart_by_who_was_in_self_training(graph):
     assert ran(graph).figures == {}
 
 
+def test_it_is_told_how_many_guessed_labels_are_right(graph):
+    """Of a model that does not move it is known: the one that the server drew."""
+    still = FedGC(**TINY | {"self_training_lr": 1e-9})
+    run = still.run(graph, find("defenses", "ib")(epochs=1), np.random.SeedSequence(0), lambda _: True)
+    drawn = run.transcript.seen_by("client:0").of_kind("self-training-model")[0].tensors
+    adjacency = torch.eye(graph.num_nodes)
+    adjacency[graph.edge_index[0], graph.edge_index[1]] = adjacency[graph.edge_index[1], graph.edge_index[0]] = 1.0
+    degree = adjacency.sum(1).rsqrt()
+    spread = degree[:, None] * adjacency * degree
+    hidden = torch.relu(spread @ graph.x @ drawn["w1"] + drawn["b1"])
+    guessed = (spread @ hidden @ drawn["w2"] + drawn["b2"]).argmax(1)
+    right = float((guessed == graph.y)[graph.test_mask].float().mean())
+    assert run.figures["test nodes whose guessed label is right"] == pytest.approx(right, abs=1e-6)
+    assert 0 < right < 1
+
+
 def test_first_weights_by_fan_in_are_wider_where_few_come_in(graph):
     widths = {}
     for by in ("fan-out", "fan-in"):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import torch
-from pydantic import Field, model_validator
+from pydantic import Field, PositiveInt, model_validator
 from torch import Tensor
 
 from ...errors import unknown_name
@@ -72,7 +72,7 @@ class FedGCSettings(FeatureSettings, MatchingSettings):
     self_training: bool = Field(True, description="False is the ablation '-st'")
     self_training_rounds: int = Field(500, ge=1)
     self_training_lr: float = Field(1.0, gt=0)
-    self_training_checkpoints: tuple[int, ...] = Field(
+    self_training_checkpoints: tuple[PositiveInt, ...] = Field(
         (), description="rounds after which validation looks at its model, and the last; none: every fifth"
     )
     held_out: float = Field(

@@ -37,12 +37,18 @@ def data() -> Data:
 def trained(data, rounds, looked):
     clients = clients_of(data, partition(data, "dirichlet", 3, 1, beta=10.0))
     near = exchange(clients, 2, data.num_nodes, Channel(), True)
-    shares = {
-        "weights_by": lambda counts: [count / sum(counts) for count in counts],
-        "seed": SEED,
-        "progress": lambda done: None,
-    }
-    return train_together(clients, near, Channel(), hidden=WIDTH, rounds=rounds, lr=RATE, looked=looked, **shares)
+    return train_together(
+        clients,
+        near,
+        Channel(),
+        hidden=WIDTH,
+        rounds=rounds,
+        lr=RATE,
+        weights_by=lambda counts: [count / sum(counts) for count in counts],
+        seed=SEED,
+        progress=lambda done: None,
+        looked=looked,
+    )
 
 
 @pytest.fixture(scope="module")

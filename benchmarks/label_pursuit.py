@@ -46,11 +46,17 @@ from gaudit.targets.messages import (
 from gaudit.targets.transcript import Message, View
 
 ONCE = {"epochs": 1, "models": 1}
+PLAIN: dict[str, Any] = {"optimiser": "sgd", "lr": 0.5, "local_epochs": 1, "dropout": 0.0}
+PUBLIC = PLAIN | {"split": "dataset"}
 SETTINGS: dict[str, dict[str, Any]] = {
     "fedgc": {"test": ONCE},
     "fedgm": {"test": ONCE, "rounds": 1},
     "fedavg": {"upload": "gradients"},
-    "fedavg sgd": {"optimiser": "sgd", "lr": 0.5, "local_epochs": 1, "dropout": 0.0},
+    "fedavg sgd": PLAIN,
+    "fedavg one": PUBLIC,
+    "fedavg five": PUBLIC | {"local_epochs": 5},
+    "fedavg dropout": PUBLIC | {"dropout": 0.5},
+    "fedavg adam": PUBLIC | {"optimiser": "adam", "lr": 0.01},
 }
 """As published but for what comes after the messages that are read, and for FedGM's first stage, which they do not
 depend on. One plain step of federated averaging is not published: gradients are, or many steps of Adam."""
@@ -173,6 +179,11 @@ CASES = {
     "fedavg, gradients, parts known": Case("fedavg", Defense(), "known"),
     "fedavg, one plain step, parts known": Case("fedavg sgd", Defense(), "known"),
     "fedavg, one plain step, secure sum": Case("fedavg sgd", SealedUploads(), "known"),
+    "public split, one plain step": Case("fedavg one", Defense(), "known"),
+    "public split, one plain step, parts unknown": Case("fedavg one", Defense()),
+    "public split, five plain steps": Case("fedavg five", Defense(), "known"),
+    "public split, one plain step with dropout": Case("fedavg dropout", Defense(), "known"),
+    "public split, one step of Adam": Case("fedavg adam", Defense(), "known"),
 }
 
 

@@ -62,6 +62,9 @@ class LabelPursuit(Attack[NodeKnowledge]):
     attack must know who holds what (``parts``). It tries both readings of the graph where it can, and every kind of
     message that it sees, and keeps what leaves least unexplained.
 
+    Updates of several steps, of Adam or with dropout are read as those of one plain step: nothing is proven then,
+    and many accusations are wrong.
+
     A score is how much likelier what was seen is with a node than without it, in nats, the others given; under
     noise that of the best swap of it for another.
     """
@@ -235,11 +238,7 @@ def _one(sight: Sight, seen: Sequence[Seen], whoever: np.ndarray, wide: Callable
         wide: the equations for subjects and decoys.
     """
     allowed = whoever[: len(seen[0].at.posterior)]
-    observed = Observed(seen, allowed)
-    solution = pursue(observed, sight.members, LEAST)
-    if not solution.exact and len(seen) > 1:
-        observed = Observed(_whitened(seen, solution), allowed)
-        solution = pursue(observed, sight.members, LEAST)
+    observed, solution = _fitted(seen, allowed, sight.members)
     members = sight.members
     if solution.exact or members is None or not len(solution.atoms) or members > allowed.any(1).sum():
         return Found(sight, observed, solution, solution, whoever, wide)
@@ -247,6 +246,21 @@ def _one(sight: Sight, seen: Sequence[Seen], whoever: np.ndarray, wide: Callable
     if whole.residual > AS_GOOD * solution.residual:
         return Found(sight, observed, solution, solution, whoever, wide, contested=True)
     return Found(sight, observed, solution, whole, whoever, wide)
+
+
+def _fitted(seen: Sequence[Seen], allowed: np.ndarray, members: int | None) -> tuple[Observed, Solution]:
+    """All rounds together, or the first one alone where that leaves nothing over and all do."""
+    together = Observed(seen, allowed)
+    solution = pursue(together, members, LEAST)
+    if solution.exact or len(seen) == 1:
+        return together, solution
+    # later rounds may be of weights that are not quite known, as where clients mask those that they are handed
+    first = Observed(seen[:1], allowed)
+    alone = pursue(first, members, LEAST)
+    if alone.exact:
+        return first, alone
+    weighed = Observed(_whitened(seen, solution), allowed)
+    return weighed, pursue(weighed, members, LEAST)
 
 
 def _whitened(seen: Sequence[Seen], solution: Solution) -> list[Seen]:

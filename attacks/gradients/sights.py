@@ -108,7 +108,7 @@ def _pairs(view: View) -> Iterator[tuple[Message, Message]]:
             continue
         if STARTS.covers(message.kind):
             last[message.kind, "clients"] = message
-        elif COMMON.covers(message.kind) and not CONTROLS.covers(message.kind):
+        elif _handed(message) and COMMON.covers(message.kind) and not CONTROLS.covers(message.kind):
             last[MATCHED_AT.covers(message.kind), message.receiver] = message
             last[message.kind, message.receiver] = message
         elif UPLOADED.covers(message.kind) and message.kind in KINDS:
@@ -118,6 +118,11 @@ def _pairs(view: View) -> Iterator[tuple[Message, Message]]:
                 if at is not None and at.round == message.round:
                     yield message, at
                     break
+
+
+def _handed(message: Message) -> bool:
+    """Whether clients got it to start from; what they send the server, or one another, is nothing of the kind."""
+    return message.receiver == "clients" or message.sender == "server"
 
 
 def _of_known_model(message: Message, weights: Message) -> bool:

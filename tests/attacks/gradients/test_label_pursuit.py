@@ -9,7 +9,7 @@ from scipy.sparse import csr_array
 
 from gaudit.attacks.gradients.label_pursuit import LabelPursuit, pursued, surroundings
 from gaudit.attacks.gradients.node_gradients import Atoms, node_gradients
-from gaudit.attacks.gradients.sights import Taken
+from gaudit.attacks.gradients.sights import Taken, sights
 from gaudit.graphs.datasets.loading import load_dataset
 from gaudit.randomness import branch
 from gaudit.registry import find
@@ -18,6 +18,7 @@ from gaudit.targets.games.membership import LabelMembership
 from gaudit.targets.messages import (
     CLASS_COUNTS_KIND,
     CLASS_GRADIENTS_KIND,
+    GRADIENT_SUM_KIND,
     LABELLED_COUNT_KIND,
     SELF_TRAINING_GRADIENTS_KIND,
     SELF_TRAINING_MODEL_KIND,
@@ -171,6 +172,25 @@ def test_updates_since_a_model_that_one_client_alone_was_handed():
     account = Account(run, data, change=later, parts="known")
     assert account.accused == account.members
     assert all(claim.owner == account.owner[claim.subject] for claim in account.claims)
+
+
+def test_rounds_of_masked_models_take_no_proof_away():
+    """Fed-PUB's clients mask what they are handed by masks that they keep, once the first step has moved these."""
+    data = sixty_nodes()
+    plain = {"optimiser": "sgd", "lr": 1.0, "local_epochs": 1, "dropout": 0.0, "weight_decay": 0.0}
+    run = ran("fedpub", {**plain, "clients": 2, "rounds": 2, "hidden": 64, "split": "dataset"}, data=data)
+    one, two = (Account(run, data, parts="known", rounds=rounds) for rounds in (1, 2))
+    assert one.accused == two.accused == one.members
+    assert all(claim.proven for claim in one.claims)
+    assert all(claim.proven for claim in two.claims)
+
+
+def test_what_clients_hand_the_server_is_not_what_it_handed_them():
+    """FedSage+'s clients send weights of their generators, and such a round may have a number of training's."""
+    brief = {"generator": {"epochs": 1, "rounds": 1}, "rounds": 2, "clients": 2, "hidden": 8, "upload": "gradients"}
+    run = ran("fedsage+", brief | {"architecture": "gcn"}, "sealed-uploads")
+    (sums,) = sights(run.transcript.seen_by("server"), 2)[GRADIENT_SUM_KIND]
+    assert len(sums.rounds) == 2
 
 
 def test_a_recorded_run_is_read_alike(self_trained, tmp_path):

@@ -1,9 +1,9 @@
 """What a row tells of its class before and after FedGC's bottleneck, by itself and with its neighbours.
 
 Architectures that weigh a node's own row apart from its neighbours' (MLP, Cheby, SAGE) are trained on FedGC's
-condensed graphs and tested on transformed rows. Here nothing is condensed: a linear classifier is fitted to the
-rows of all labelled nodes, to see what the rows are worth to begin with. With ``--rounds`` FedGC goes on to
-condense them, and its own accuracy is printed too.
+condensed graphs and tested on transformed rows. Here a linear classifier is fitted to the rows of all labelled
+nodes, to see what the rows are worth before anything is condensed. With ``--rounds`` FedGC goes on to condense
+them, and its own accuracy is printed too.
 
     python benchmarks/transformed_rows.py --dataset Cora --seeds 3
 """
@@ -33,7 +33,7 @@ from trial_records import percent
     show_default=True,
     help="Whose raw rows an encoder reads; two-hops is what the released code hands each client.",
 )
-@click.option("--rounds", default=0, show_default=True, help="Of condensing; 0: FedGC is not asked.")
+@click.option("--rounds", default=0, show_default=True, help="Of condensing; with 0 nothing is condensed.")
 @click.option("--held-out", default=0.5, show_default=True, help="Share of test nodes kept out of self-training.")
 def main(
     dataset: str, seeds: int, held_out: float, words: int | None, reads: str, rounds: int, **defense: Any

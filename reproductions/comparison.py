@@ -191,12 +191,13 @@ def _read(
 
 @dataclass(frozen=True)
 class State:
-    """How far a table or figure was reproduced, in a word and a sentence."""
+    """How far a table or figure was reproduced, in a word and in sentences; why the worst number is missed."""
 
     word: Literal[
         "reproduced", "measured", "differs", "in part", "not run yet", "short runs", "needs data", "drawing"
     ]
     sentence: str
+    why: str = ""
 
 
 def state_of(experiment: Experiment, records: Sequence[Record]) -> State:
@@ -231,7 +232,7 @@ def state_of(experiment: Experiment, records: Sequence[Record]) -> State:
     undecided = missing or open_ or not_run or any(j.verdict.startswith("not told apart") for j in statements)
     if outside or broken or undecided:
         word = "differs" if outside or broken else "in part"
-    return State(word, " ".join(filter(None, [*said, lacking])))
+    return State(word, " ".join(filter(None, [*said, lacking])), _worst(outside).reason if outside else "")
 
 
 def _not_run(experiment: Experiment, found: Sequence[Number]) -> str:
@@ -257,11 +258,14 @@ def _of_numbers(compared: int, outside: Sequence[Number], open_: int) -> Iterato
     if open_:
         yield f"{open_} cannot be told apart from the measured ones."
     if outside:
-        worst = max(outside, key=lambda n: abs(n.apart or 0.0))
+        worst = _worst(outside)
         place = ", ".join(filter(None, [worst.dataset, worst.row.name, "" if worst.at is None else str(worst.at)]))
-        why = f" {worst.reason}" if worst.reason else ""
         are = "is" if len(outside) == 1 else "are"
-        yield f"{len(outside)} {are} missed, most by {worst.apart:+.1f} ({place}, {worst.measure.name}).{why}"
+        yield f"{len(outside)} {are} missed, most by {worst.apart:+.1f} ({place}, {worst.measure.name})."
+
+
+def _worst(outside: Sequence[Number]) -> Number:
+    return max(outside, key=lambda n: abs(n.apart or 0.0))
 
 
 def _of_claims(total: int, broken: int) -> Iterator[str]:

@@ -5,9 +5,10 @@ from collections.abc import Sequence
 from rich.console import Console
 from rich.table import Table as RichTable
 
+from ...reproductions.comparison import state_of
 from ...reproductions.experiment import Experiment
 from ...reproductions.records import Record
-from ..text.reproduced import HOW_TO_READ, heading, reasons, reproduced_tables, state_line, statements
+from ..text.reproduced import HOW_TO_READ, heading, reasons, reproduced_tables, statements
 from ..text.table import Table
 from .plain_console import say_on
 
@@ -17,9 +18,9 @@ MOST_COLUMNS = 8
 
 def print_reproduction(console: Console, experiment: Experiment, records: Sequence[Record]) -> None:
     """State, tables, statements of the paper, reasons and conditions."""
-    word, sentence = state_line(experiment, records)
+    state = state_of(experiment, records)
     say_on(console, f"{heading(experiment)}.", "bold")
-    say_on(console, f"State: {word}. {sentence}")
+    say_on(console, f"State: {state.word}. {state.sentence}")
     for table in reproduced_tables(experiment, records, MOST_COLUMNS):
         console.print(_drawn(table))
     for title, lines in (
@@ -41,7 +42,9 @@ def print_catalogue(console: Console, listed: Sequence[tuple[Experiment, Sequenc
     for column in ("name", "what", "state", "in words"):
         table.add_column(column, overflow="fold")
     for experiment, records in listed:
-        table.add_row(experiment.name, experiment.title, *state_line(experiment, records))
+        state = state_of(experiment, records)
+        words = " ".join(filter(None, [state.sentence, state.why]))
+        table.add_row(experiment.name, experiment.title, state.word, words)
     console.print(table)
 
 

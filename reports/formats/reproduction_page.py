@@ -3,9 +3,10 @@
 from collections.abc import Iterator, Mapping, Sequence
 
 from ...reproductions.catalogue import paper_of
+from ...reproductions.comparison import state_of
 from ...reproductions.experiment import Experiment
 from ...reproductions.records import Record
-from ..text.reproduced import HOW_TO_READ, heading, reasons, reproduced_tables, state_line, statements
+from ..text.reproduced import HOW_TO_READ, heading, reasons, reproduced_tables, statements
 from ..text.table import Table
 
 MADE = "<!-- made by gaudit reproduce {paper} --recorded -o FILE: change the plan files, not this page -->"
@@ -69,13 +70,13 @@ def _folded(title: str, lines: Sequence[str]) -> Iterator[str]:
 
 def _overview(experiment: Experiment, records: Sequence[Record]) -> tuple[str, str, str]:
     """A table or figure in a line: its state in a word where a part of the page says more."""
-    state = state_line(experiment, records)[0].capitalize() if records else _state(experiment, records)
+    state = state_of(experiment, records).word.capitalize() if records else _state(experiment, records)
     return f"`{experiment.name}`", experiment.title, state
 
 
 def _state(experiment: Experiment, records: Sequence[Record]) -> str:
-    word, sentence = state_line(experiment, records)
-    return f"{word.capitalize()}. {sentence}"
+    state = state_of(experiment, records)
+    return f"{state.word.capitalize()}. {state.sentence}"
 
 
 def part_of(

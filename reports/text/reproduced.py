@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
-from ...reproductions.comparison import BAR, At, Number, judged, numbers, state_of
+from ...reproductions.comparison import BAR, At, Number, judged, numbers
 from ...reproductions.experiment import Experiment, Measure
 from ...reproductions.records import Record
 from .table import Table
@@ -128,9 +128,3 @@ def statements(experiment: Experiment, records: Sequence[Record]) -> list[str]:
 def reasons(experiment: Experiment) -> list[str]:
     """Why numbers differ, each reason once."""
     return list(dict.fromkeys(reason.why for reason in experiment.reason))
-
-
-def state_line(experiment: Experiment, records: Sequence[Record]) -> tuple[str, str]:
-    """The state in a word, and in sentences."""
-    state = state_of(experiment, records)
-    return state.word, state.sentence

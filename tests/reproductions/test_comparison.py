@@ -118,7 +118,8 @@ def test_states():
     wrong = [told("plain", s, accuracy=0.3, auc=0.6) for s in (0, 1)]
     state = state_of(small_table(reason=[{"row": "plain", "why": "It is small."}]), wrong)
     assert state.word == "differs"
-    assert "missed, most by -20.0 (karate, plain, accuracy %). It is small." in state.sentence
+    assert "missed, most by -20.0 (karate, plain, accuracy %)." in state.sentence
+    assert state.why == "It is small."
     assert "1 published number is not measured" in state.sentence
     assert state_of(small_table(datasets=[], published={}), []).word == "needs data"
     assert not math.isnan(len(state.sentence))

@@ -352,8 +352,10 @@ class Experiment(Settings):
         kept = tuple(row for row in self.row if not rows or row.name in rows)
         named = {row.name for row in kept}
         claims = tuple(c for c in self.claim if {c.larger.row, c.smaller.row} <= {None, *named})
-        some = {"datasets": tuple(d for d in self.datasets if not datasets or d in datasets), "row": kept}
-        return self.model_copy(update={**some, "claim": claims})
+        graphs = tuple(d for d in self.datasets if not datasets or d in datasets)
+        reasons = tuple(r for r in self.reason if r.row in {None, *named} and r.dataset in {None, *graphs})
+        some = {"datasets": graphs, "row": kept, "claim": claims, "reason": reasons}
+        return self.model_copy(update=some)
 
     def measures_of(self, row: Row) -> tuple[Measure, ...]:
         """Measures that are read off a row."""

@@ -57,6 +57,18 @@ def test_a_part_has_the_rows_and_claims_that_are_left():
         axis_figure().only([], ["plian"])
 
 
+def test_a_part_gives_the_reasons_that_concern_it():
+    reasons = [
+        {"row": "plain", "why": "of plain"},
+        {"row": "proximal", "why": "of proximal"},
+        {"why": "of both"},
+        {"row": "plain", "dataset": "Reddit", "why": "of another graph"},
+    ]
+    whole = small_table(reason=reasons)
+    assert [reason.why for reason in whole.only([], ["proximal"]).reason] == ["of proximal", "of both"]
+    assert [reason.why for reason in whole.only(["karate"], ["plain"]).reason] == ["of plain", "of both"]
+
+
 def test_names_for_commands_and_for_readers():
     assert (small_table().name, small_table().called) == ("small:table1", "Table 1")
     assert axis_figure().called == "Figure 3"

@@ -12,6 +12,9 @@ NEAR = 0.01
 """Machines may round otherwise: so much of a share, or of a number that is none, may differ."""
 NEAR_TAIL = 0.03
 """The same of a share of members at few false accusations: it hangs on the places of a few others."""
+JUMPS = {"divergence-rebuilt"}
+"""Not compared: degrees are shares of the largest one, which in a graph of few links one link more or less moves, and
+rounding decides whether a weight is just above the threshold of a link. Density and homophily of that graph are."""
 
 
 def cheapest(experiment):
@@ -53,7 +56,7 @@ def test_a_recorded_cell_comes_out_again(experiment, record, ledgers):
         part, mine, graphs, record.seed + 1, ledgers / f"{experiment.paper}.db", how, lambda title, one: None
     )
     for tail in (False, True):
-        ours = {m.key for m in part.measure if m.of != "seconds" and (m.of == "tpr") == tail}
+        ours = {m.key for m in part.measure if m.of != "seconds" and (m.of == "tpr") == tail} - JUMPS
         near = NEAR_TAIL if tail else NEAR
         assert flat(found.values, ours) == pytest.approx(flat(record.values, ours), rel=near, abs=near)
 

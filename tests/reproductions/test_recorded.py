@@ -9,12 +9,14 @@ from gaudit.reproductions.running import counted, planned_trials, run_trials
 AFFORDABLE = {False: 15.0, True: 60.0}
 """CPU seconds that a whole run may have taken, and a short one where there is none."""
 NEAR = 0.01
-"""Machines may round otherwise: so much of a share, or of a number that is none, may differ."""
-NEAR_TAIL = 0.03
-"""The same of a share of members at few false accusations: it hangs on the places of a few others."""
+"""Machines may round otherwise: so much of a number that is no share may differ."""
+NEAR_SHARE = 0.03
+"""The same of accuracies and AUCs, after hundreds of steps: one short run of FedGC had an AUC of 0.467 and an
+accuracy of SGC of 0.712 on one kind of processor, and 0.447 and 0.700 on another. Of a share of members at few
+false accusations too: it hangs on the places of a few others."""
 JUMPS = {"divergence-rebuilt"}
-"""Not compared: degrees are shares of the largest one, which in a graph of few links one link more or less moves, and
-rounding decides whether a weight is just above the threshold of a link. Density and homophily of that graph are."""
+"""Not compared: degrees are shares of the largest one, which in a graph of few links one link more or less moves,
+and rounding decides whether a weight is just above the threshold of a link. Density and homophily of it are."""
 
 
 def cheapest(experiment):
@@ -55,9 +57,8 @@ def test_a_recorded_cell_comes_out_again(experiment, record, ledgers):
     (found,) = run_trials(
         part, mine, graphs, record.seed + 1, ledgers / f"{experiment.paper}.db", how, lambda title, one: None
     )
-    for tail in (False, True):
-        ours = {m.key for m in part.measure if m.of != "seconds" and (m.of == "tpr") == tail} - JUMPS
-        near = NEAR_TAIL if tail else NEAR
+    for share, near in ((False, NEAR), (True, NEAR_SHARE)):
+        ours = {m.key for m in part.measure if m.of != "seconds" and m.percent == share} - JUMPS
         assert flat(found.values, ours) == pytest.approx(flat(record.values, ours), rel=near, abs=near)
 
 

@@ -11,9 +11,9 @@ AFFORDABLE = {False: 15.0, True: 60.0}
 NEAR = 0.01
 """Machines may round otherwise: so much of a number that is no share may differ."""
 NEAR_SHARE = 0.03
-"""The same of accuracies and AUCs, after hundreds of steps: one short run of FedGC had an AUC of 0.467 and an
-accuracy of SGC of 0.712 on one kind of processor, and 0.447 and 0.700 on another. Of a share of members at few
-false accusations too: it hangs on the places of a few others."""
+"""The same of accuracies and AUCs, after hundreds of steps: short runs of FedGC's tables had an AUC of 0.467 and an
+accuracy of 0.712 on one kind of processor, and 0.447 and 0.700 on another. Of a share of members at few false
+accusations too: it hangs on the places of a few others."""
 JUMPS = {"divergence-rebuilt"}
 """Not compared: degrees are shares of the largest one, which in a graph of few links one link more or less moves,
 and rounding decides whether a weight is just above the threshold of a link. Density and homophily of it are."""

@@ -1,9 +1,13 @@
+import io
 import json
 
 import pytest
 from click.testing import CliRunner
+from rich.console import Console
 
 from gaudit.commands.main import main
+from gaudit.reports.console.reproduction_console import print_catalogue, print_reproduction
+from gaudit.reports.formats.reproduction_page import part_of
 from gaudit.reproductions import catalogue
 from support.small_experiment import axis_figure, small_table, told
 
@@ -23,6 +27,16 @@ def small(monkeypatch, tmp_path):
 
 def run(*words):
     return CliRunner().invoke(main, ["reproduce", *map(str, words)])
+
+
+def test_the_catalogue_says_why_and_a_page_says_it_once():
+    table = small_table(reason=[{"row": "plain", "why": "It is small."}])
+    wrong = [told("plain", seed, accuracy=0.3, auc=0.6) for seed in (0, 1)]
+    for show in (lambda c: print_catalogue(c, [(table, wrong)]), lambda c: print_reproduction(c, table, wrong)):
+        console = Console(width=400, file=io.StringIO())
+        show(console)
+        assert console.file.getvalue().count("It is small.") == 1
+    assert "\n".join(part_of(table, wrong)).count("It is small.") == 1
 
 
 def test_a_table_is_run_recorded_and_shown_again(small):

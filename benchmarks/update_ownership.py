@@ -288,6 +288,16 @@ def cases_of_the_curve() -> Iterator[Case]:
     yield Case("GraphSAGE", settings=SGD | {"architecture": "sage", "lr": 0.1})
     yield Case("FedProx, 5 steps", "fedprox", SGD | {"local_epochs": 5, "mu": 0.1})
     yield Case("SCAFFOLD, 5 steps", "scaffold", {"lr": 0.1, "local_epochs": 5})
+    yield Case("FedDC, 1 step", "feddc", {"lr": 0.5, "local_epochs": 1}, reads=(1, 5, 50))
+    yield Case("FedDC, 5 steps", "feddc", {"lr": 0.1, "local_epochs": 5}, reads=(1, 5, 50))
+    yield Case("5 steps, a rate of 0.1", settings=SGD | {"lr": 0.1, "local_epochs": 5}, reads=(1, 5, 50))
+    for multiplier in (1e-3, 1e-2):
+        noisy: dict[str, Any] = {"defense": "gaussian-uploads", "strength": {"multiplier": multiplier}}
+        yield Case(
+            f"FedDC, 5 steps, gaussian-uploads {multiplier:g}", "feddc", {"lr": 0.1, "local_epochs": 5}, **noisy
+        )
+        five = SGD | {"lr": 0.1, "local_epochs": 5}
+        yield Case(f"5 steps, a rate of 0.1, gaussian-uploads {multiplier:g}", settings=five, **noisy)
     yield Case("Adam, 1 step", settings=ADAM | {"local_epochs": 1}, reads=(1, 50))
     yield Case("Adam, 10 steps", settings=ADAM, reads=(1, 5, 20, 50))
     for defense, name, strengths in (

@@ -14,6 +14,7 @@ from ...errors import InputError
 from ...settings import Settings
 from ...targets.games.links import LinkKnowledge
 from ...targets.messages import (
+    COMMON_UPDATE_KIND,
     CONTROL_KIND,
     GLOBAL_KIND,
     GRADIENT_KIND,
@@ -66,7 +67,8 @@ class GradientMatching(LinkAttack):
     how large the features are in it and finds next to nothing here.
 
     A client of SCAFFOLD corrects its step by c - c_i, so its weights do not tell its gradient from the second round
-    on. Its control variate after one step is that gradient, and is read instead.
+    on. Its control variate after one step is that gradient, and is read instead. Of a client of FedDC, which is
+    corrected and pulled to its drift, the first round alone is read.
     """
 
     name = "gradient-matching"
@@ -112,7 +114,8 @@ class GradientMatching(LinkAttack):
             if m.kind in (GLOBAL_KIND, START_KIND) and m.receiver in ("clients", part.sender)
         }
         sent = [m for m in with_starts(view) if (m.kind, m.sender) == (kind, part.sender) and m.tensors]
-        sent = [m for m in sent if m.round in common][: self.settings.rounds]
+        drifting = {m.round for m in view.of_kind(COMMON_UPDATE_KIND) if m.round > 0}
+        sent = [m for m in sent if m.round in common and m.round not in drifting][: self.settings.rounds]
         if not sent:
             raise InputError(
                 f"the observer '{view.observer}' sees no '{kind}' of {part.sender} with the '{GLOBAL_KIND}' of its "

@@ -3,7 +3,8 @@
 A layer that reads rows X [n, d] as X W, before or after it aggregates them, has the gradient X^T B, B [n, h] what
 the loss says of each node through the client's edges. Plain gradient steps add such matrices up, at whatever
 weights: after any number of them the change of W is X^T B again, B their sum (own derivation). A proximal term
-scales B; decay of weights adds a multiple of the weights that the server sent; control variates add what it knows.
+scales B; decay of weights adds a multiple of the weights that the server sent; control variates and the corrections
+of FedDC add what it knows.
 Adam does not keep it so: what it keeps is where the gradient is exactly zero.
 
 Where uploads are sealed, their sum says the same of all clients' rows together: the step of the common weights.
@@ -11,13 +12,13 @@ Where uploads are sealed, their sum says the same of all clients' rows together:
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from ...errors import InputError
-from ...targets.messages import KINDS, Carries, Carrying, kind_of
+from ...targets.messages import COMMON_UPDATE_KIND, DRIFTED_KIND, KINDS, Carries, Carrying, kind_of
 from ...targets.mixing import BEGINNINGS, PEERS, STARTS, with_starts
 from ...targets.transcript import Message, View, observer_members
 from .row_spans import span_of
@@ -158,7 +159,8 @@ def changes_of(view: View, sender: str, features: int, estimate: bool = False) -
     """What one client's uploads say of the first layer, in order.
 
     Of a GraphSAGE there are two such weights, of gradients by class as many for each class: side by side. Where a
-    client sends control variates, these are read alone: its updates are corrected by the other clients' too.
+    client sends control variates, these are read alone: its updates are corrected by the other clients' too. So are
+    those of FedDC, of which the correction is undone (`_undone`); what it sends beside them is their sum.
 
     Args:
         view: of who received the uploads.
@@ -178,12 +180,31 @@ def changes_of(view: View, sender: str, features: int, estimate: bool = False) -
             before[message.kind] = message
         elif message.sender == sender and GRADIENTS.covers(message.kind):
             found.append(_gradient(message, features))
-        elif message.sender == sender and is_update(message) and not corrected:
+        elif message.sender == sender and is_update(message) and not corrected and message.kind != DRIFTED_KIND:
             found.append(_update(message, before.get(str(kind_of(message.kind).since)), features))
     told = [change for change in found if change.by.shape[1]]
     if not told:
         raise InputError(f"{sender} sent nothing of a layer that reads {features} features")
-    return told
+    return list(_undone(told, {message.round: message for message in view.of_kind(COMMON_UPDATE_KIND)}, features))
+
+
+def _undone(changes: Sequence[Change], common: Mapping[int, Message], features: int) -> Iterator[Change]:
+    """Changes without what other clients' updates added to them.
+
+    FedDC's clients take their last update less the mean one off the next, so that the others' rows are in it. The
+    server sent that mean and has the last update. Its pull to the drift is small and stays.
+    """
+    last: Change | None = None
+    for change in changes:
+        mean = common.get(change.round)
+        if mean is None or last is None or last.round + 1 != change.round:
+            yield change
+        else:
+            of_all = _weights_of(mean, features)
+            if of_all.shape != change.by.shape:
+                raise InputError(f"the '{mean.kind}' of round {mean.round} has other weights than the updates")
+            yield replace(change, by=change.by + last.by - of_all)
+        last = change
 
 
 def _gradient(message: Message, features: int) -> Change:

@@ -12,7 +12,7 @@ from torch import Tensor
 from ..messages import CONTROL_KIND, GLOBAL_CONTROL_KIND
 from ..party import Client
 from .federated_averaging import Federated, FederatedRun, FederatedSettings
-from .local_training import Correction
+from .local_training import Correction, OptimiserName
 
 if TYPE_CHECKING:
     from torch_geometric.data import Data
@@ -21,10 +21,13 @@ if TYPE_CHECKING:
 class ScaffoldSettings(FederatedSettings):
     """Settings of `Scaffold`: those of `fedavg`, with plain gradient descent, whose steps the variates scale with.
 
-    The rate is FedGCN's for gradient descent on these graphs; SOS' 1e-3 is for Adam.
+    The rate is FedGCN's for gradient descent on these graphs; SOS' 1e-3 is for Adam. Public code of baselines takes
+    Adam's steps: (w_t - w_i) / (K lr) is then about one for each weight, or less, whatever its gradient.
     """
 
-    optimiser: Literal["sgd"] = "sgd"
+    optimiser: OptimiserName = Field(
+        "sgd", description="with adam variates are no gradients, as some public code has it; set lr for it"
+    )
     lr: float = Field(0.5, gt=0)
     upload: Literal["weights"] = "weights"
 

@@ -95,6 +95,26 @@ def test_control_variates_are_read_instead_of_corrected_updates():
     assert float(outside.norm()) < 1e-4 * float(told.norm())
 
 
+@pytest.mark.parametrize(("alpha", "left"), [(0.0, 1e-5), (0.1, 0.02)])
+def test_what_others_added_to_updates_of_feddc_is_taken_off(alpha, left):
+    """Without a drift nothing of others is left. They have a seventh or more of what is uploaded in round 1."""
+    data = load_dataset("citations")
+    settings = {"rounds": 4, "clients": 4, "hidden": 8, "local_epochs": 3, "partition": "dirichlet", "alpha": alpha}
+    run = find("targets", "feddc")(**settings)(data, Defense(), np.random.SeedSequence(0), lambda m: True)
+    holders, words = run.secrets["edge-presence"].holders, data.num_features
+    own = data.x[torch.from_numpy(holders == 0)]
+    sent, common = (
+        [m.tensors["w1"].double() for m in run.transcript.messages if (m.kind, m.sender) == head]
+        for head in (("update", "client:0"), ("global-model", "server"))
+    )
+    told = read(run.transcript, words=words)
+    assert [change.round for change in told] == [0, 1, 2, 3]
+    for change in told:
+        assert float((change.by - row_fit(own, change.by)).norm()) < left * float(change.by.norm())
+    moved = sent[1] - common[1]
+    assert float((moved - row_fit(own, moved)).norm()) > 0.15 * float(moved.norm())
+
+
 def test_class_gradients_stand_side_by_side():
     channel, cell = Channel(), torch.ones(5, 2)
     sent = {"0/w1": cell, "2/w1": 2 * cell, "2/b1": torch.ones(2)}

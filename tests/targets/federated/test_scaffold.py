@@ -121,9 +121,24 @@ def test_messages_of_a_round(data):
     assert {kind for kind, *_ in heads} <= set(Scaffold.sends)
 
 
-def test_it_needs_plain_gradient_descent(data):
-    with pytest.raises(InputError, match="optimiser"):
-        Scaffold(optimiser="adam")
+def test_variates_of_adams_steps_are_what_it_moved_by(data):
+    """Of the order of one, whatever the gradients: option II divides by the rate of plain steps."""
+    settings = {"lr": 1e-3, "optimiser_state": "kept"}
+    run = ran(data, optimiser="adam", **settings)
+    start = sent(run, "global-model", "server")[0]
+    for client in parts_of(data):
+        (control, *_), (update, *_) = (sent(run, kind, client.name) for kind in ("control-variate", "update"))
+        for name, moved in control.items():
+            torch.testing.assert_close(moved, (start[name] - update[name]) / (STEPS * 1e-3))
+    largest = [
+        max(float(c.abs().max()) for c in sent(r, "control-variate", "client:0")[0].values())
+        for r in (run, ran(data))
+    ]
+    assert 0.9 < largest[0] < 1.1
+    assert largest[1] < 0.5
+
+
+def test_it_uploads_weights_and_presets_leave_its_rate_alone(data):
     with pytest.raises(InputError, match="upload"):
         Scaffold(upload="gradients")
     assert "lr" not in Scaffold.preset("quick", data)

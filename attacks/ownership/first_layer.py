@@ -155,37 +155,43 @@ def _steps(view: View, features: int) -> Iterator[Change]:
         yield Change(one.round, change.by * moved, change.since)
 
 
-def changes_of(view: View, sender: str, features: int, estimate: bool = False) -> list[Change]:
+def changes_of(
+    view: View, sender: str, features: int, estimate: bool = False, as_sent: bool = False
+) -> list[Change]:
     """What one client's uploads say of the first layer, in order.
 
     Of a GraphSAGE there are two such weights, of gradients by class as many for each class: side by side. Where a
     client sends control variates, these are read alone: its updates are corrected by the other clients' too. So are
-    those of FedDC, of which the correction is undone (`_undone`); what it sends beside them is their sum.
+    those of FedDC. There the correction is undone (`_undone`), and the sum of all updates, which it sends beside
+    them, is left out, unless changes are asked for as they were sent.
 
     Args:
         view: of who received the uploads.
         sender: the client.
         features: d; weights of the first layer have as many rows.
         estimate: whether rounds count too of which it is not known exactly what a peer began with.
+        as_sent: whether to leave in what other clients' updates added, and to read sums of updates.
 
     Raises:
         InputError: no upload of the client has weights of as many rows, weights are not finite, or the common
             weights that an update began with are not there.
     """
     found, before = [], dict[str, Message]()
-    readable = [message for message in with_starts(view, estimate) if message.tensors]
+    told = [message for message in with_starts(view, estimate) if message.tensors]
+    readable = [message for message in told if as_sent or message.kind != DRIFTED_KIND]
     corrected = any(message.sender == sender and CONTROLS.covers(message.kind) for message in readable)
     for message in readable:
         if is_start(message, sender):
             before[message.kind] = message
         elif message.sender == sender and GRADIENTS.covers(message.kind):
             found.append(_gradient(message, features))
-        elif message.sender == sender and is_update(message) and not corrected and message.kind != DRIFTED_KIND:
+        elif message.sender == sender and is_update(message) and not corrected:
             found.append(_update(message, before.get(str(kind_of(message.kind).since)), features))
-    told = [change for change in found if change.by.shape[1]]
-    if not told:
+    found = [change for change in found if change.by.shape[1]]
+    if not found:
         raise InputError(f"{sender} sent nothing of a layer that reads {features} features")
-    return list(_undone(told, {message.round: message for message in view.of_kind(COMMON_UPDATE_KIND)}, features))
+    common = {} if as_sent else {message.round: message for message in view.of_kind(COMMON_UPDATE_KIND)}
+    return list(_undone(found, common, features))
 
 
 def _undone(changes: Sequence[Change], common: Mapping[int, Message], features: int) -> Iterator[Change]:

@@ -40,10 +40,14 @@ class UploadAttack(OwnershipAttack):
     Where it is known who holds whom, nodes are scored at their own clients alone. Where uploads are sealed, their
     sum is read: it tells whether a node is anywhere, and not where, so that a node's scores are the same at all
     clients. Clients whose uploads the observer does not get have the mean score of those that it hears.
+
+    Attributes:
+        as_sent: whether changes are read with what other clients' updates added to them (`changes_of`).
     """
 
     any_of: ClassVar[tuple[Carrying, ...]] = READ
     uses: ClassVar[tuple[Carrying, ...]] = USED
+    as_sent: ClassVar[bool] = False
     first_rounds = 50
 
     def score(self, view: View, knowledge: OwnershipKnowledge) -> Tensor:
@@ -55,7 +59,8 @@ class UploadAttack(OwnershipAttack):
             scores = self.scorer(held, knowledge)(summed_changes(view, x.shape[1]))
             return scores[knowledge.nodes_and_clients[0]]
         heard = [number for number in numbers if is_heard(view, f"client:{number}")]
-        told = [changes_of(view, f"client:{number}", x.shape[1], estimate=True) for number in heard]
+        senders = [f"client:{number}" for number in heard]
+        told = [changes_of(view, sender, x.shape[1], estimate=True, as_sent=self.as_sent) for sender in senders]
         if holders is None:
             scorer = self.scorer(x, knowledge)
             found = less_others(torch.stack([scorer(changes) for changes in told], 1))

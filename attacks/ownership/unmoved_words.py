@@ -32,6 +32,7 @@ class UnmovedWords(UploadAttack):
 
     name = "unmoved-words"
     games = (Contribution.name, NodeOwnership.name)
+    as_sent = True  # of noisy messages a sum of updates tells more of what moved than their differences
 
     def scorer(self, x: Tensor, knowledge: OwnershipKnowledge) -> Callable[[list[Change]], Tensor]:
         import torch

@@ -146,8 +146,8 @@ class FedDEP(Federated):
     Each client trains an encoder on its own labels and clusters its nodes' embeddings. It hides half of its nodes
     and learns to generate the prototypes of hidden neighbours, as `fedsage+` generates features. Clients tell each
     other their prototypes once, with the clusters' sizes, and these are targets of the others' generators from then
-    on (pseudo-federated learning; Zhang et al. 2024, sections 4.1 to 4.3). The classifier reads the mean of the
-    generated embeddings beside a node's own features.
+    on (pseudo-federated learning; Zhang et al. 2024, sections 4.1 to 4.3). The classifier reads the sum of the
+    generated embeddings, over the most that may be missing, beside a node's own features.
 
     Clusters are those of k-means in place of deep clustering, and prototypes their means. The noisy sampling of
     neighbours that gives the encoder a guarantee for edges is left out, so there is none. Embeddings enter the

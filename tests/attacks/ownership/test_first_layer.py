@@ -113,6 +113,9 @@ def test_what_others_added_to_updates_of_feddc_is_taken_off(alpha, left):
         assert float((change.by - row_fit(own, change.by)).norm()) < left * float(change.by.norm())
     moved = sent[1] - common[1]
     assert float((moved - row_fit(own, moved)).norm()) > 0.15 * float(moved.norm())
+    as_sent = changes_of(run.transcript.seen_by("server"), "client:0", words, as_sent=True)
+    assert [change.round for change in as_sent] == [r for r in range(4) for _ in range(2 if alpha else 1)]
+    assert any(torch.equal(change.by, moved) for change in as_sent)
 
 
 def test_class_gradients_stand_side_by_side():

@@ -87,7 +87,7 @@ class Backbone(nn.Module):
         """Uniform within 1 / sqrt(fan out), biases too, as pygcn (Kipf) draws them.
 
         GCond's code and what builds on it (FedGC, FedGM, FedC4) have the fan in there (``weight.T.size(1)``), also
-        for the layer's bias. That changes little (docs/sure/reproductions-condensation.md).
+        for the layer's bias: ``fan-in`` draws so.
         """
         bound = 1.0
         for parameter in self.parameters():  # a layer's bias follows its weight

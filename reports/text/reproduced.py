@@ -119,10 +119,18 @@ def _digits(measure: Measure) -> int:
 
 
 def statements(experiment: Experiment, records: Sequence[Record]) -> list[str]:
-    """What the paper says in words, and whether it was found again."""
-    return [
-        f"{one.claim.says} {one.dataset}: {one.verdict}." for one in judged(experiment, records) if one.differences
-    ]
+    """What the paper says in words, and on which graphs it was found again."""
+    found: dict[str, dict[str, list[str]]] = {}
+    for one in judged(experiment, records):
+        if one.differences:
+            found.setdefault(one.claim.says, {}).setdefault(one.verdict, []).append(one.dataset)
+    told = {says: (f"{_listed(where)}: {verdict}" for verdict, where in of.items()) for says, of in found.items()}
+    return [f"{says} {'; '.join(verdicts)}." for says, verdicts in told.items()]
+
+
+def _listed(names: Sequence[str]) -> str:
+    *first, last = names
+    return f"{', '.join(first)} and {last}" if first else last
 
 
 def reasons(experiment: Experiment) -> list[str]:

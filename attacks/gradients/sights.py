@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 COMMON = Carrying.any_of(Carries.WEIGHTS, to="clients")
 MATCHED_AT = Carrying.any_of(Carries.MATCHED_AT)
 CONTROLS = Carrying.any_of(Carries.CONTROL)
+CORRECTIONS = Carrying.any_of(Carries.CONTROL, to="clients")
 UPLOADED = Carrying.any_of(Carries.GRADIENT, Carries.UPDATE)
 TOTALS = Carrying.any_of(Carries.TOTAL)
 BY_CLASS = Carrying.any_of(Carries.CLASS_GRADIENTS)
@@ -73,7 +74,8 @@ def sights(view: View, rounds: int) -> dict[str, list[Sight]]:
     A gradient belongs to the weights that went last before it to all clients, or to its sender alone; those at
     which gradients are matched are apart from others. An update belongs to those that it is declared to be since.
     Where no upload and no sum of uploads can be read, the step from one round's common weights to the next stands
-    for the sum. What the observer sent itself is left out.
+    for the sum. What the observer sent itself is left out, and so are updates that are corrected by other clients'
+    (SCAFFOLD, FedDC: from the second round on, in the first there is nothing to correct by).
 
     Args:
         view: of the observer.
@@ -83,10 +85,13 @@ def sights(view: View, rounds: int) -> dict[str, list[Sight]]:
         InputError: gradients and weights do not have the same shapes, or are not finite.
     """
     own, told = observer_members(view.observer), _counts(view)
+    corrected = {m.round for m in view.carrying(CORRECTIONS) if m.round > 0}
     found: dict[str, dict[tuple[int | None, int | None], Sight]] = {}
     for message, weights in _pairs(view):
         others = message.sender not in own or TOTALS.covers(message.kind)
         if not others or not _of_known_model(message, weights):
+            continue
+        if message.round in corrected and kind_of(message.kind).since is not None:
             continue
         owner = None if TOTALS.covers(message.kind) else int(message.sender.partition(":")[2])
         for label, taken in _taken(message, weights):

@@ -185,6 +185,19 @@ def test_rounds_of_masked_models_take_no_proof_away():
     assert all(claim.proven for claim in two.claims)
 
 
+@pytest.mark.parametrize("target", ["feddc", "scaffold"])
+def test_updates_that_others_corrected_are_no_gradients(target):
+    """From the second round on other clients' updates are in them; SCAFFOLD's variates are gradients in each."""
+    data = sixty_nodes()
+    plain = {"lr": 0.1, "local_epochs": 1, "dropout": 0.0, "weight_decay": 0.0}
+    run = ran(target, {**plain, "clients": 2, "rounds": 3, "hidden": 64, "split": "dataset"}, data=data)
+    read = sights(run.transcript.seen_by("server"), 3)
+    assert {len(sight.rounds) for sight in read["update"]} == {1}
+    account = Account(run, data, parts="known", rounds=3)
+    assert account.accused == account.members
+    assert all(claim.owner == account.owner[claim.subject] for claim in account.claims)
+
+
 def test_what_clients_hand_the_server_is_not_what_it_handed_them():
     """FedSage+'s clients send weights of their generators, and such a round may have a number of training's."""
     brief = {"generator": {"epochs": 1, "rounds": 1}, "rounds": 2, "clients": 2, "hidden": 8, "upload": "gradients"}

@@ -26,7 +26,8 @@ class ScaffoldSettings(FederatedSettings):
     """
 
     optimiser: OptimiserName = Field(
-        "sgd", description="with adam variates are no gradients, as some public code has it; set lr for it"
+        "sgd",
+        description="adam is what some public code takes, with optimiser_state=kept; variates are no gradients then",
     )
     lr: float = Field(0.5, gt=0)
     upload: Literal["weights"] = "weights"

@@ -27,7 +27,7 @@ class ScaffoldSettings(FederatedSettings):
 
     optimiser: OptimiserName = Field(
         "sgd",
-        description="adam is what some public code takes, with optimiser_state=kept; variates are no gradients then",
+        description="adam is what some public code takes, with optimiser_state=kept; variates are no gradients",
     )
     lr: float = Field(0.5, gt=0)
     upload: Literal["weights"] = "weights"

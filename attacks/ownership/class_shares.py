@@ -48,8 +48,8 @@ class ClassShares(Attack[ClassKnowledge]):
       of a class without a label is not negative either: no weight of the class rises. The score is the largest rise
       of a weight of the class in the first update, as a share of the largest change in it; of several updates, the
       mean. Of several models in one update, among which each node's loss is shared out, it is the largest rise in
-      any. Later, decay of weights and momentum move what no gradient does. A client whose updates the observer
-      does not get has the mean of those that it hears.
+      any. Later, decay of weights, momentum and what SCAFFOLD and FedDC add of the others' updates move what no
+      gradient does. A client whose updates the observer does not get has the mean of those that it hears.
 
     - ``bias``: the same of the last layer's bias alone, which a unit that is always one would have as its weights.
       After one plain step by all labels it changed by the rate times the class's share of labels less the mean

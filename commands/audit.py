@@ -1,6 +1,7 @@
 """`gaudit audit`: runs a plan, keeps every trial in a ledger, says what came out."""
 
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -60,15 +61,16 @@ def audit_command(plan_file: Path, ledger_file: Path, dry_run: bool, yes: bool, 
     """
     from ..audit.planning.plan import MANY, Plan, is_file
 
-    with telling_of_code(_tell_of_code):
+    with telling_of_code(_tell_of_code):  # settings name code as well, which is imported when trials are laid out
         plan = Plan.read(plan_file)
-    for url in dict.fromkeys(planned.settings["url"] for planned in plan.target if "url" in planned.settings):
-        click.echo(f"gaudit: this plan sends its graph to {one_line(url)}", err=True)
-    check_apart([ledger_file], [plan_file, *(Path(graph) for graph in plan.datasets if is_file(graph))])
-    trials = plan.count()
-    if trials > MANY and not yes:
-        raise InputError(f"plan {plan_file} has {trials:,} trials: make it smaller, or give --yes to run them")
-    run_plan(plan, ledger_file, dry_run, how, verbose)
+        sent = [_sending(target.settings) for target in plan.target if "url" in target.settings]
+        for line in dict.fromkeys(sent):
+            click.echo(f"gaudit: {line}", err=True)
+        check_apart([ledger_file], [plan_file, *(Path(graph) for graph in plan.datasets if is_file(graph))])
+        trials = plan.count()
+        if trials > MANY and not yes:
+            raise InputError(f"plan {plan_file} has {trials:,} trials: make it smaller, or give --yes to run them")
+        run_plan(plan, ledger_file, dry_run, how, verbose)
 
 
 def run_plan(plan: "Plan", ledger_file: Path, dry_run: bool, how: dict[str, Any], verbose: bool = False) -> None:
@@ -116,6 +118,13 @@ def _left(grid: "Grid", ledger: "Ledger", file: Path) -> str:
 
 def _tell_of_code(name: str, place: str) -> None:
     click.echo(f"gaudit: this plan runs code: {name} from {place}", err=True)
+
+
+def _sending(settings: Mapping[str, Any]) -> str:
+    """What a target with a URL sends away: the graph, and a token where it names one."""
+    secret = settings.get("token")
+    also = "" if secret is None else f", with the content of the environment variable {one_line(secret)}"
+    return f"this plan sends its graph to {one_line(settings['url'])}{also}"
 
 
 def _run(plan: "Plan", grid: "Grid", ledger: "Ledger", dry_run: bool, how: dict[str, Any]) -> None:

@@ -20,7 +20,7 @@ def read_pairs(values: Iterable[str], option: str = "--set") -> dict[str, Any]:
     """``a=1 b.c=x`` as nested settings.
 
     Raises:
-        InputError: something that is no pair, or a setting that is given a value and settings of its own.
+        InputError: something that is no pair, or a setting that is given twice, or a value and settings of its own.
     """
     settings: dict[str, Any] = {}
     for item in values:
@@ -33,6 +33,8 @@ def read_pairs(values: Iterable[str], option: str = "--set") -> dict[str, Any]:
             into = into.setdefault(part, {})
             if not isinstance(into, dict):
                 raise InputError(f"{option} '{item}': '{part}' was given a value of its own before")
+        if last in into:
+            raise InputError(f"{option} '{item}': '{key}' was given before: give it once")
         into[last] = read_value(text)
     return settings
 

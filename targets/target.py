@@ -25,6 +25,9 @@ from .models.training_config import TrainingConfig
 from .transcript import Transcript
 from .undefended import split_by_labels, undefended_answers, untouched
 
+ROUNDED = 1e-6
+"""How far rounding may take a share beyond 0 and 1."""
+
 if TYPE_CHECKING:
     from torch_geometric.data import Data
 
@@ -38,12 +41,21 @@ def no_progress(stage: str, done: int, total: int) -> None:
 
 @dataclass(frozen=True)
 class Utility:
-    """Accuracy, or another utility in [0, 1], at one release: validation nodes select, test nodes are reported."""
+    """Accuracy, or another utility in [0, 1], at one release: validation nodes select, test nodes are reported.
+
+    Raises:
+        InputError: one of them is no share; what was not measured is no number.
+    """
 
     round: int
     validation: float
     test: float
     test_before_tuning: float
+
+    def __post_init__(self) -> None:
+        for value in (self.validation, self.test, self.test_before_tuning):
+            if not (math.isnan(value) or -ROUNDED <= value <= 1 + ROUNDED):
+                raise InputError(f"a utility is a share between 0 and 1, not {value:g}")
 
     @classmethod
     def of_test(cls, round: int, test: float = math.nan) -> Self:

@@ -28,6 +28,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from ...errors import InputError
 from ...randomness import branch
 from ...targets.game import Game
 from ..statistics.scored_subjects import Floats, ScoredSubjects
@@ -57,16 +58,16 @@ def blind_baselines(data: Data, game: Game, seed: np.random.SeedSequence) -> dic
         For each baseline the subjects in ascending order, scores in (0, 1) and the truth.
 
     Raises:
-        ValueError: fewer than two members or two non-members.
+        InputError: fewer than two members or two non-members.
     """
     told = game.public_columns(data, seed)
     if not told:
         return {}
     members, size = int(game.truth.sum()), len(game.truth)
     if min(members, size - members) < LEAST:
-        raise ValueError(
-            f"blind baselines need at least {LEAST} members and {LEAST} non-members, "
-            f"not {members} and {size - members}"
+        raise InputError(
+            f"too few to tell a leak from chance (members: {members}, non-members: {size - members}): take a "
+            f"graph, or masks, with at least {LEAST} of each"
         )
     order = np.argsort(game.subjects)
     subjects, truth = game.subjects[order], game.truth[order]

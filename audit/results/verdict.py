@@ -63,20 +63,25 @@ def _ranked(attack: AttackOutcome, scale: Scale, low: float | None) -> tuple[Lev
 
 def _at_the_top(attack: AttackOutcome, scale: Scale, low: float | None, high: float | None) -> tuple[Level, str]:
     """Level and reason where members crowd the first ranks beyond every baseline: few people may be exposed."""
-    top, runs = attack.top, attack.auc.seeds
-    assert top is not None
-    members = f"{top.members:.3g}"
-    are = "is a member" if members == "1" else "are members"
-    mean = f" on average over {runs} runs" if runs > 1 else ""
-    found = (
-        f"Of the {top.people} whom the attack ranks highest, {members} {are}{mean}, where chance puts "
-        f"{top.expected:.3g} there. No public baseline finds as many"
-    )
+    found = f"{crowded(attack)}. No public baseline finds as many"
     if low is not None and low > 1:
         return scale.level(low), f"{found}. {_at_least(attack, low)}"
     if high is not None and high < scale.moderate:
         return Level.LOW, f"{found}. {_at_most(attack, high)}"
     return Level.UNSIZED, f"{found}. Its size at {_rate(scale)} is {_unmeasured(attack)}"
+
+
+def crowded(attack: AttackOutcome) -> str:
+    """How many members stand at the top of an attack's ranking, in a sentence without its full stop."""
+    top, runs = attack.top, attack.auc.seeds
+    assert top is not None
+    members = f"{top.members:.3g}"
+    are = "is a member" if members == "1" else "are members"
+    mean = f" on average over {runs} runs" if runs > 1 else ""
+    return (
+        f"Of the {top.people} whom the attack ranks highest, {members} {are}{mean}, where chance puts "
+        f"{top.expected:.3g} there"
+    )
 
 
 def _not_beyond(attack: AttackOutcome) -> tuple[Level, str]:

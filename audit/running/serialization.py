@@ -37,6 +37,8 @@ LABELS = ("strata", "clusters")
 """Parts that are arrays where there are any."""
 ACCUSED = ("subjects", "right", "label", "owner", "proven", "alike")
 """Parts of accusations, all arrays."""
+MOST_NODES = 2**31
+"""Ids of pairs of more nodes would not fit into 64 bits."""
 DAMAGED = (KeyError, TypeError, ValueError, IndexError, AttributeError, OverflowError, RecursionError)
 """What reading something else may raise."""
 
@@ -284,6 +286,11 @@ def _check_scores(judged: ScoredSubjects) -> None:
         raise ValueError("a guess is no finite number")
     if judged.subjects.dtype.kind not in "iu":
         raise ValueError("subjects have no ids")
+    if judged.nodes is not None:
+        most = judged.nodes**2 if 0 < judged.nodes <= MOST_NODES else 0
+        pairs = judged.subjects.astype(np.int64)
+        if ((pairs < 0) | (pairs >= most)).any():
+            raise ValueError("subjects are no pairs of nodes")
     if not 0 < judged.sampling_weight < np.inf:
         raise ValueError("a sampling weight is not above 0")
 

@@ -104,13 +104,13 @@ def _through_subjects(
     if nodes is None:
         return alone, _freedom(influence.mean(1), counts)
     pairs = np.unique(np.concatenate([run.subjects for runs in sides for run in runs])).astype(np.int64)
-    low, high = pairs // nodes, pairs % nodes
-    by_node = np.array([np.bincount(low, row, nodes) + np.bincount(high, row, nodes) for row in both])
+    touched, ends = np.unique(np.stack([pairs // nodes, pairs % nodes]), return_inverse=True)
+    low, high = ends.reshape(2, -1)
+    by_node = np.array([sum(np.bincount(end, row, len(touched)) for end in (low, high)) for row in both])
     shared = by_node @ by_node.T - alone  # the square of each pair is in both of its ends
     if np.trace(shared) <= np.trace(alone):
         return alone, _freedom(influence.mean(1), counts)
-    touched = len(np.unique(np.concatenate([low, high])))
-    return shared, _freedom(by_node.mean(0, keepdims=True), (touched,))
+    return shared, _freedom(by_node.mean(0, keepdims=True), (len(touched),))
 
 
 def freedom_of(runs: Sequence[ScoredSubjects]) -> float:

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from ...audit.results.outcome import PLAIN_AUC, AttackOutcome, DefenseOutcome
+from ...audit.results.verdict import crowded
 from ...audit.statistics.finding import Finding
 from ...audit.statistics.identity_metrics import NAMED
 from ...audit.statistics.severity import Level
@@ -139,6 +140,9 @@ def _tells(attack: AttackOutcome) -> str:
         mixed = f" ({_mixed(attack)})" if alike else ""
         return f"tells {told}{alike} with AUC {auc.text(2)}{mixed}{named}"
     mixed = f"; {_mixed(attack)}" if alike else ""
+    if attack.stands_out:
+        few = f"{crowded(attack)}, though the whole ranking is not told from guessing"
+        return f"tells some {told}{alike}: {few[0].lower()}{few[1:]} (AUC {auc.text(2)}, chance is 0.5{mixed})"
     return f"is not shown to tell {told}{alike} (AUC {auc.text(2)}, chance is 0.5{mixed}){_among(attack)}"
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from ...audit.results.outcome import CONTROL, AttackOutcome, DefenseOutcome
-from ...audit.results.verdict import verdict
+from ...audit.results.verdict import crowded, verdict
 from ...audit.statistics.finding import Finding
 from ...audit.statistics.identity_metrics import NAMED
 from ...audit.statistics.severity import Level, Scale
@@ -57,7 +57,10 @@ def _found(attack: AttackOutcome, base: DefenseOutcome, release: str, scale: Sca
         return f"{where}{somebody} names {named} of the persons.", f"The strongest attack is {attack.plan.name}."
     if level.severity or level is Level.NOT_ATTRIBUTABLE:
         but = " But what is public tells most of that." if level is Level.NOT_ATTRIBUTABLE else ""
-        return f"{where}{somebody} tells {_whom(attack)}.", f"{_picks(attack)}{but}{named_outright(attack)}"
+        return (
+            f"{where}{somebody} tells {_whom(attack)}.",
+            f"{_picks(attack)}{_at_the_top(attack)}{but}{named_outright(attack)}",
+        )
     doubt = "Nothing shows that" if level is Level.NOT_FOUND else "It is open whether"
     doubt = _in_a_sentence(doubt) if where else doubt
     return f"{where}{doubt} {_in_a_sentence(somebody)} can tell {_whom(attack)}.", _picks(attack)
@@ -83,6 +86,11 @@ def _picks(attack: AttackOutcome) -> str:
         f"Shown one of each, the attack {name} picks the right one in {_cases(auc)} of 100 cases{interval}, where "
         "guessing gets 50."
     )
+
+
+def _at_the_top(attack: AttackOutcome) -> str:
+    """What a leak rests on that few people make, which the AUC does not show."""
+    return f" {crowded(attack)}." if attack.stands_out and not attack.unexplained else ""
 
 
 def _cases(auc: Finding) -> str:

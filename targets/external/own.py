@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import torch
-from pydantic import Field, model_validator
+from pydantic import Field, field_validator, model_validator
 from torch import Tensor
 from torch.nn import functional as F
 
@@ -42,7 +42,8 @@ class OwnSettings(Settings):
     fit: str | None = Field(None, description="module:function or file.py:function that trains a model")
     predict: str | None = Field(None, description="module:function or file.py:function that asks it")
     answers: dict[Queries, str] = Field(
-        default_factory=dict, description="files of posteriors by query, of a model that was trained elsewhere"
+        default_factory=dict,
+        description="files of posteriors by query, of a model that was trained elsewhere; one name alone is full",
     )
     recipe: TrainingConfig | None = Field(
         None,
@@ -54,6 +55,11 @@ class OwnSettings(Settings):
     queries: tuple[Queries, ...] = Field(
         ("full", "0-hop"), min_length=1, description="how the model can be asked: with all edges, with none"
     )
+
+    @field_validator("answers", mode="before")
+    @classmethod
+    def _with_all_edges(cls, given: object) -> object:
+        return {"full": given} if isinstance(given, str) else given
 
     @model_validator(mode="after")
     def _one_way_in(self) -> OwnSettings:

@@ -159,19 +159,28 @@ def _checked(path: Path, parts: dict[str, Tensor], rows: int | None) -> dict[str
             raise InputError(f"{path}: features must be a matrix [rows, features], not {list(parts['x'].shape)}")
         found["x"] = parts["x"].float()
     if "y" in parts:
-        y = parts["y"].squeeze()
-        if y.dim() == 2:  # one column for each class
-            y = y.argmax(1)
+        y = _vector(parts["y"], len(parts["x"]) if "x" in parts else rows)
         if y.dim() != 1 or (y.is_floating_point() and bool((y != y.round()).any())):
             raise InputError(f"{path}: labels must be whole numbers [rows], not {list(parts['y'].shape)}")
         if bool((y < 0).any()):
             raise InputError(f"{path}: labels must be classes from 0, and one is {int(y.min())}")
         found["y"] = y.long()
     if "adjacency" in parts:
+        if "edge_index" in parts:
+            raise InputError(f"{path}: holds an adjacency and a list of edges: leave one of them")
         found["adjacency"] = parts["adjacency"].float()
     elif "edge_index" in parts and ("x" in parts or rows is not None):
         found["adjacency"] = _adjacency(path, parts, len(parts["x"]) if "x" in parts else int(rows or 0))
     return found
+
+
+def _vector(y: Tensor, rows: int | None) -> Tensor:
+    """Labels as [rows], where they are kept as a column, as a row, or as a column for each class."""
+    if y.dim() == 2 and y.shape[1] == 1:
+        return y[:, 0]
+    if y.dim() == 2 and y.shape[0] == 1 and rows != 1:
+        return y[0]
+    return y.argmax(1) if y.dim() == 2 else y
 
 
 def _adjacency(path: Path, parts: dict[str, Tensor], rows: int) -> Tensor:

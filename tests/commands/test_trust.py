@@ -132,6 +132,22 @@ def test_a_plan_with_a_class_of_its_own_says_that_it_runs_code(gaudit, poisoned)
     assert f"this plan runs code: payload:Target from {poisoned / 'payload.py'}" in result.stderr.splitlines()[0]
 
 
+@pytest.mark.parametrize("name", ["payload:{}", "payload.py:{}"])
+def test_a_plan_with_functions_of_its_own_says_so_before_they_run(gaudit, poisoned, name):
+    own = {part: name.format(part) for part in ("fit", "predict")}
+    Path("plan.toml").write_text(
+        'datasets = ["karate"]\n[[target]]\nname = "own"\n[target.settings]\n'
+        f'fit = "{own["fit"]}"\npredict = "{own["predict"]}"\n[[attack]]\nname = "loss"\n'
+    )
+    Path("payload.py").write_text(f'import sys\n\nprint("it runs", file=sys.stderr)\n{MARK}')
+    result = gaudit("audit", "plan.toml", "--dry-run")
+    assert result.exit_code == 2
+    assert Path("imported").exists()
+    said, ran, *_ = result.stderr.splitlines()
+    assert said == f"gaudit: this plan runs code: {own['fit']} from {poisoned / 'payload.py'}"
+    assert ran == "it runs"
+
+
 def test_classes_of_ones_own_are_described_in_the_ledger_of_their_run(gaudit, poisoned):
     """What runs with ``module:Class`` is read where nobody has that module."""
     Path("plan.toml").write_text(

@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from gaudit.commands.written_settings import read_defense
+from gaudit.commands.written_settings import read_defense, read_pairs
 from gaudit.errors import InputError
 from gaudit.registry import registered
 
@@ -83,3 +83,9 @@ def test_a_defense_of_the_users_own_is_run_with_its_settings(gaudit, graph, tmp_
     told = json.loads((tmp_path / "out.json").read_text())["outcomes"]
     assert [one["defense"] for one in told] == ["none", f"{module}:Shield"]
     assert told[1]["strength"] == (5 if settings else 1)
+
+
+@pytest.mark.parametrize("twice", [["k=1", "k=2"], ["how.far=1", "how.far=1"], ["how.far=1", "how=2"]])
+def test_a_setting_that_is_given_twice_is_refused(twice):
+    with pytest.raises(InputError, match="was given before"):
+        read_pairs(twice)

@@ -10,6 +10,7 @@ from torch_geometric.data import Data
 
 from gaudit.audit.games.blind import blind_baselines
 from gaudit.audit.statistics.metrics import auc, auc_finding
+from gaudit.errors import InputError
 from gaudit.graphs.datasets import bundled
 from gaudit.targets.games.membership import LabelMembership
 
@@ -168,7 +169,7 @@ def test_a_handful_of_subjects_is_enough(name, members, others):
 
 @pytest.mark.parametrize(("members", "others"), [(1, 20), (20, 1), (0, 20), (20, 0)])
 def test_a_single_member_cannot_be_learnt_from(citations, members, others):
-    with pytest.raises(ValueError, match=f"at least 2 members and 2 non-members, not {members} and {others}"):
+    with pytest.raises(InputError, match=rf"\(members: {members}, non-members: {others}\): .* at least 2 of each"):
         blind_baselines(citations, random_game(np.random.default_rng(0), 2708, members, others), SEED)
 
 

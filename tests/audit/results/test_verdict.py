@@ -20,6 +20,8 @@ from gaudit.audit.statistics.scored_subjects import ScoredSubjects
 from gaudit.audit.statistics.severity import Level, Scale
 from gaudit.audit.statistics.top_ranks import TOP_LEVEL, beyond_at_top, top_ranks
 from gaudit.errors import InputError
+from gaudit.reports.text.sentences import last_line
+from gaudit.reports.text.short_answer import short_answer
 from support import audits
 
 LOSS = AttackPlan("loss")
@@ -213,6 +215,21 @@ def test_few_people_whom_the_public_graph_puts_at_the_top_too_are_no_finding():
     assert as_well.top.found
     assert not as_well.stands_out
     assert verdict(as_well, Scale()).level.severity == 0
+
+
+def test_all_words_agree_on_a_leak_of_few_people():
+    """The AUC alone would not tell it; headline, answer and last sentence do."""
+    rng = np.random.default_rng(2)
+    some = (few_exposed(rng, 1000, 1000) for _ in range(30))
+    found = next(one for one in some if one.stands_out and not one.unexplained and one.auc.low <= 0.5)
+    outcome = replace(audits.simulated({("none", None): (0.0, 0.8)}).sections[0].outcomes[0], attacks=(found,))
+    top = f"{found.top.members:.3g} are members"
+    who, how_well = short_answer([outcome], "it")
+    assert "tells members from non-members" in who
+    assert top in how_well
+    last = last_line([outcome], "it")
+    assert "tells some members from non-members: of the" in last
+    assert top in last
 
 
 def test_with_no_leak_members_hardly_ever_crowd_the_first_ranks():

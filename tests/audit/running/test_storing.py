@@ -307,6 +307,23 @@ def test_a_description_with_a_part_of_another_kind_is_refused_or_harmless(real, 
             assert "it does not hold a trial's result" in str(error)  # noqa: PT017  (either is right)
 
 
+@pytest.mark.parametrize("nodes", [10**12, 2**31 + 1, 3, 0, -5])
+def test_pairs_of_more_or_fewer_nodes_than_there_can_be_are_refused(real, nodes):
+    """They would take memory by their number, which a forger may write as it likes."""
+    content = described(real)
+    content["attacked"][0]["judged"]["nodes"] = nodes
+    with pytest.raises(InputError, match="subjects are no pairs of nodes"):
+        loads(with_header(real, json.dumps(content).encode()))
+
+
+@pytest.mark.parametrize("share", [50.0, -0.1])
+def test_a_utility_that_is_no_share_is_refused(real, share):
+    content = described(real)
+    content["utilities"][0]["test"] = share
+    with pytest.raises(InputError, match="a utility is a share between 0 and 1"):
+        loads(with_header(real, json.dumps(content).encode()))
+
+
 def test_a_description_of_arrays_that_are_not_there_is_refused(real):
     header = json.dumps(described(real)).encode()
     assert same(loads(with_header(real, header)), real)

@@ -242,3 +242,7 @@ def test_functions_that_no_name_leads_to_are_told_apart():
     assert name_of(train) == "support.own_models:train"
     with pytest.raises(InputError, match="belonged to another process"):
         named("here:gone-123")
+
+
+def test_one_name_of_answers_is_that_of_answers_with_all_edges():
+    assert Own(answers="answers.csv").settings.answers == {"full": "answers.csv"}

@@ -106,6 +106,7 @@ def test_a_pickled_object_runs_nothing(tmp_path):
         ({"z": X}, "no part of a condensed graph: expected features as 'x', found"),
         ({"y": Y}, "holds no features"),
         ({"x": X, "feat": X}, "holds 'x' twice"),
+        ({"x": X, "adj": A, "edges": A.nonzero().t()}, "holds an adjacency and a list of edges: leave one"),
         ({"x": X[0]}, "features must be a matrix"),
         ({"x": X * float("nan")}, "not finite"),
         ({"x": X[:, :3]}, "the released graph has 3 features, the original has 5"),
@@ -134,3 +135,15 @@ def test_a_file_that_is_none_is_refused(tmp_path):
     for name in ("noise.pt", "noise.npz", "noise.safetensors", "none.npz", "graph.json"):
         with pytest.raises(InputError):
             read_released(str(tmp_path / name))
+
+
+@pytest.mark.parametrize("y", [[2], [[2]], [[0, 0, 1]]], ids=["rows", "a column", "by class"])
+def test_one_row_has_one_label(tmp_path, y):
+    np.savez(tmp_path / "row.npz", x=X[:1].numpy(), y=np.array(y))
+    assert read_released(str(tmp_path / "row.npz"))["y"].tolist() == [2]
+
+
+def test_labels_may_be_a_row_a_column_or_a_column_for_each_class(tmp_path):
+    for y in (Y[None], Y[:, None], torch.eye(int(Y.max()) + 1)[Y]):
+        np.savez(tmp_path / "labels.npz", x=X.numpy(), y=y.numpy())
+        assert torch.equal(read_released(str(tmp_path / "labels.npz"))["y"], Y)

@@ -266,12 +266,15 @@ def test_on_the_command_line(data, tmp_path, monkeypatch):
         assert lone.stderr.startswith("gaudit: error: --budget is of answers")
         (tmp_path / "plan.toml").write_text(
             'name = "service"\ndatasets = ["graph.npz"]\n[[target]]\nname = "service"\n'
-            f'[target.settings]\nurl = "{service.url}"\nbudget = 1000\nqueries = ["full"]\n'
+            f'[target.settings]\nurl = "{service.url}"\nbudget = 1000\ntoken = "TOKEN"\nqueries = ["full"]\n'
             '[[attack]]\nname = "loss"\n'
         )
+        monkeypatch.setenv("TOKEN", "hidden")
         planned = command("audit", "plan.toml", "--workers", 1)
         assert planned.exit_code == 0, planned.output
-        assert f"this plan sends its graph to {service.url}" in planned.stderr
+        sent = f"this plan sends its graph to {service.url}, with the content of the environment variable TOKEN\n"
+        assert sent in planned.stderr
+        assert "hidden" not in planned.output
     down = command(*asked[:3], "--budget", 1000, *asked[3:], "--set", "retries=0", "--set", "answers=new")
     assert down.exit_code == 2
     assert "cannot be asked" in down.stderr

@@ -17,10 +17,10 @@ def read_value(text: str) -> Any:
 
 
 def read_pairs(values: Iterable[str], option: str = "--set") -> dict[str, Any]:
-    """``a=1 b.c=x`` as nested settings.
+    """``a=1 b.c=x`` as nested settings; of two values of one setting the later counts.
 
     Raises:
-        InputError: something that is no pair, or a setting that is given twice, or a value and settings of its own.
+        InputError: something that is no pair, or a setting that is given a value and settings of its own.
     """
     settings: dict[str, Any] = {}
     for item in values:
@@ -33,8 +33,6 @@ def read_pairs(values: Iterable[str], option: str = "--set") -> dict[str, Any]:
             into = into.setdefault(part, {})
             if not isinstance(into, dict):
                 raise InputError(f"{option} '{item}': '{part}' was given a value of its own before")
-        if last in into:
-            raise InputError(f"{option} '{item}': '{key}' was given before: give it once")
         into[last] = read_value(text)
     return settings
 
@@ -50,7 +48,7 @@ def read_defense(text: str) -> tuple[str, dict[str, Any]]:
     A name may be ``module:Class`` of the user's own, so that settings come after a second colon.
 
     Raises:
-        InputError: something after the colon that is no setting.
+        InputError: something after the colon that is no setting, or a setting that stands there twice.
     """
     name, colon, rest = text.partition(":")
     if _is_module(name) and rest.partition(":")[0].isidentifier():
@@ -58,4 +56,9 @@ def read_defense(text: str) -> tuple[str, dict[str, Any]]:
         name = f"{name}:{attribute}"
     if colon and not rest:
         raise InputError(f"--defense '{text}': expected settings after the colon, for example k-degree:k=10")
-    return name, read_pairs(rest.split(",") if rest else (), "--defense")
+    pairs = rest.split(",") if rest else []
+    keys = [pair.partition("=")[0] for pair in pairs]
+    twice = next((key for key in keys if keys.count(key) > 1), None)
+    if twice is not None:
+        raise InputError(f"--defense '{text}': '{twice}' is given twice: leave one of them")
+    return name, read_pairs(pairs, "--defense")

@@ -85,7 +85,10 @@ def test_a_defense_of_the_users_own_is_run_with_its_settings(gaudit, graph, tmp_
     assert told[1]["strength"] == (5 if settings else 1)
 
 
-@pytest.mark.parametrize("twice", [["k=1", "k=2"], ["how.far=1", "how.far=1"], ["how.far=1", "how=2"]])
-def test_a_setting_that_is_given_twice_is_refused(twice):
-    with pytest.raises(InputError, match="was given before"):
-        read_pairs(twice)
+def test_a_setting_that_a_defense_has_twice_is_refused():
+    with pytest.raises(InputError, match=r"^--defense 'k-degree:k=3,k=4': 'k' is given twice"):
+        read_defense("k-degree:k=3,k=4")
+
+
+def test_of_two_options_for_one_setting_the_later_counts():
+    assert read_pairs(["k=1", "k=2"]) == {"k": 2}

@@ -152,6 +152,11 @@ class AttackOutcome:
         top = self.top is not None and self.top.found
         return top and all(b.top <= TOP_LEVEL for b in self.without_release)
 
+    @property
+    def of_few(self) -> bool:
+        """Whether its leak shows at the very top of its ranking, and not in its AUC: few people may be exposed."""
+        return self.stands_out and not self.unexplained
+
     def as_dict(self) -> dict[str, Any]:
         """Plain JSON types; no subject by itself."""
         return {

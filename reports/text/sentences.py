@@ -136,13 +136,13 @@ def _tells(attack: AttackOutcome) -> str:
     if OWNERS in attack.more:
         named = f", and names who holds {attack.more[OWNERS].text(1, percent=True)} of the nodes"
     alike = f" {words(attack.game).alike}" if PLAIN_AUC in attack.more else ""
+    if attack.of_few:
+        top = crowded(attack)
+        return f"tells some {told}{alike}: {top[0].lower()}{top[1:]} (AUC {auc.text(2)}, chance is 0.5)"
     if auc.low is not None and auc.low > 0.5:
         mixed = f" ({_mixed(attack)})" if alike else ""
         return f"tells {told}{alike} with AUC {auc.text(2)}{mixed}{named}"
     mixed = f"; {_mixed(attack)}" if alike else ""
-    if attack.stands_out:
-        few = f"{crowded(attack)}, though the whole ranking is not told from guessing"
-        return f"tells some {told}{alike}: {few[0].lower()}{few[1:]} (AUC {auc.text(2)}, chance is 0.5{mixed})"
     return f"is not shown to tell {told}{alike} (AUC {auc.text(2)}, chance is 0.5{mixed}){_among(attack)}"
 
 
@@ -184,7 +184,7 @@ def _not_beaten(attack: AttackOutcome) -> list[str]:
 def _but(attack: AttackOutcome) -> str:
     """What must follow an AUC above chance that is not shown to beat a blind baseline."""
     above = attack.auc.low is not None and attack.auc.low > 0.5
-    if not above or attack.unexplained or not attack.plan.facts.reads:
+    if not above or attack.unexplained or attack.of_few or not attack.plan.facts.reads:
         return ""
     return f", not shown to be more than {' or '.join(_not_beaten(attack))}"
 

@@ -90,7 +90,7 @@ def _picks(attack: AttackOutcome) -> str:
 
 def _at_the_top(attack: AttackOutcome) -> str:
     """What a leak rests on that few people make, which the AUC does not show."""
-    return f" {crowded(attack)}." if attack.stands_out and not attack.unexplained else ""
+    return f" {crowded(attack)}." if attack.of_few else ""
 
 
 def _cases(auc: Finding) -> str:

@@ -222,14 +222,18 @@ def test_all_words_agree_on_a_leak_of_few_people():
     rng = np.random.default_rng(2)
     some = (few_exposed(rng, 1000, 1000) for _ in range(30))
     found = next(one for one in some if one.stands_out and not one.unexplained and one.auc.low <= 0.5)
-    outcome = replace(audits.simulated({("none", None): (0.0, 0.8)}).sections[0].outcomes[0], attacks=(found,))
-    top = f"{found.top.members:.3g} are members"
-    who, how_well = short_answer([outcome], "it")
-    assert "tells members from non-members" in who
-    assert top in how_well
-    last = last_line([outcome], "it")
-    assert "tells some members from non-members: of the" in last
-    assert top in last
+    base = audits.simulated({("none", None): (0.0, 0.8)}).sections[0].outcomes[0]
+    above = replace(found, auc=replace(found.auc, low=0.501))  # told from chance, and not from the baselines
+    assert above.of_few
+    for attack in (found, above):
+        outcome, top = replace(base, attacks=(attack,)), f"{found.top.members:.3g} are members"
+        who, how_well = short_answer([outcome], "it")
+        last = last_line([outcome], "it")
+        assert "tells members from non-members" in who
+        assert "tells some members from non-members: of the" in last
+        assert top in how_well
+        assert top in last
+        assert "not shown" not in last
 
 
 def test_with_no_leak_members_hardly_ever_crowd_the_first_ranks():

@@ -138,7 +138,7 @@ def _tells(attack: AttackOutcome) -> str:
     alike = f" {words(attack.game).alike}" if PLAIN_AUC in attack.more else ""
     if attack.of_few:
         top = crowded(attack)
-        return f"tells some {told}{alike}: {top[0].lower()}{top[1:]} (AUC {auc.text(2)}, chance is 0.5)"
+        return f"tells some {told}{alike}: {top[0].lower()}{top[1:]} (AUC {auc.text(2)}, chance is 0.5){named}"
     if auc.low is not None and auc.low > 0.5:
         mixed = f" ({_mixed(attack)})" if alike else ""
         return f"tells {told}{alike} with AUC {auc.text(2)}{mixed}{named}"

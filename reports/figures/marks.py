@@ -66,11 +66,16 @@ def marks(section: Section) -> dict[str, Mark]:
 
 
 def _mark(index: int, title: str, name: str, alternative: bool) -> Mark:
-    turn, place = divmod(index, len(SERIES))
-    line = f"s{(place + turn) % len(SERIES)}"  # the second time round a shape has another colour and dash
+    line, shape = look(index)
     if alternative:
         return Mark(name, title, f"{line} alternative", HOLLOW[index % len(HOLLOW)])
-    return Mark(name, title, line, SERIES[place])
+    return Mark(name, title, line, shape)
+
+
+def look(index: int) -> tuple[str, str]:
+    """The class and the shape of a series by its place; the first 36 all look different."""
+    turn, place = divmod(index, len(SERIES))
+    return f"s{(place + turn) % len(SERIES)}", SERIES[place]  # next time round a shape has another colour and dash
 
 
 def title_of(section: Section, defense: str) -> str:

@@ -13,7 +13,7 @@ from ...reproductions.comparison import At, Number, numbers
 from ...reproductions.experiment import Experiment
 from ...reproductions.records import Record
 from .axes import BELOW, LEFT, RIGHT, TOP, WIDTH, Axes
-from .marks import SERIES, Mark
+from .marks import Mark, look
 from .scales import AxisScale, linear
 from .svg import drawing, element, line, polyline, text
 
@@ -29,7 +29,7 @@ STYLE = (
     + "".join(
         f"path.s{i}{{stroke:{c}}}path.curve.s{i}{{stroke-dasharray:{DASHES[i]}}}" for i, c in enumerate(COLOURS)
     )
-    + "".join(f"path.point.s{i}{{fill:{c}}}" for i, c in enumerate(COLOURS[:4]))
+    + "".join(f"path.point.s{i}{{fill:{c}}}" for i, c in enumerate(COLOURS))
 )
 
 
@@ -47,7 +47,7 @@ def series_figure(experiment: Experiment, records: Sequence[Record]) -> str:
     if not panels:
         return ""
     names = list(dict.fromkeys(n.row.name for n in every))
-    marks = {name: _mark(i, name) for i, name in enumerate(names)}
+    marks = {name: Mark(name, name, *look(i)) for i, name in enumerate(names)}
     height = TOP + HEIGHT + BELOW + GAP
     parts = [element("style", Markup(STYLE)), element("rect", width="100%", height="100%", class_="page")]
     for place, (title, own) in enumerate(panels):
@@ -61,10 +61,6 @@ def series_figure(experiment: Experiment, records: Sequence[Record]) -> str:
     name = experiment.name.replace(":", "-")
     whole = drawing(WIDTH, top + len(marks) * LINE, name, experiment.title, f"{said}.", *parts)
     return str(whole).replace("<svg ", '<svg xmlns="http://www.w3.org/2000/svg" ', 1) + "\n"
-
-
-def _mark(index: int, name: str) -> Mark:
-    return Mark(name, name, f"s{index % len(SERIES)}", SERIES[index % len(SERIES)])
 
 
 def _panel(

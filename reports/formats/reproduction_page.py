@@ -47,7 +47,7 @@ def _page(
     shown = [experiment for experiment, records in found if records]
     shared = _shared(shown)
     if shared:
-        yield from _folded(SHARED, [f"{line} ({', '.join(items)})" for line, items in shared.items()])
+        yield from _folded(SHARED, [f"{line} ({_together(items)})" for line, items in shared.items()])
     for experiment, records in found:
         if records:
             yield ""
@@ -61,6 +61,17 @@ def _shared(experiments: Sequence[Experiment]) -> dict[str, list[str]]:
         for line in experiment.conditions:
             of.setdefault(line, []).append(experiment.called)
     return {line: items for line, items in of.items() if len(items) > 1}
+
+
+def _together(called: Sequence[str]) -> str:
+    """Table 2, Figures 5, 7: the word for a kind of item stands once."""
+    numbers_of: dict[str, list[str]] = {}
+    for one in called:
+        word, number = one.split()
+        numbers_of.setdefault(word, []).append(number)
+    return ", ".join(
+        f"{word}{'s' if len(numbers) > 1 else ''} {', '.join(numbers)}" for word, numbers in numbers_of.items()
+    )
 
 
 def _folded(title: str, lines: Sequence[str]) -> Iterator[str]:
@@ -95,7 +106,7 @@ def part_of(
         yield from ("", f"**{table.caption}**", "")
         yield from _table(table)
     for title, lines in (
-        ("Statements, and whether they hold", statements(experiment, records)),
+        ("Statements", statements(experiment, records)),
         ("Why numbers differ, as far as we know", reasons(experiment)),
     ):
         if lines:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from ...reproductions.comparison import BAR, At, Number, judged, numbers
-from ...reproductions.experiment import Experiment, Measure
+from ...reproductions.experiment import Experiment, Measure, Row
 from ...reproductions.records import Record
 from .table import Table
 
@@ -13,8 +13,8 @@ OURS = "*"
 HOW_TO_READ = (
     "Measured numbers are means over seeds with Student's 95 % intervals. A number is met where the mean is within "
     f"{BAR:g} points of the published one, or within a tenth of it where it is no percentage. It is not told apart "
-    "where it is further away and the published number lies within the interval. Rows with a star are not in the "
-    "paper."
+    "where it is further away and the published number lies within the interval. A number without an interval is "
+    "of one seed. Rows with a star are not in the paper."
 )
 
 
@@ -51,7 +51,7 @@ def _by_measure(experiment: Experiment, dataset: str, found: Sequence[Number]) -
     for measure in measures:
         columns += [measure.name, "published"] if measure.key in beside else [measure.name]
     rows = []
-    for row in experiment.rows_on(dataset):
+    for row in _rows(experiment, dataset, found):
         own = {n.measure.key: n for n in found if n.row.name == row.name}
         cells = [_row_name(row.name, row.ours), _seeds(list(own.values()))]
         for measure in measures:
@@ -78,7 +78,7 @@ def _by_place(experiment: Experiment, dataset: str, measure: Measure, found: Seq
     for at in places:
         columns += [f"{experiment.axis.name} {at}", "published"] if beside else [f"{experiment.axis.name} {at}"]
     rows = []
-    for row in experiment.rows_on(dataset):
+    for row in _rows(experiment, dataset, found):
         own: dict[At, Number] = {n.at: n for n in found if n.row.name == row.name}
         if not own:
             continue
@@ -89,14 +89,21 @@ def _by_place(experiment: Experiment, dataset: str, measure: Measure, found: Seq
     return Table(f"{dataset}: {measure.name}", tuple(columns), tuple(rows), tuple(range(1, len(columns))))
 
 
+def _rows(experiment: Experiment, dataset: str, found: Sequence[Number]) -> list[Row]:
+    """The paper's rows, run or not, and ours that have run: of ours nothing is promised for each graph."""
+    ran = {n.row.name for n in found if n.values or n.refused}
+    return [row for row in experiment.rows_on(dataset) if not row.ours or row.name in ran]
+
+
 def _row_name(name: str, ours: bool) -> str:
     return f"{name} {OURS}" if ours else name
 
 
 def _seeds(found: Sequence[Number]) -> str:
-    ran = max((len(n.values) for n in found), default=0)
+    counts = [len(n.values) for n in found if n.values] or [0]
     refused = max((n.refused for n in found), default=0)
-    return f"{ran} ({refused} could not run)" if refused else str(ran)
+    ran = str(max(counts)) if min(counts) == max(counts) else f"{min(counts)} to {max(counts)}"
+    return f"{ran} ({refused} could not run)" if refused else ran
 
 
 def _cells(number: Number | None) -> tuple[str, str]:

@@ -20,8 +20,10 @@ from gaudit.reports.figures.interval_chart import interval_chart
 from gaudit.reports.figures.marks import SHAPES, Mark, marks
 from gaudit.reports.figures.roc_chart import RocCurve, named_at, roc_chart
 from gaudit.reports.figures.scales import linear, logarithmic
+from gaudit.reports.figures.series_figure import series_figure
 from gaudit.reports.figures.svg import element
 from gaudit.reports.figures.timeline_chart import Course, timeline_chart
+from support.small_experiment import axis_figure, told
 
 EVIL = "\"><script>alert('1')</script>&"
 CONTROL = Mark("none", "undefended", "control", "diamond")
@@ -195,6 +197,13 @@ def test_many_defenses_still_look_different():
     assert {n for n, m in looks.items() if "alternative" in m.class_} == set(names[3::4])
     hollow = {SHAPES[m.shape] for m in looks.values() if "alternative" in m.class_}
     assert all(path.endswith("Z") for path in hollow)  # closed, so that empty and filled can be told apart
+
+
+def test_rows_of_a_drawn_table_look_different():
+    rows = [{"name": f"row {i}", "target": "fedavg"} for i in range(36)]
+    figure = axis_figure(row=rows, claim=[])
+    drawing = series_figure(figure, [told(row["name"], 0, 1, accuracy=0.5) for row in rows])
+    assert len(set(re.findall(r'<path d="([^"]+)"[^>]*class="point (s\d)"', drawing))) == len(rows)
 
 
 def test_strengths_are_written_where_they_do_not_collide():

@@ -1,8 +1,8 @@
-"""Statements of a paper, each said once with the graphs that it was looked at on."""
+"""Tables of what was measured, and statements of a paper, each said once with the graphs it was looked at on."""
 
 from dataclasses import replace
 
-from gaudit.reports.text.reproduced import statements
+from gaudit.reports.text.reproduced import reproduced_tables, statements
 from support.small_experiment import axis_figure, told
 
 
@@ -20,3 +20,20 @@ def test_a_statement_is_said_once_with_graphs_by_what_came_out():
     expected = f"{says} karate and citations: holds at 3 of 3 places; Cora: does not hold at 3 of 3 places."
     assert statements(figure, records)[0] == expected
     assert statements(figure, []) == []
+
+
+def test_seeds_are_told_from_fewest_to_most():
+    at_places = {1: 3, 2: 1}  # none at the third
+    records = [told("plain", seed, at, accuracy=0.5) for at, seeds in at_places.items() for seed in range(seeds)]
+    (table,) = reproduced_tables(axis_figure(), records)
+    assert {row[0]: row[1] for row in table.rows} == {"plain": "1 to 3", "proximal": "0"}
+
+
+def test_rows_that_the_paper_lacks_stand_there_once_they_have_run():
+    rows = [{"name": name, "target": "fedavg", "ours": ours} for name, ours in (("plain", False), ("extra", True))]
+    figure = axis_figure(row=rows, claim=[])
+    shown = []
+    for name in ("plain", "extra"):
+        (table,) = reproduced_tables(figure, [told(name, 0, 1, accuracy=0.5)])
+        shown.append([row[0] for row in table.rows])
+    assert shown == [["plain"], ["plain", "extra *"]]

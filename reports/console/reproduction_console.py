@@ -25,7 +25,7 @@ def print_reproduction(console: Console, experiment: Experiment, records: Sequen
         console.print(_drawn(table))
     for title, lines in (
         ("Statements, and whether they hold:", statements(experiment, records)),
-        ("Why numbers differ, as far as we know:", reasons(experiment)),
+        ("Why numbers differ, as far as we know:", reasons(experiment, records)),
         ("Conditions:", list(experiment.conditions)),
     ):
         if lines and records:

@@ -107,7 +107,7 @@ def part_of(
         yield from _table(table)
     for title, lines in (
         ("Statements", statements(experiment, records)),
-        ("Why numbers differ, as far as we know", reasons(experiment)),
+        ("Why numbers differ, as far as we know", reasons(experiment, records)),
     ):
         if lines:
             yield from ("", f"{title}:", "", *(f"- {line}" for line in lines))

@@ -90,9 +90,9 @@ def _by_place(experiment: Experiment, dataset: str, measure: Measure, found: Seq
 
 
 def _rows(experiment: Experiment, dataset: str, found: Sequence[Number]) -> list[Row]:
-    """The paper's rows, run or not, and ours that have run: of ours nothing is promised for each graph."""
-    ran = {n.row.name for n in found if n.values or n.refused}
-    return [row for row in experiment.rows_on(dataset) if not row.ours or row.name in ran]
+    """Rows that have run or that the paper has a number for."""
+    filled = {n.row.name for n in found if n.values or n.refused or n.published is not None}
+    return [row for row in experiment.rows_on(dataset) if row.name in filled]
 
 
 def _row_name(name: str, ours: bool) -> str:
@@ -140,6 +140,8 @@ def _listed(names: Sequence[str]) -> str:
     return f"{', '.join(first)} and {last}" if first else last
 
 
-def reasons(experiment: Experiment) -> list[str]:
-    """Why numbers differ, each reason once."""
-    return list(dict.fromkeys(reason.why for reason in experiment.reason))
+def reasons(experiment: Experiment, records: Sequence[Record]) -> list[str]:
+    """Why numbers differ, each reason once; those of a graph only where something was measured on it."""
+    measured = {record.dataset for record in records}
+    told = (r.why for r in experiment.reason if r.dataset is None or r.dataset in measured)
+    return list(dict.fromkeys(told))

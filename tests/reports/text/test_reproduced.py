@@ -2,8 +2,8 @@
 
 from dataclasses import replace
 
-from gaudit.reports.text.reproduced import reproduced_tables, statements
-from support.small_experiment import axis_figure, told
+from gaudit.reports.text.reproduced import reasons, reproduced_tables, statements
+from support.small_experiment import axis_figure, small_table, told
 
 
 def test_a_statement_is_said_once_with_graphs_by_what_came_out():
@@ -26,14 +26,18 @@ def test_seeds_are_told_from_fewest_to_most():
     at_places = {1: 3, 2: 1}  # none at the third
     records = [told("plain", seed, at, accuracy=0.5) for at, seeds in at_places.items() for seed in range(seeds)]
     (table,) = reproduced_tables(axis_figure(), records)
-    assert {row[0]: row[1] for row in table.rows} == {"plain": "1 to 3", "proximal": "0"}
+    assert {row[0]: row[1] for row in table.rows} == {"plain": "1 to 3"}
 
 
-def test_rows_that_the_paper_lacks_stand_there_once_they_have_run():
-    rows = [{"name": name, "target": "fedavg", "ours": ours} for name, ours in (("plain", False), ("extra", True))]
-    figure = axis_figure(row=rows, claim=[])
-    shown = []
-    for name in ("plain", "extra"):
-        (table,) = reproduced_tables(figure, [told(name, 0, 1, accuracy=0.5)])
-        shown.append([row[0] for row in table.rows])
-    assert shown == [["plain"], ["plain", "extra *"]]
+def test_rows_have_run_or_a_published_number():
+    rows = [{"name": name, "target": "fedavg"} for name in ("printed", "run", "neither")]
+    figure = axis_figure(row=rows, claim=[], published={"karate": {"printed": {"accuracy": [50.0, 50.0, 50.0]}}})
+    (table,) = reproduced_tables(figure, [told("run", 0, 1, accuracy=0.5)])
+    assert [row[0] for row in table.rows] == ["printed", "run"]
+
+
+def test_a_reason_of_a_graph_stands_there_once_the_graph_has_run():
+    reason = [{"row": "plain", "dataset": "karate", "why": "A club."}, {"row": "plain", "why": "A row."}]
+    table = small_table(reason=reason)
+    assert reasons(table, []) == ["A row."]
+    assert reasons(table, [told("plain", 0, accuracy=0.5)]) == ["A club.", "A row."]

@@ -14,6 +14,8 @@ from .records import Record
 At = int | float | str | None
 BAR = 2.0
 """Points up to which a share agrees with the published one."""
+ROUNDED = 1e-4
+"""Points by which a mean of recorded shares may be off, since they have six decimals."""
 TENTH = 0.1
 """Part of a published number that is no share up to which a measured one agrees with it."""
 Verdict = Literal["within", "not told apart", "outside", ""]
@@ -66,7 +68,7 @@ class Number:
         apart, found = self.apart, self.finding
         if apart is None or found is None or self.published is None:
             return ""
-        bar = BAR if self.measure.percent else TENTH * abs(self.published)
+        bar = BAR + ROUNDED if self.measure.percent else TENTH * abs(self.published)
         if abs(apart) <= bar + 1e-9:
             return "within"
         inside = found.low is not None and found.high is not None and found.low <= self.published <= found.high

@@ -28,6 +28,7 @@ def test_the_interval_is_students_over_seeds():
         ([0.50, 0.50], "within"),
         ([0.52, 0.52], "within"),
         ([0.5201, 0.5201], "outside"),
+        ([0.526667, 0.516667, 0.516667], "within"),  # 1,580, 1,550 and 1,550 of 3,000: two points exactly
         ([0.40, 0.56], "within"),
         ([0.40, 0.52], "not told apart"),
         ([0.40, 0.41], "outside"),

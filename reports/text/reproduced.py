@@ -80,8 +80,6 @@ def _by_place(experiment: Experiment, dataset: str, measure: Measure, found: Seq
     rows = []
     for row in _rows(experiment, dataset, found):
         own: dict[At, Number] = {n.at: n for n in found if n.row.name == row.name}
-        if not own:
-            continue
         cells = [_row_name(row.name, row.ours), _seeds(list(own.values()))]
         for at in places:
             cells += _cells(own.get(at, own.get(None)))[: 2 if beside else 1]

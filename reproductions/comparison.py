@@ -1,6 +1,7 @@
 """Measured numbers beside published ones, and whether what a paper says in words was found again."""
 
 import math
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
@@ -19,6 +20,12 @@ ROUNDED = 1e-4
 TENTH = 0.1
 """Part of a published number that is no share up to which a measured one agrees with it."""
 Verdict = Literal["within", "not told apart", "outside", ""]
+TOLD = {
+    "holds": ("holds", "hold"),
+    "does not hold": ("does not hold", "do not hold"),
+    "open": ("is open", "are open"),
+}
+"""How verdicts on statements begin, and what is said of one and of several such statements."""
 OTHER_MACHINES = "The paper's numbers are of other machines, and no bar is set."
 
 
@@ -146,7 +153,7 @@ class Judged:
         places = "" if total == 1 else f" at {wrong or right} of {total} places"
         if wrong:
             return f"does not hold{places}"
-        return f"holds{places}" if right == total else f"not told apart{'' if not right else f', holds{places}'}"
+        return f"holds{places}" if right == total else f"open{'' if not right else f', holds{places}'}"
 
 
 def _told(found: Finding, by: float) -> str:
@@ -219,7 +226,7 @@ def state_of(experiment: Experiment, records: Sequence[Record]) -> State:
     open_ = [n for n in compared if n.verdict == "not told apart"]
     statements = [j for j in judged(experiment, records) if j.differences]
     broken = [j for j in statements if j.verdict.startswith("does not hold")]
-    said = [*_of_numbers(len(compared), outside, len(open_)), *_of_claims(len(statements), len(broken))]
+    said = [*_of_numbers(len(compared), outside, len(open_)), *_of_claims(statements)]
     missing = [n for n in found if n.published is not None and not n.values and n.measure.compared]
     if missing:
         said.append(
@@ -231,7 +238,7 @@ def state_of(experiment: Experiment, records: Sequence[Record]) -> State:
         said.append(OTHER_MACHINES if printed else "The paper prints no number to compare with.")
     not_run = _not_run(experiment, found)
     said += [f"Left to run: {not_run}."] if not_run else []
-    undecided = missing or open_ or not_run or any(j.verdict.startswith("not told apart") for j in statements)
+    undecided = missing or open_ or not_run or any(j.verdict.startswith("open") for j in statements)
     if outside or broken or undecided:
         word = "differs" if outside or broken else "in part"
     return State(word, " ".join(filter(None, [*said, lacking])), _worst(outside).reason if outside else "")
@@ -270,11 +277,13 @@ def _worst(outside: Sequence[Number]) -> Number:
     return max(outside, key=lambda n: abs(n.apart or 0.0))
 
 
-def _of_claims(total: int, broken: int) -> Iterator[str]:
-    if broken:
-        yield f"{broken} of {_counted(total, 'statement')} {'does' if broken == 1 else 'do'} not hold."
-    elif total:
-        yield f"{_counted(total, 'statement')} {'is' if total == 1 else 'are'} not contradicted."
+def _of_claims(statements: Sequence[Judged]) -> Iterator[str]:
+    counts = Counter(next(verdict for verdict in TOLD if one.verdict.startswith(verdict)) for one in statements)
+    told = [f"{counts[v]} {one if counts[v] == 1 else many}" for v, (one, many) in TOLD.items() if counts[v]]
+    if len(told) == 1:
+        yield f"{_counted(len(statements), 'statement')} {told[0].partition(' ')[2]}."
+    elif told:
+        yield f"Of {len(statements)} statements {', '.join(told[:-1])} and {told[-1]}."
 
 
 def _counted(number: int, what: str) -> str:

@@ -14,7 +14,7 @@ HOW_TO_READ = (
     "Measured numbers are means over seeds with Student's 95 % intervals. A number is met where the mean is within "
     f"{BAR:g} points of the published one, or within a tenth of it where it is no percentage. It is not told apart "
     "where it is further away and the published number lies within the interval. A number without an interval is "
-    "of one seed. Rows with a star are not in the paper."
+    "of one seed. A statement is open where the seeds do not show an order. Rows with a star are not in the paper."
 )
 
 

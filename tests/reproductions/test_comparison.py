@@ -75,9 +75,31 @@ def claimed(*pairs, places=(1, 2, 3)):
 def test_a_statement_holds_where_the_order_is_shown_at_every_place():
     assert claimed((0.7, 0.6), (0.71, 0.6), (0.7, 0.61)) == "holds at 3 of 3 places"
     assert claimed((0.6, 0.7), (0.6, 0.71), (0.61, 0.7)) == "does not hold at 3 of 3 places"
-    assert claimed((0.7, 0.6), (0.5, 0.6)) == "not told apart"
+    assert claimed((0.7, 0.6), (0.5, 0.6)) == "open"
     assert claimed() == "not measured"
-    assert claimed((0.9, 0.1)) == "not told apart"  # one seed
+    assert claimed((0.9, 0.1)) == "open"  # one seed
+
+
+def test_a_state_counts_what_became_of_the_statements():
+    clear, same = (0.7, 0.71, 0.69), (0.5, 0.71, 0.6)
+    orders = (("plain", "proximal"), ("proximal", "plain"))
+    cells = [({"row": a, "measure": "accuracy"}, {"row": b, "measure": "accuracy"}) for a, b in orders]
+    claims = [{"says": "It is better.", "larger": one, "smaller": other} for one, other in cells]
+
+    def sentence(plain, proximal, count=1):
+        records = [
+            told(row, seed, 1, accuracy=accuracy)
+            for row, accuracies in (("plain", plain), ("proximal", proximal))
+            for seed, accuracy in enumerate(accuracies)
+        ]
+        figure = axis_figure(axis={"name": "clients", "setting": "clients", "values": [1]}, claim=claims[:count])
+        return state_of(figure, records).sentence
+
+    worse = tuple(value - 0.2 for value in clear)
+    assert "1 statement holds." in sentence(clear, worse)
+    assert "1 statement does not hold." in sentence(worse, clear)
+    assert "2 statements are open." in sentence(clear, same, 2)
+    assert "Of 2 statements 1 holds and 1 does not hold." in sentence(clear, worse, 2)
 
 
 def test_one_place_of_many_that_is_off_by_chance_contradicts_nothing():
@@ -90,7 +112,7 @@ def test_one_place_of_many_that_is_off_by_chance_contradicts_nothing():
         for seed, pair in enumerate(pairs)
         for place, row in enumerate(("plain", "proximal"))
     ]
-    assert judged(figure, records)[0].verdict == "not told apart"
+    assert judged(figure, records)[0].verdict == "open"
 
 
 def test_pairs_are_of_one_seed():

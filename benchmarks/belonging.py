@@ -3,8 +3,9 @@
     python benchmarks/belonging.py --seeds 4
 
 Cora in four parts by METIS, 60 % of the nodes labelled, settings of the paper. A half that is kept is that of the
-highest IN. `first weights` is what two seeds of the encoder have in common of it. `rounding` is the same for one
-seed, of the first two, and itself, its first layer moved by one part in four million, as other processors round.
+highest IN. `first weights` is what two seeds of the encoder have in common of it. `rounding` is what a fit, of the
+first two seeds, has in common with itself once its first layer is moved by one part in four million, as other
+processors round.
 """
 
 from contextlib import nullcontext

@@ -40,7 +40,7 @@ def _page(
         ("What we found", about.found),
     ):
         if said:
-            yield from ("", f"**{title}.** {' '.join(said)}")
+            yield from ("", f"**{title}**", "", *(f"- {point}" for point in said))
     yield from ("", "## Every table and figure", "", "```", f"gaudit reproduce {paper} --recorded", "```", "")
     yield from _rows(("item", "about", "state"), (_overview(*one) for one in found))
     yield from ("", HOW_TO_READ)

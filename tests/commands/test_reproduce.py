@@ -76,7 +76,7 @@ def test_a_whole_paper_is_a_page(small):
     done = run("small", "--recorded", "-o", "page.md")
     assert done.exit_code == 0, done.output
     page = (small / "page.md").read_text()
-    assert "**What holds.** It holds." in page
+    assert "**What holds**\n\n- It holds.\n" in page
     assert "| `small:table1` | averaging on a club | Not run yet." in page
 
 

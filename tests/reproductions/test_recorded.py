@@ -1,4 +1,4 @@
-"""Recorded results are what the code gives: a cheap cell of each table is run again."""
+"""Recorded results are what the code gives: a cheap cell of nearly each table is run again."""
 
 import pytest
 
@@ -14,6 +14,13 @@ NEAR_SHARE = 0.03
 """The same of accuracies and AUCs, after hundreds of steps: short runs of FedGC's tables had an AUC of 0.467 and an
 accuracy of 0.712 on one kind of processor, and 0.447 and 0.700 on another. Of a share of members at few false
 accusations too: it hangs on the places of a few others."""
+RUN_ANYWAY = {
+    "fedgc:figure3": "fedgc:figure5",
+    "fedgc:figure6": "fedgc:figure5",
+    "fedc4:figure4a": "fedc4:figure3",
+    "fedc4:figure5b": "fedc4:figure5a",
+}
+"""Figures whose cells take half a minute each, and the one whose cell runs the same code: theirs are left out."""
 JUMPS = {"divergence-rebuilt"}
 """Not compared: degrees are shares of the largest one, which in a graph of few links one link more or less moves,
 and rounding decides whether a weight is just above the threshold of a link. Density and homophily of it are."""
@@ -34,7 +41,8 @@ def flat(values, keys):
     return {(key, at): number for key, value in rounds.items() for at, number in value.items()}
 
 
-CHECKED = [(e, cheapest(e)) for e in experiments() if e.kind in ("table", "figure") and cheapest(e)]
+AGAIN = [e for e in experiments() if e.kind in ("table", "figure") and e.name not in RUN_ANYWAY]
+CHECKED = [(e, cheapest(e)) for e in AGAIN if cheapest(e)]
 
 
 @pytest.fixture(scope="module")
@@ -73,3 +81,4 @@ def test_counted_graphs_are_as_recorded(experiment):
 
 def test_something_is_checked_of_each_paper():
     assert {e.paper for e, _ in CHECKED} >= {"fedgc", "fedgm", "fedc4", "sos", "condensation"}
+    assert {e.name for e, _ in CHECKED} >= set(RUN_ANYWAY.values())

@@ -37,6 +37,8 @@ TRAINED = ("dp-mlp", "dp-gnn", "gap-edp", "gap-ndp", "dp-fedavg", "private-teach
 DRAWN = ("dp-1k", "dp-2k", "privgraph", "private-windows", "k-triangles", "continual-degree-sequence")
 SLOW = (*TRAINED, *DRAWN, "private-generator")
 """Mechanisms that train, or draw much exact noise: milliseconds for each run, so there are fewer runs and seeds."""
+SHORT = {"private-generator": {"steps": 2}}
+"""Settings with which a run is short; what is promised is the same."""
 
 
 def broken(stem, **settings):
@@ -48,7 +50,7 @@ def broken(stem, **settings):
 
 
 def right(name, **settings):
-    return find("mechanisms", name)(**settings)
+    return find("mechanisms", name)(**SHORT.get(name, {}) | settings)
 
 
 # --- right ones

@@ -6,11 +6,12 @@ from ...reproductions.catalogue import paper_of
 from ...reproductions.comparison import state_of
 from ...reproductions.experiment import Experiment
 from ...reproductions.records import Record
-from ..text.reproduced import HOW_TO_READ, heading, reasons, reproduced_tables, statements
+from ..text.reproduced import HOW_TO_READ, heading, open_statements, reasons, reproduced_tables, statements
 from ..text.table import Table
 
 MADE = "<!-- made by gaudit reproduce {paper} --recorded -o FILE: change the plan files, not this page -->"
 SHARED = "Conditions of several tables and figures"
+OPEN = "Statements of which too few seeds were run, or which they leave open"
 
 
 def page_of(
@@ -105,12 +106,16 @@ def part_of(
     for table in reproduced_tables(experiment, records):
         yield from ("", f"**{table.caption}**", "")
         yield from _table(table)
+    undecided = open_statements(experiment, records)
+    decided = [line for line in statements(experiment, records) if line not in undecided]
     for title, lines in (
-        ("Statements", statements(experiment, records)),
+        ("Statements", decided),
         ("Why numbers differ, as far as we know", reasons(experiment, records)),
     ):
         if lines:
             yield from ("", f"{title}:", "", *(f"- {line}" for line in lines))
+    if undecided:
+        yield from _folded(OPEN, undecided)
     own = [line for line in experiment.conditions if line not in told]
     if own:
         yield from _folded("Conditions of this one alone" if told else "Conditions", own)

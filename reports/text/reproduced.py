@@ -1,6 +1,6 @@
 """A published table or figure beside what was measured, in tables and sentences."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from ...reproductions.comparison import BAR, At, Number, judged, numbers
 from ...reproductions.experiment import Experiment, Measure, Row
@@ -125,12 +125,25 @@ def _digits(measure: Measure) -> int:
 
 def statements(experiment: Experiment, records: Sequence[Record]) -> list[str]:
     """What the paper says in words, and on which graphs it was found again."""
+    return [_said(says, of) for says, of in _told(experiment, records).items()]
+
+
+def open_statements(experiment: Experiment, records: Sequence[Record]) -> list[str]:
+    """Those of which the seeds show nothing, on any graph and at any place of the axis."""
+    return [_said(says, of) for says, of in _told(experiment, records).items() if set(of) == {"open"}]
+
+
+def _told(experiment: Experiment, records: Sequence[Record]) -> dict[str, dict[str, list[str]]]:
+    """What became of each statement that something was measured for: graphs by verdict."""
     found: dict[str, dict[str, list[str]]] = {}
     for one in judged(experiment, records):
         if one.differences:
             found.setdefault(one.claim.says, {}).setdefault(one.verdict, []).append(one.dataset)
-    told = {says: (f"{_listed(where)}: {verdict}" for verdict, where in of.items()) for says, of in found.items()}
-    return [f"{says} {'; '.join(verdicts)}." for says, verdicts in told.items()]
+    return found
+
+
+def _said(says: str, of: Mapping[str, Sequence[str]]) -> str:
+    return f"{says} {'; '.join(f'{_listed(where)}: {verdict}' for verdict, where in of.items())}."
 
 
 def _listed(names: Sequence[str]) -> str:

@@ -15,7 +15,7 @@ from support.forked_shell import Shell, forked_shell
 
 torch.set_num_threads(1)
 
-pytest_plugins = ["support.upload_worlds"]  # fixtures that tests of several rooms share
+pytest_plugins = ["support.turns", "support.upload_worlds"]  # which tests run; fixtures of several rooms
 
 # the same examples every time, no files left behind, no time limit for a first call that imports torch
 settings.register_profile("gaudit", derandomize=True, database=None, deadline=None)

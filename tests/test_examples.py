@@ -6,11 +6,14 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 import gaudit
 
 OWN = Path(__file__).parents[1] / "examples" / "own_script"
 
 
+@pytest.mark.dear
 def test_a_training_script_is_audited_by_at_most_five_lines(tmp_path):
     before, after = ((OWN / name).read_text().splitlines()[1:] for name in ("train_gcn.py", "audited.py"))
     changed = [line for line in difflib.ndiff(before, after) if line[0] in "+-"]

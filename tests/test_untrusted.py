@@ -89,6 +89,7 @@ BOMBS = {
 }
 
 
+@pytest.mark.dear
 def test_small_files_that_take_much_are_refused_before_they_do(tmp_path):
     """All in one process, whose peak is measured."""
     words = []

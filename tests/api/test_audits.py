@@ -57,6 +57,7 @@ def test_a_model_that_knows_nobody_gives_nobody_away(graph, members):
     assert result.auc["lira"].low <= 0.5
 
 
+@pytest.mark.dear
 def test_processes_change_no_number(graph, members):
     one, two = (
         gaudit.audit(
@@ -100,6 +101,7 @@ def test_nearest_is_what_ten_lines_of_numpy_give():
     assert place.attack.plain_auc.estimate == pytest.approx(wins, abs=1e-3)
 
 
+@pytest.mark.dear
 def test_a_release_without_labels_is_refused_by_name():
     data = gaudit.load_dataset("citations")
     result = gaudit.release({"x": data.x[:9].numpy()}, original=data, progress=False)

@@ -10,6 +10,7 @@ from fuzz_readers import case, fuzz, outcome
 from gaudit.errors import InputError
 
 
+@pytest.mark.dear
 @pytest.mark.skipif(not Path("/proc/self/status").is_file(), reason="what a process takes is read in /proc")
 def test_broken_files_are_read_or_refused():
     found = fuzz(340, seed=1, workers=1, keep=None)

@@ -4,9 +4,12 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 SCRIPT = Path(__file__).parents[2] / "benchmarks" / "kills.py"
 
 
+@pytest.mark.dear
 def test_two_kills_leave_no_trace_in_any_export():
     options = ["--kills", "2", "--seeds", "1", "--epochs", "2000", "--longest", "0.1"]
     done = subprocess.run([sys.executable, str(SCRIPT), *options], capture_output=True, text=True, check=False)

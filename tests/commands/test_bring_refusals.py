@@ -62,6 +62,7 @@ def test_bad_input_is_one_line_and_leaves_nothing(tmp_path, command, says):
     assert {file.name for file in tmp_path.iterdir()} == before
 
 
+@pytest.mark.dear
 def test_a_release_that_no_attack_can_read_is_no_good_result():
     done = run("release", "rows.npz", *RELEASE, "--attack", "mia")
     assert done.exit_code == 4, done.output

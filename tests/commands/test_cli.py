@@ -19,6 +19,7 @@ def test_list_has_a_line_about_each(gaudit, what, name):
     assert len(line.split()) > 2
 
 
+@pytest.mark.dear
 def test_attack_writes_results_with_intervals_groups_and_null(graph, attacked, tmp_path):
     path = tmp_path / "out.json"
     result = attacked(graph, "--workers", 1, "--json", path, attacks=("mia", "nearest"))
@@ -40,6 +41,7 @@ def test_attack_writes_results_with_intervals_groups_and_null(graph, attacked, t
     assert list(tmp_path.iterdir()) == [path]
 
 
+@pytest.mark.dear
 def test_same_seed_same_bytes_whatever_the_workers(graph, attacked, tmp_path):
     for name, more in (("one", ("--workers", 1)), ("again", ("--workers", 1)), ("two", ("--workers", 2))):
         assert attacked(graph, "--json", tmp_path / name, *more).exit_code == 0
@@ -57,12 +59,14 @@ def test_timeline_attacks_every_release(graph, attacked, tmp_path):
     assert set(outcome["accuracy_by_round"]) == {"2", "4"}
 
 
+@pytest.mark.dear
 def test_an_attack_that_does_not_apply_is_said_to(graph, attacked):
     result = attacked(graph, "--workers", 1, "--defense", "none", attacks=("nearest", "mia-adaptive"))
     assert result.exit_code == 0, result.output
     assert "mia-adaptive does not apply" in result.stdout
 
 
+@pytest.mark.dear
 def test_attacks_none_of_which_apply_are_no_crash(graph, attacked):
     result = attacked(graph, "--workers", 1, "--defense", "none", attacks=("mia-adaptive",))
     assert not result.exception or isinstance(result.exception, SystemExit), result.exception

@@ -32,6 +32,7 @@ def test_a_dry_run_of_an_attack_tells_and_runs_nothing(gaudit, monkeypatch):
     assert third.endswith("GiB of memory are free.")
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize("words", [ATTACK, ["audit", "plan.toml"]], ids=["attack", "audit"])
 def test_what_does_not_fit_is_refused_before_it_runs(gaudit, monkeypatch, tmp_path, words):
     monkeypatch.chdir(tmp_path)

@@ -22,6 +22,7 @@ def repository(tmp_path) -> Path:
     return copied
 
 
+@pytest.mark.dear
 def test_the_gate_passes_and_fails_as_the_readme_says(repository, shell):
     """Each command in a process of its own: the pipeline's code changes in between."""
     audit = "gaudit audit plan.toml --ledger audit.db --workers 1"
@@ -45,6 +46,7 @@ def test_the_gate_passes_and_fails_as_the_readme_says(repository, shell):
     assert policy[location["region"]["startLine"] - 1] == "[[check]]"
 
 
+@pytest.mark.dear
 def test_its_graph_is_the_one_that_its_script_makes(repository):
     before = (repository / "registry.npz").read_bytes()
     subprocess.run([sys.executable, "make_graph.py"], cwd=repository, check=True)

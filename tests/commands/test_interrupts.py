@@ -51,6 +51,7 @@ def temporary():
         yield Path(folder)
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize(
     ("command", "workers", "stop", "all_at_once", "code", "says"),
     [

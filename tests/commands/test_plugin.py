@@ -89,6 +89,7 @@ class Finds(Loss):
 '''
 
 
+@pytest.mark.dear
 def test_a_target_and_an_attack_that_share_a_secret_are_found(tmp_path):
     """The attack alone keeps the rules: the null tests run where its target noted nothing."""
     (tmp_path / "sharing.py").write_text(PAIR)

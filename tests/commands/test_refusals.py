@@ -89,6 +89,7 @@ def test_bad_graph_is_refused(attacked, arrays, tmp_path, case):
     refused(attacked(tmp_path / "bad.npz", "--workers", 1), says)
 
 
+@pytest.mark.dear
 def test_an_attack_without_data_of_its_own_is_left_out_and_the_other_runs(attacked, arrays, tmp_path):
     node = np.arange(150)
     masks = {"train_mask": node < 70, "val_mask": node >= 145, "test_mask": (node >= 70) & (node < 145)}
@@ -103,6 +104,7 @@ def test_an_attack_without_data_of_its_own_is_left_out_and_the_other_runs(attack
     )
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize("workers", [1, 2])
 def test_client_without_labelled_node_is_refused(attacked, arrays, tmp_path, workers):
     """Two halves without a link between them, labels in one alone; the error also comes out of a worker."""
@@ -134,6 +136,7 @@ def test_bad_transcript_is_refused(graph, gaudit, recorded_file, tmp_path, damag
     refused(gaudit(command, "--target", "fedgc", "--graph", graph, "--transcript", path, *more), "bad.safetensors")
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize("attack", ["nearest", "mia"])
 def test_release_of_another_width_is_refused(graph, attacked, tmp_path, attack):
     channel, n = Channel(), 6

@@ -61,6 +61,7 @@ def test_what_a_ledger_holds_is_recorded_too(small):
     assert len(lines) == len(set(lines)) == 3, "every trial once"
 
 
+@pytest.mark.dear
 def test_a_figure_is_drawn(small):
     done = run(
         "small:figure3", "--seeds", 2, "--workers", 1, "--figure", "f.svg", "-o", "f.md", "--records", "r.jsonl"

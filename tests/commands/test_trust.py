@@ -172,6 +172,7 @@ def no_workers():
     get_reusable_executor(reuse=True).shutdown(wait=True, kill_workers=True)
 
 
+@pytest.mark.dear
 @pytest.mark.usefixtures("no_workers")
 def test_workers_import_nothing_from_the_current_folder(gaudit, tmp_path, monkeypatch):
     """They start as ``python -m joblib...``, which would take a file of that name from there."""
@@ -183,6 +184,7 @@ def test_workers_import_nothing_from_the_current_folder(gaudit, tmp_path, monkey
     assert not Path("imported").exists()
 
 
+@pytest.mark.dear
 def test_workers_on_ray_import_nothing_from_the_current_folder(gaudit, tmp_path, monkeypatch):
     """Ray puts this folder first on their path."""
     pytest.importorskip("ray", reason="Ray is not installed: pip install 'graph-gaudit[ray]'")
@@ -197,6 +199,7 @@ def test_workers_on_ray_import_nothing_from_the_current_folder(gaudit, tmp_path,
     assert not Path("imported").exists()
 
 
+@pytest.mark.dear
 @pytest.mark.usefixtures("no_workers")
 def test_workers_import_what_a_plan_names_and_pass_nothing_on(gaudit, tmp_path, monkeypatch):
     """Scripts that a target of one's own starts are free to import what stands beside them."""

@@ -35,6 +35,7 @@ NOT_ON_THE_OUTPUT = {"none", "random-walk", *PRIVATE}
 ON_GRAPHS = [name for name in registered("defenses") if "on_graph" in find("defenses", name).hooks()]
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize("graph", NETWORKS)
 @pytest.mark.parametrize("name", [name for name in ON_GRAPHS if name not in NOT_ON_THE_OUTPUT])
 def test_guarantee_holds(name, graph, gaudit_data):

@@ -4,6 +4,7 @@ import re
 import shlex
 from pathlib import Path
 
+import pytest
 from click.testing import CliRunner
 
 import gaudit
@@ -17,6 +18,7 @@ def blocks(language):
     return re.findall(rf"^```{language}\n(.*?)^```$", PAGE, re.DOTALL | re.MULTILINE)
 
 
+@pytest.mark.dear
 def test_every_way_in_works_as_it_is_printed(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     code = "\n".join(blocks("python"))

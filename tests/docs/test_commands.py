@@ -202,6 +202,7 @@ def run_once(shell, shelf):
     return run
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize("told", [told for told in TOLD if not _elsewhere(told)], ids=str)
 def test_a_command_runs(told, run_once, shelf, tmp_path):
     made = small(told, shelf[1])

@@ -206,6 +206,7 @@ def files_passed(command: list[str], folder: Path) -> set[str]:
     return set(done.stdout.rpartition("PASSED")[2].split())
 
 
+@pytest.mark.dear
 def test_the_way_through_an_attack_is_as_told(tmp_path):
     command = ["attack", "--target", "fedgc", "--attack", "mia", "--dataset", "patients", "--workers", "1"]
     small = [part for setting in SMALL for part in ("--set", setting)]
@@ -213,6 +214,7 @@ def test_the_way_through_an_attack_is_as_told(tmp_path):
     assert set(way("gaudit attack")) - passed == set()
 
 
+@pytest.mark.dear
 def test_the_way_through_an_audit_is_as_told(tmp_path):
     (tmp_path / "plan.toml").write_text(PLAN)
     passed = files_passed(["audit", "plan.toml", "--workers", "1"], tmp_path)

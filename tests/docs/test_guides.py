@@ -49,6 +49,7 @@ def package_of(guide: str, folder: Path) -> tuple[Path, Path]:
     return package, checks
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize("guide", GUIDES)
 def test_the_guide_works_from_another_package(guide, shell, tmp_path):
     _, checks = package_of(guide, tmp_path)
@@ -58,6 +59,7 @@ def test_the_guide_works_from_another_package(guide, shell, tmp_path):
     assert re.search(rf"^{GUIDES[guide][1]} passed", done.stdout, re.MULTILINE), done.stdout
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize(
     "guide", ["adding-an-attack.md", "adding-a-target.md", "adding-a-defense.md", "plugins.md"]
 )

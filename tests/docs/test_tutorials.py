@@ -69,6 +69,7 @@ def in_one_line(text):
     return " ".join(text.split())
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize("name", PAGES)
 def test_a_tutorial_prints_what_it_and_its_notebook_show(name, environment, tmp_path):
     shown = [make.said(outputs) for outputs in make.play(make.blocks(PAGES[name]), tmp_path, environment)]

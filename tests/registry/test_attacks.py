@@ -6,6 +6,7 @@ from gaudit.audit.conformance.attack_rules import RULES
 from gaudit.audit.conformance.named import ours
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize("name", ours("attacks"))
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.name)
 def test_attack_keeps_the_rule(rule, name):

@@ -6,6 +6,7 @@ from gaudit.audit.conformance.defense_rules import RULES
 from gaudit.audit.conformance.named import ours
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize("name", ours("defenses"))
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.name)
 def test_defense_keeps_the_rule(rule, name):

@@ -51,6 +51,7 @@ def ledgers(tmp_path_factory):
     return tmp_path_factory.mktemp("ledgers")
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize(("experiment", "record"), CHECKED, ids=lambda one: getattr(one, "name", ""))
 def test_a_recorded_cell_comes_out_again(experiment, record, ledgers):
     part = experiment.only([record.dataset], [record.row])
@@ -70,6 +71,7 @@ def test_a_recorded_cell_comes_out_again(experiment, record, ledgers):
         assert flat(found.values, ours) == pytest.approx(flat(record.values, ours), rel=near, abs=near)
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize("experiment", [e for e in experiments() if e.kind == "statistics"], ids=lambda e: e.name)
 def test_counted_graphs_are_as_recorded(experiment):
     try:

@@ -42,6 +42,7 @@ def test_what_the_ledger_holds_is_not_run_again(table):
     assert not again
 
 
+@pytest.mark.dear
 def test_workers_give_the_same_numbers(table, tmp_path):
     found = ran(small_table(), tmp_path / "l.db", [], here=False, workers=2)
     assert {r.name: r.values for r in found} == {r.name: r.values for r in table[1]}

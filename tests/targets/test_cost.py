@@ -30,6 +30,7 @@ def test_the_law_is_near_what_was_recorded(cell):
         assert told.seconds > cell.cpu / 2
 
 
+@pytest.mark.dear
 def test_an_estimate_is_near_what_a_run_takes(tmp_path):
     """Memory within a factor of 2, time within 4: the first run on a machine also compiles."""
     nodes = 3_000

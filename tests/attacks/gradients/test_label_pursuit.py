@@ -252,6 +252,7 @@ def of_outsiders(run, seed, data=PLANTED):
     return change
 
 
+@pytest.mark.dear
 def test_what_others_explain_accuses_nobody(self_trained):
     """What is left over is no noise then, and was taken for evidence against some ninety people."""
     found = [Account(self_trained, change=of_outsiders(self_trained, seed)).claims for seed in range(3)]

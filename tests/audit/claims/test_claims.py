@@ -56,6 +56,7 @@ def right(name, **settings):
 # --- right ones
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize("name", RIGHT)
 def test_right_mechanism_is_not_refuted_at_any_epsilon(name):
     """Two checks of each, of which 0.002 may be expected to accuse: 0.08 in all for 41 mechanisms."""
@@ -66,6 +67,7 @@ def test_right_mechanism_is_not_refuted_at_any_epsilon(name):
         assert "not refuted" in check.sentence()
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize("name", RIGHT)
 def test_right_mechanism_is_not_refuted_for_any_seed(name):
     """Twenty checks of each, ten of slow ones: 0.7 false alarms may be expected at most, of all 41 mechanisms."""
@@ -118,6 +120,7 @@ def test_eight_errors_are_planted():
     assert all(broken(stem).guarantee.compares_with(broken(stem).differ_in) for stem in BROKEN)
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize("stem", BROKEN)
 def test_wrong_mechanism_is_refuted_for_every_seed(stem):
     mechanism = broken(stem, epsilon=1.0)
@@ -129,6 +132,7 @@ def test_wrong_mechanism_is_refuted_for_every_seed(stem):
         assert "refuted: epsilon is above" in check.sentence()
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize("stem", TWICE)
 def test_bound_exceeds_what_is_given_away_no_more_often_than_said(stem):
     """200 checks at 90 %: a sound one is wrong in more than 34 of them once in a thousand times."""

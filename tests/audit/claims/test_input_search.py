@@ -66,6 +66,7 @@ def test_search_makes_no_inputs_that_accuse_a_sound_mechanism(kind):
     assert not check.refuted, check.sentence()
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize("name", ["degree-sequence"])
 def test_registered_mechanism_is_not_accused_by_a_search(name):
     check = check_claim(find("mechanisms", name)(epsilon=1.0), 400, 0, level=0.999, search=True)
@@ -168,6 +169,7 @@ def test_claim_above_the_ceiling_does_not_pass(epsilon):
     assert "\n" not in str(caught.value)
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize("epsilon", [1.0, 4.0, 8.0])
 def test_usual_runs_can_show_more_than_is_claimed(epsilon):
     check = check_claim(Raw(epsilon=epsilon), None, 0, level=0.999)

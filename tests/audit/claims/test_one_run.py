@@ -77,6 +77,7 @@ def test_planted_lie_about_the_noise_is_refuted(graph):
     assert found.measured.validity == "valid"
 
 
+@pytest.mark.dear
 def test_honest_trainings_are_not_accused(graph):
     """40 checks at 95 %: more than six of them are false alarms once in a thousand times."""
     target = DPMLP(**QUICK, epsilon=0.5)

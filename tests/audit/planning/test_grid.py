@@ -183,6 +183,7 @@ def test_the_same_plan_has_the_same_keys():
     assert len(keys(one)) == len(trials(one))  # and no two trials the same
 
 
+@pytest.mark.dear
 def test_another_process_comes_to_the_same_keys():
     code = f"""
 from gaudit.audit.planning.grid import laid_out

@@ -83,6 +83,7 @@ def test_more_subjects_turn_inconclusive_into_not_found():
     assert few.high >= ROUGH.moderate > many.high
 
 
+@pytest.mark.dear
 def test_with_no_leak_hardly_ever_a_level_is_given():
     """At most 5 % of audits (and, the seeds being fixed, what 200 of them may show beyond that once in 1000)."""
     rng, times = np.random.default_rng(11), 200

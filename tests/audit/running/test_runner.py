@@ -130,6 +130,7 @@ def test_the_audit_is_whole_and_valid(undisturbed):
     assert labels[:3] == ["none", "label-noise, epsilon 1", "label-noise, epsilon 4"]
 
 
+@pytest.mark.dear
 def test_killed_again_and_again_it_comes_to_the_same(undisturbed, tmp_path):
     plan, ledger = tmp_path / "plan.toml", tmp_path / "audit.db"
     plan.write_text(_toml(SMALL))
@@ -193,6 +194,7 @@ def _with(name: str) -> dict:
     }
 
 
+@pytest.mark.dear
 def test_a_lost_worker_costs_no_trial_but_the_one_that_kills_it(own):
     """Nor does the audit end with it where that trial is the last one left, and is asked for again."""
     path = own / "audit.db"
@@ -219,6 +221,7 @@ def test_a_failing_trial_stops_no_other_and_runs_again_when_asked_to(own):
     assert len(run(path, _with("Failing"), workers=1, retry=True)) == 1
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize("workers", [1, 2])
 def test_a_trial_that_hangs_is_given_up_and_stops_no_other(own, workers):
     path = own / "audit.db"
@@ -235,6 +238,7 @@ def test_a_trial_that_hangs_is_given_up_and_stops_no_other(own, workers):
     assert (audit.sections[0].seeds, audit.missing) == ((0,), 0)
 
 
+@pytest.mark.dear
 def test_where_trials_are_few_each_gets_the_workers_that_are_left(own, tmp_path):
     """Of five workers two trials get two each: the target's, and that of the planted leak."""
     few = {**_with("Counting"), "seeds": 1}
@@ -250,6 +254,7 @@ def test_where_trials_are_few_each_gets_the_workers_that_are_left(own, tmp_path)
     assert rows(tmp_path / "one.db") == rows(tmp_path / "five.db") == rows(tmp_path / "here.db")
 
 
+@pytest.mark.dear
 def test_a_killed_worker_on_ray_costs_no_trial_but_the_one_that_kills_it(own):
     """What has ended beside it is noted at once and runs once."""
     pytest.importorskip("ray", reason="Ray is not installed: pip install 'graph-gaudit[ray]'")
@@ -265,6 +270,7 @@ def test_a_killed_worker_on_ray_costs_no_trial_but_the_one_that_kills_it(own):
     assert (audit.sections[0].seeds, audit.missing) == ((0,), 0)
 
 
+@pytest.mark.dear
 def test_on_a_ray_cluster_of_which_one_node_dies(undisturbed, tmp_path):
     ray = pytest.importorskip("ray", reason="Ray is not installed: pip install 'graph-gaudit[ray]'")
     from ray.cluster_utils import Cluster
@@ -288,6 +294,7 @@ def test_on_a_ray_cluster_of_which_one_node_dies(undisturbed, tmp_path):
     assert rows(tmp_path / "audit.db") == rows(undisturbed)
 
 
+@pytest.mark.dear
 def test_on_two_machines_few_trials_get_the_workers_of_one_each(own):
     """Of eight workers two trials would get four each, and no machine has more than two."""
     ray = pytest.importorskip("ray", reason="Ray is not installed: pip install 'graph-gaudit[ray]'")
@@ -310,6 +317,7 @@ def test_on_two_machines_few_trials_get_the_workers_of_one_each(own):
     assert rows(own / "ray.db") == rows(own / "here.db")
 
 
+@pytest.mark.dear
 def test_workers_end_with_the_process_that_started_them(own, tmp_path):
     """Killed in the midst, an audit leaves no process that goes on computing."""
     plan = tmp_path / "plan.toml"
@@ -371,6 +379,7 @@ def _toml(content: dict) -> str:
     return "\n".join(f"{key} = {inline(value)}" for key, value in content.items())
 
 
+@pytest.mark.dear
 def test_what_a_target_does_to_its_graph_other_trials_do_not_see(own, tmp_path):
     """With one worker all trials run in one process, on one graph."""
     (own / "own_targets.py").write_text(

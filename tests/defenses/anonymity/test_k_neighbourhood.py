@@ -61,6 +61,7 @@ def test_guarantee_costs_little_on_sparse_networks(k):
     assert defense.verify(network, after).holds
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize("name", ["ca-HepTh", "facebook_combined", "email-Enron"])
 def test_guarantee_on_real_networks(name, gaudit_data):
     """It gives up there; orbits of k nodes have the same neighbourhoods, and are quickly seen."""

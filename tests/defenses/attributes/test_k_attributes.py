@@ -269,6 +269,7 @@ def test_tolokers_keep_it_with_ten_real_columns(tolokers):
     assert after.people.losses().mean() < 0.06
 
 
+@pytest.mark.dear
 def test_tolokers_are_named_where_both_are_kept_apart(tolokers):
     _, before = tolokers
     attributes = KAttributes(k=10, degrees=False).on_graph(before, SEED)

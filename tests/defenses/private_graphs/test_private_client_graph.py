@@ -90,6 +90,7 @@ def sent(made, data):
     return {(m.kind, m.sender, m.receiver, m.round): dict(m.tensors) for m in run.transcript.messages}
 
 
+@pytest.mark.dear
 def test_guarantee_no_event_is_likelier_than_e_to_the_epsilon_with_one_edge_more():
     """The most telling event, that the pair is linked: 99.9 % bounds on its chance with and without the edge."""
     epsilon, runs = 1.0, 2000

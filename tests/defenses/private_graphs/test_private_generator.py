@@ -27,6 +27,7 @@ def communities(seed=0):
     return Network.from_edges(120, one[kept].tolist(), other[kept].tolist()), side
 
 
+@pytest.mark.dear
 def test_guarantee_an_edge_changes_sums_by_no_more_than_the_noise_is_made_for():
     """Every network of 4 nodes, every edge more or less, and positions of any length, each in whole numbers."""
     rng, worst = np.random.default_rng(0), 0

@@ -159,6 +159,7 @@ def test_all_text_stands_out_from_its_ground(opened, scheme):
 WCAG = {"runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]}
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize(
     ("scheme", "width", "scripted"),
     [("light", 390, True), ("light", 1280, False), ("dark", 390, False), ("dark", 1280, True)],
@@ -237,6 +238,7 @@ def test_a_long_path_leaves_the_page_as_wide_as_the_screen(browser, tmp_path, wi
     page.close()
 
 
+@pytest.mark.dear
 def test_five_attacks_that_found_something_print_on_eight_pages(browser, tmp_path):
     shown = tmp_path / "report.html"
     leaks = {("none", None): (1.5, 0.8), ("label-noise", 1.0): (0.3, 0.7), ("ldp", 1.0): (0.0, 0.5)}

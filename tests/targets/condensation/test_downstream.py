@@ -64,6 +64,7 @@ def test_the_same_seed_gives_the_same_accuracies(release, graph):
     assert trained(release, graph, 3) == trained(release, graph, 3)
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize("tune", [False, True])
 def test_test_labels_change_nothing_but_the_figures(release, graph, tune):
     """Validation nodes choose the epoch: with test labels turned by one class the same models come out.
@@ -79,6 +80,7 @@ def test_test_labels_change_nothing_but_the_figures(release, graph, tune):
         assert sum(one[name] for one in found) == pytest.approx(1)
 
 
+@pytest.mark.dear
 def test_holders_tune_each_on_its_own_labels(release, graph):
     """One of two holders calls classes by other names: untuned no model serves both, tuned each serves its own."""
     first, second = graph.shares

@@ -71,6 +71,7 @@ def test_what_it_starts_from_is_told_by_the_start():
     assert score[secrets.groups["members copied at first"] & secrets.truth].min() > 0.99
 
 
+@pytest.mark.dear
 def test_every_knob_matters():
     base = released(ran())[-1].x
     changes = [{"experts": 1}, {"optimiser": "adam"}, {"lr_expert": 0.1}, {"decay_expert": 0.1}, {"start_last": 0}]

@@ -245,6 +245,7 @@ def command(*arguments):
     return CliRunner().invoke(main, [str(argument) for argument in arguments])
 
 
+@pytest.mark.dear
 def test_on_the_command_line(data, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     write_graph(data, tmp_path / "graph.npz")

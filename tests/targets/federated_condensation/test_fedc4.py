@@ -138,6 +138,7 @@ def test_it_is_the_same_with_the_same_seed():
     assert not torch.equal(last[0], last[2])
 
 
+@pytest.mark.dear
 def test_models_trained_on_it_are_better_than_guessing():
     run = ran(rounds=60, local_epochs=5, lr=0.05, dropout=0.0, condensing={"rounds": 400})
     assert run.utility.test > 0.5

@@ -76,6 +76,7 @@ def test_a_derivative_may_lie_in_a_longer_buffer() -> None:
     assert derivative.tolist() == [2] * 16 + [0] * 16 + [1] * 64
 
 
+@pytest.mark.dear
 @pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="the setting is one of glibc")
 def test_training_stays_within_its_arrays() -> None:
     """Each array in pages of its own, as large ones are always: reading behind one of them ends the process."""
@@ -85,12 +86,14 @@ def test_training_stays_within_its_arrays() -> None:
     assert done.returncode == 0, done.stderr.decode()
 
 
+@pytest.mark.dear
 @pytest.mark.skipif(platform.system() != "Linux", reason="the unit of ru_maxrss is Linux's")
 def test_training_on_dense_features_takes_five_times_their_memory_at_most() -> None:
     done = subprocess.run([sys.executable, "-c", DENSE], capture_output=True, check=True)
     assert float(done.stdout) < 4, "the features themselves are the fifth"
 
 
+@pytest.mark.dear
 def test_code_out_of_the_cache_gives_the_bits_of_code_just_compiled(tmp_path: Path) -> None:
     """Where the order of sums was the compiler's choice, an installation's first results were none of the next."""
     command, own = [sys.executable, "-c", BITS], os.environ | {"NUMBA_CACHE_DIR": str(tmp_path)}

@@ -1,5 +1,6 @@
 """Tests that take turns all get theirs, and others always run."""
 
+import os
 import re
 import subprocess
 import sys
@@ -28,9 +29,13 @@ def passed(tmp_path):
     (tmp_path / "test_it.py").write_text(FILE)
     (tmp_path / "pytest.ini").write_text(f"[pytest]\npythonpath = {ROOT / 'tests'}\nmarkers = dear: takes long\n")
 
+    environment = {
+        name: value for name, value in os.environ.items() if name != "PYTEST_ADDOPTS"
+    }  # it may name a turn
+
     def run(*options):
         command = [sys.executable, "-m", "pytest", "-p", "support.turns", "-p", "no:xdist", "-rp", *options]
-        done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
+        done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=True)
         return re.findall(r"^PASSED \S+::(\S+)$", done.stdout, re.MULTILINE)
 
     return run

@@ -29,9 +29,8 @@ def passed(tmp_path):
     (tmp_path / "test_it.py").write_text(FILE)
     (tmp_path / "pytest.ini").write_text(f"[pytest]\npythonpath = {ROOT / 'tests'}\nmarkers = dear: takes long\n")
 
-    environment = {
-        name: value for name, value in os.environ.items() if name != "PYTEST_ADDOPTS"
-    }  # it may name a turn
+    # PYTEST_ADDOPTS may name a turn
+    environment = {name: value for name, value in os.environ.items() if name != "PYTEST_ADDOPTS"}
 
     def run(*options):
         command = [sys.executable, "-m", "pytest", "-p", "support.turns", "-p", "no:xdist", "-rp", *options]

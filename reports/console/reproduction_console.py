@@ -23,8 +23,9 @@ def print_reproduction(console: Console, experiment: Experiment, records: Sequen
     say_on(console, f"State: {state.word}. {state.sentence}")
     for table in reproduced_tables(experiment, records, MOST_COLUMNS):
         console.print(_drawn(table))
+    decided, undecided = statements(experiment, records)
     for title, lines in (
-        ("Statements, and whether they hold:", statements(experiment, records)),
+        ("Statements, and whether they hold:", decided + undecided),
         ("Why numbers differ, as far as we know:", reasons(experiment, records)),
         ("Conditions:", list(experiment.conditions)),
     ):

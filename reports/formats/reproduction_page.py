@@ -6,7 +6,7 @@ from ...reproductions.catalogue import paper_of
 from ...reproductions.comparison import state_of
 from ...reproductions.experiment import Experiment
 from ...reproductions.records import Record
-from ..text.reproduced import HOW_TO_READ, heading, open_statements, reasons, reproduced_tables, statements
+from ..text.reproduced import HOW_TO_READ, heading, reasons, reproduced_tables, statements
 from ..text.table import Table
 
 MADE = "<!-- made by gaudit reproduce {paper} --recorded -o FILE: change the plan files, not this page -->"
@@ -106,8 +106,7 @@ def part_of(
     for table in reproduced_tables(experiment, records):
         yield from ("", f"**{table.caption}**", "")
         yield from _table(table)
-    undecided = open_statements(experiment, records)
-    decided = [line for line in statements(experiment, records) if line not in undecided]
+    decided, undecided = statements(experiment, records)
     for title, lines in (
         ("Statements", decided),
         ("Why numbers differ, as far as we know", reasons(experiment, records)),

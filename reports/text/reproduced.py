@@ -123,23 +123,20 @@ def _digits(measure: Measure) -> int:
     return 0 if measure.of == "seconds" else 3
 
 
-def statements(experiment: Experiment, records: Sequence[Record]) -> list[str]:
-    """What the paper says in words, and on which graphs it was found again."""
-    return [_said(says, of) for says, of in _told(experiment, records).items()]
+def statements(experiment: Experiment, records: Sequence[Record]) -> tuple[list[str], list[str]]:
+    """What the paper says in words, and on which graphs it was found again.
 
-
-def open_statements(experiment: Experiment, records: Sequence[Record]) -> list[str]:
-    """Those of which the seeds show nothing, on any graph and at any place of the axis."""
-    return [_said(says, of) for says, of in _told(experiment, records).items() if set(of) == {"open"}]
-
-
-def _told(experiment: Experiment, records: Sequence[Record]) -> dict[str, dict[str, list[str]]]:
-    """What became of each statement that something was measured for: graphs by verdict."""
+    The second list has those of which the seeds show nothing, on any graph and at any place of the axis.
+    """
     found: dict[str, dict[str, list[str]]] = {}
     for one in judged(experiment, records):
         if one.differences:
             found.setdefault(one.claim.says, {}).setdefault(one.verdict, []).append(one.dataset)
-    return found
+    decided: list[str] = []
+    open_: list[str] = []
+    for says, of in found.items():
+        (open_ if set(of) == {"open"} else decided).append(_said(says, of))
+    return decided, open_
 
 
 def _said(says: str, of: Mapping[str, Sequence[str]]) -> str:

@@ -1,4 +1,4 @@
-"""Recorded results are what the code gives: a cheap cell of nearly each table is run again."""
+"""Recorded results are what the code gives: a cheap cell of each table, and of most figures, is run again."""
 
 import pytest
 
@@ -20,7 +20,8 @@ RUN_ANYWAY = {
     "fedc4:figure4a": "fedc4:figure3",
     "fedc4:figure5b": "fedc4:figure5a",
 }
-"""Figures whose cells take half a minute each, and the one whose cell runs the same code: theirs are left out."""
+"""Figures whose cells take half a minute each, and the one whose cell runs the same target and attack: theirs are
+left out."""
 JUMPS = {"divergence-rebuilt"}
 """Not compared: degrees are shares of the largest one, which in a graph of few links one link more or less moves,
 and rounding decides whether a weight is just above the threshold of a link. Density and homophily of it are."""

@@ -204,7 +204,7 @@ def small(told: Told, dear: Mapping[str, Mapping[str, Sequence[str]]]) -> Small:
     if name == "release" and not Path(params["original"]).suffix:
         made = made.put("a bundled graph in the place of one that is downloaded", "--original", DATASET)
     made = _fewer_runs(made, name, params)
-    for word in (word for word in told.words if re.fullmatch(r"rounds=\d{3,}", word)):
+    for word in filter(re.compile(r"rounds=\d{3,}").fullmatch, told.words):
         made = made.swap("ten rounds show that the command works", word, "rounds=10")
     if (params.get("seeds") or 1) > 1 or params.get("preset") == "paper":
         made = made.put("one repetition shows that the command works", "--seeds", "1")

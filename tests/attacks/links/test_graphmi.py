@@ -430,7 +430,7 @@ def test_planted_leak_of_a_trained_model_is_found(homophilous, trained, architec
 
 
 def test_half_precision_of_weights_and_every_step_hardly_changes_what_is_found(homophilous, trained):
-    """SOS trains in half precision. By autograd on a dense graph; 7,140 pairs, 2e-3 of AUC is some 15 places of one."""
+    """SOS trains in half precision. By autograd, on a dense graph."""
     x, labels, edges = homophilous
     truth = links_of(x, labels, edges, [])[2]
     settings = {"lr": 0.1, "sparsity": 1e-3, "smoothness": 1e-4, "budget": edges.shape[1] / 2}

@@ -31,6 +31,10 @@ class Coreset(CentralCondensation):
     def picked(embeddings: Tensor, count: int, rng: np.random.Generator) -> list[int]:
         """``count`` different rows of the embeddings [m, C] of one class's labelled nodes."""
 
+    def embedded(self, graph: OwnGraph, seed: np.random.SeedSequence) -> Tensor:
+        """What the choice looks at: a row for each node, [n, C]."""
+        return logits(graph, seed)
+
     def releases(self, graph: OwnGraph, seed: np.random.SeedSequence) -> Iterator[tuple[int, CondensedGraph]]:
         owner, rng = graph.owner, np.random.default_rng(branch(seed, "picked"))
         counts = owner.class_counts().cpu()
@@ -41,7 +45,7 @@ class Coreset(CentralCondensation):
                 f"a coreset of {graph.size} nodes needs {int(asked[label])} labelled nodes of class {label}, "
                 f"there are {int(counts[label])}: lower the ratio"
             )
-        embeddings = logits(graph, branch(seed, "embeddings"))
+        embeddings = self.embedded(graph, branch(seed, "embeddings"))
         chosen: list[Tensor] = []
         for label, count in enumerate(asked.tolist()):
             own = (owner.train & (owner.y_train == label)).nonzero().flatten()
@@ -86,6 +90,9 @@ class RandomCoreset(Coreset):
     """Labelled nodes drawn at random within their classes."""
 
     name = "random"
+
+    def embedded(self, graph: OwnGraph, seed: np.random.SeedSequence) -> Tensor:
+        return graph.owner.x[:, :0]  # chance looks at nothing
 
     @staticmethod
     def picked(embeddings: Tensor, count: int, rng: np.random.Generator) -> list[int]:

@@ -22,6 +22,7 @@ def trial(target, device):
     return run_trial(TrialPlan(target, settings, "none", {}, attacks, 0, 0), data)
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize("target", pipelines())
 def test_no_tensor_is_read_where_it_is_not(target):
     with pretended_card():
